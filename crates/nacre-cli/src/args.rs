@@ -1,0 +1,281 @@
+//! Flags and environment, read only here. The doc comments are the help, the man page and the completions.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use nacre::{EntryRef, EntryType, GroupName, SessionId, Time};
+
+/// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
+///
+/// A memory is an entry: one statement with a type. Agents store and find entries over MCP (`nacre mcp`); you do the same here.
+#[derive(Debug, Parser)]
+#[command(name = "nacre", version, max_term_width = 100, after_help = "\
+First steps:
+  nacre store \"I prefer tabs over spaces\" --type preference
+  nacre search \"indentation tabs\"
+  nacre brief                                what an agent sees when a session starts
+  claude mcp add nacre -- nacre mcp          give Claude Code this memory
+Exit codes: 0 done, 1 internal, 2 bad request, 3 not found, 4 conflict, 5 denied, 6 limit, 7 unavailable.")]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The folder that holds everything [default: the platform's data folder]
+    #[arg(long, global = true, value_name = "DIR", env = "NACRE_HOME", hide_env_values = true)]
+    pub home: Option<PathBuf>,
+    /// The group: each has a memory of its own
+    #[arg(long, global = true, value_name = "NAME", env = "NACRE_GROUP", default_value = "main", hide_env_values = true)]
+    pub group: GroupName,
+    /// The conversation this belongs to [default: a new one]
+    #[arg(long, global = true, value_name = "ID", env = "NACRE_SESSION", hide_env_values = true)]
+    pub session: Option<SessionId>,
+    /// The profile that sets the policies: balanced, carapace, koshi
+    #[arg(long, global = true, value_name = "NAME", env = "NACRE_PROFILE", hide_env_values = true)]
+    pub profile: Option<String>,
+    /// Change one setting for this call, such as brief.max_entries=20
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Answer with one JSON value and nothing else
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// The moment this call counts as; for tests
+    #[arg(long, global = true, value_name = "TIME", env = "NACRE_NOW", hide = true, value_parser = time)]
+    pub now: Option<Time>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make the home and its group, with a commented settings file
+    Init,
+    /// Remember one thing
+    Store(Store),
+    /// Find memories by words, type and tags; without any, the newest
+    Search(Search),
+    /// Show one memory in full
+    Show(Named),
+    /// Correct a memory in place; the earlier text is kept as history
+    Update(Update),
+    /// Say that a memory helped: it ranks higher and counts as fresh
+    Reinforce(Named),
+    /// Say that a memory was of no use: it ranks lower
+    Demote(Named),
+    /// Delete a memory for good, every trace of it
+    Delete(Named),
+    /// Show what a memory replaced, what replaced it, and how it read before
+    History(Named),
+    /// Show what an agent is told at the start of a session
+    Brief(Brief),
+    /// Serve agents over MCP on standard input and output
+    Mcp(Mcp),
+    /// Call a tool with JSON arguments, as an agent would
+    Call(Call),
+    /// Show how much is remembered and where
+    Status,
+    /// Check everything and say how to mend what is wrong
+    Doctor,
+    /// Show the settings in force
+    Settings(Settings),
+    /// The log of every write and refusal
+    #[command(subcommand)]
+    Audit(Audit),
+    /// Show what happens, as it happens
+    Events(Events),
+    /// Write everything into a folder, as Markdown and JSON
+    Export(Export),
+    /// Take memories in
+    #[command(subcommand)]
+    Import(Import),
+    /// Make the search index anew
+    Reindex,
+    /// Do what is due: purge what was superseded long ago, archive what ranks lowest in a database that is too large
+    Maintain,
+    /// Try it: store and find a first memory in an empty home that is thrown away afterwards
+    Demo,
+    /// Measure speed and quality
+    #[command(subcommand)]
+    Bench(Bench),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Print the manual page
+    #[command(hide = true)]
+    Man,
+}
+
+#[derive(Debug, Args)]
+pub struct Store {
+    /// What to remember, as one statement; `-` reads it from standard input
+    pub text: String,
+    /// What sort of memory it is [default: fact]
+    #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
+    pub r#type: Option<EntryType>,
+    /// A keyword; may be given several times
+    #[arg(long = "tag", short = 'g', value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// The memory that this one replaces
+    #[arg(long, value_name = "ID")]
+    pub supersedes: Option<EntryRef>,
+}
+
+#[derive(Debug, Args)]
+pub struct Search {
+    /// Words to look for
+    #[arg(default_value = "")]
+    pub query: String,
+    /// How many at most
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+    /// Where to look: entries
+    #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
+    pub scope: Vec<String>,
+    /// Only this type
+    #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
+    pub r#type: Option<EntryType>,
+    /// Only what has this tag; several must all be there
+    #[arg(long = "tag", short = 'g', value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// Also what was superseded
+    #[arg(long)]
+    pub include_superseded: bool,
+    /// Also what was archived
+    #[arg(long)]
+    pub include_archived: bool,
+    /// When the question is asked, for relative dates [default: now]
+    #[arg(long, value_name = "TIME", value_parser = time)]
+    pub at: Option<Time>,
+    /// Show how each score came about
+    #[arg(long)]
+    pub explain: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Named {
+    /// The memory: its id, or the number that listings show
+    pub id: EntryRef,
+}
+
+#[derive(Debug, Args)]
+pub struct Update {
+    /// The memory: its id, or the number that listings show
+    pub id: EntryRef,
+    /// The new text; `-` reads it from standard input
+    pub text: Option<String>,
+    /// The new type
+    #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
+    pub r#type: Option<EntryType>,
+    /// The new tags, in place of all there are
+    #[arg(long = "tag", short = 'g', value_name = "TAG")]
+    pub tags: Vec<String>,
+    /// Take all tags away
+    #[arg(long, conflicts_with = "tags")]
+    pub no_tags: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Brief {
+    /// Also say which session wrote each memory, and when (with --json)
+    #[arg(long)]
+    pub include_provenance: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Mcp {
+    /// What the agent may do
+    #[arg(long, value_enum, default_value = "project")]
+    pub role: RoleName,
+    /// The session reads what strangers wrote: smaller limits
+    #[arg(long)]
+    pub untrusted: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum RoleName {
+    Admin,
+    Project,
+    Skill,
+}
+
+#[derive(Debug, Args)]
+pub struct Call {
+    /// The tool, such as memory_search; without it, the tools are listed
+    pub tool: Option<String>,
+    /// Its arguments as a JSON object; `-` reads them from standard input
+    #[arg(default_value = "{}")]
+    pub arguments: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Settings {
+    /// Show the commented file with every key and its default
+    #[arg(long)]
+    pub defaults: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Audit {
+    /// Check that no row was changed or taken out
+    Verify,
+    /// Print the log as JSON lines
+    Export,
+}
+
+#[derive(Debug, Args)]
+pub struct Events {
+    /// Go on with what happens from now
+    #[arg(long, short)]
+    pub follow: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Export {
+    /// The folder to write
+    pub folder: PathBuf,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Import {
+    /// What `nacre export` wrote
+    Nacre {
+        /// The folder that was exported
+        folder: PathBuf,
+    },
+    /// Another Nacre database file, a damaged one included: what can be read is taken
+    Database {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Bench {
+    /// Time from cold: a fresh process beside the bare engine, size and memory
+    Cold {
+        /// How many memories
+        #[arg(long, default_value_t = 10_000)]
+        rows: usize,
+        /// How many runs of each; the median is shown
+        #[arg(long, default_value_t = 50)]
+        runs: usize,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Completions {
+    /// The shell
+    pub shell: clap_complete::Shell,
+}
+
+fn time(text: &str) -> Result<Time, String> {
+    Time::parse(text).ok_or_else(|| format!("`{text}` is not an ISO 8601 time such as 2026-02-18T14:30:00Z"))
+}
+
+fn entry_type() -> impl clap::builder::TypedValueParser<Value = EntryType> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let words = EntryType::ALL.iter().map(|r#type| r#type.as_str());
+    PossibleValuesParser::new(words).map(|word| word.parse().expect("one of the words just given"))
+}

@@ -1,0 +1,224 @@
+//! Looking after the memory: init, status, doctor, settings, audit, export, import, reindex, maintain.
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use nacre::Imported;
+use serde_json::json;
+
+use crate::args::{Audit, Import};
+use crate::context::Context;
+use crate::render::{self, Paint, plain};
+
+pub fn init(context: &Context) -> Result<ExitCode> {
+    context.home.create()?;
+    context.group()?.create(context.now())?;
+    let (home, group) = (context.home.path().display().to_string(), context.global.group.as_str());
+    if context.global.json {
+        render::json(&json!({ "home": home, "group": group }))?;
+    } else {
+        render::out(&format!(
+            "The memory of group `{group}` is in {}\n\nNext:\n  nacre store \"what to remember\"\n  nacre mcp        for an agent; `claude mcp add nacre -- nacre mcp` tells Claude Code",
+            plain(&home)
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn status(context: &Context) -> Result<ExitCode> {
+    let status = context.group()?.status()?;
+    if context.global.json {
+        render::json(&status)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows = vec![
+        ("group", status.group.to_string()),
+        ("folder", status.folder.display().to_string()),
+        ("profile", status.profile),
+        (
+            "entries",
+            format!("{} current, {} superseded, {} archived", status.entries.current, status.entries.superseded, status.entries.archived),
+        ),
+        ("passages", status.passages.to_string()),
+        ("last write", status.last_write.map_or("never".into(), |time| time.to_string())),
+        ("audit rows", status.audit_rows.to_string()),
+        ("database", format!("{:.1} MB, schema {}, SQLite {}", megabytes(status.database_bytes), status.schema, status.sqlite)),
+    ];
+    for path in &status.set_aside {
+        rows.push(("set aside", format!("{} (damaged; see `nacre doctor`)", path.display())));
+    }
+    let rows: Vec<(String, String)> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    render::out(&render::table(&rows))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1_048_576.0
+}
+
+/// One thing that was looked at: its name, whether it is well, and what to say.
+struct Check {
+    name: &'static str,
+    ok: bool,
+    says: String,
+}
+
+pub fn doctor(context: &Context) -> Result<ExitCode> {
+    let mut checks = vec![Check { name: "settings", ok: true, says: format!("profile {}", context.home.settings().profile) }];
+    let home = context.home.path();
+    let writable = context.home.create();
+    checks.push(Check {
+        name: "home",
+        ok: writable.is_ok(),
+        says: match writable {
+            Ok(()) => home.display().to_string(),
+            Err(error) => format!("{error}; {}", error.hint().unwrap_or_default()),
+        },
+    });
+    let mut groups = context.home.groups();
+    if !groups.contains(&context.global.group) {
+        groups.push(context.global.group.clone());
+    }
+    for name in &groups {
+        match context.home.group(name, context.now()) {
+            Err(error) => {
+                let says = format!("{name}: {error}; {}", error.hint().unwrap_or_default());
+                checks.push(Check { name: "group", ok: false, says });
+            }
+            Ok(group) => {
+                let problems = group.check().unwrap_or_else(|error| vec![error.to_string()]);
+                let status = group.status();
+                let entries = status.as_ref().map_or(0, |status| status.entries.current);
+                let says = if problems.is_empty() {
+                    format!("{name}: {entries} current entries; rows, index and audit log agree")
+                } else {
+                    format!(
+                        "{name}: {}; `nacre --group {name} reindex` mends the index, an export or a copy the rest",
+                        problems.join("; ")
+                    )
+                };
+                checks.push(Check { name: "group", ok: problems.is_empty(), says });
+                for aside in status.iter().flat_map(|status| &status.set_aside) {
+                    let file = aside.display();
+                    let says = format!(
+                        "{file} was damaged; `nacre --group {name} import database {file}` saves what can be read, then remove it"
+                    );
+                    checks.push(Check { name: "set aside", ok: false, says });
+                }
+            }
+        }
+    }
+    let ok = checks.iter().all(|check| check.ok);
+    if context.global.json {
+        let checks: Vec<_> = checks.iter().map(|check| json!({ "name": check.name, "ok": check.ok, "says": check.says })).collect();
+        render::json(&json!({ "ok": ok, "checks": checks }))?;
+    } else {
+        let paint = Paint::stdout();
+        let mut text = String::new();
+        for check in &checks {
+            let mark = if check.ok { paint.green("ok  ") } else { paint.red("FAIL") };
+            text.push_str(&format!("{mark}  {:10} {}\n", check.name, plain(&check.says)));
+        }
+        render::out(&text)?;
+    }
+    Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+pub fn settings(context: &Context) -> Result<ExitCode> {
+    let pairs = nacre::settings::effective(context.global.profile.as_deref(), &context.layers)?;
+    if context.global.json {
+        let value: serde_json::Map<String, serde_json::Value> = pairs
+            .into_iter()
+            .map(|(key, value)| (key, serde_json::from_str(&value).unwrap_or_else(|_| value.into())))
+            .collect();
+        render::json(&value)?;
+    } else {
+        render::out(&render::table(&pairs))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
+    let group = context.group()?;
+    match args {
+        Audit::Export => {
+            let mut lines = String::new();
+            group.export_audit(|line| {
+                lines.push_str(line);
+                lines.push('\n');
+            })?;
+            if context.global.json {
+                let rows: Vec<serde_json::Value> = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+                render::json(&rows)?;
+            } else if !lines.is_empty() {
+                render::out(&lines)?;
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Audit::Verify => {
+            let verified = group.verify_audit()?;
+            if context.global.json {
+                render::json(&verified)?;
+            } else {
+                match &verified.problem {
+                    None => render::out(&format!("{} rows, unbroken", verified.rows))?,
+                    Some(problem) => render::out(&format!("{} rows, broken: {problem}", verified.rows))?,
+                }
+            }
+            Ok(if verified.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
+    let done = context.group()?.export(&std::path::absolute(folder)?, context.now())?;
+    if context.global.json {
+        render::json(&done)?;
+    } else {
+        render::out(&format!("{} entries written to {}: {}", done.entries, plain(&done.folder.display().to_string()), done.files.join(", ")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
+    let mut group = context.group()?;
+    let done: Imported = match args {
+        Import::Nacre { folder } => group.import(&context.caller(), folder)?,
+        Import::Database { file } => group.import_database(&context.caller(), file)?,
+    };
+    if context.global.json {
+        render::json(&done)?;
+    } else {
+        let mut text = format!("{} entries added, {} were here already", done.added, done.present);
+        if done.same_content > 0 {
+            text.push_str(&format!(", {} say what an entry here says and were filed under it", done.same_content));
+        }
+        if done.unreadable > 0 {
+            text.push_str(&format!(", {} could not be read", done.unreadable));
+        }
+        render::out(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn reindex(context: &Context) -> Result<ExitCode> {
+    let passages = context.group()?.reindex(&context.caller())?;
+    if context.global.json {
+        render::json(&json!({ "passages": passages }))?;
+    } else {
+        render::out(&format!("{passages} passages indexed"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn maintain(context: &Context) -> Result<ExitCode> {
+    let done = context.group()?.maintain(&context.caller())?;
+    if context.global.json {
+        render::json(&done)?;
+    } else {
+        render::out(&format!("{} superseded entries purged, {} archived", done.purged, done.archived))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

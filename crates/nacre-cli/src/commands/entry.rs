@@ -1,0 +1,183 @@
+//! Entries and the brief, for people.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use nacre::call::{BriefRequest, GetRequest, SearchRequest, StoreRequest, UpdateRequest};
+use nacre::{Answer, EntryRef, Tags, Time};
+use serde_json::{Value, json};
+
+use super::text_or_stdin;
+use crate::args::{Brief, Search, Store, Update};
+use crate::context::Context;
+use crate::render::{self, Paint, age, line, plain};
+
+pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
+    let request = StoreRequest {
+        content: text_or_stdin(&args.text)?,
+        r#type: args.r#type,
+        tags: Tags::new(args.tags),
+        supersedes: args.supersedes,
+    };
+    let answer = context.call("memory_store", &request)?;
+    show_answer(context, &answer)
+}
+
+pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
+    let request = UpdateRequest {
+        id: args.id,
+        content: args.text.as_deref().map(text_or_stdin).transpose()?,
+        tags: (args.no_tags || !args.tags.is_empty()).then(|| Tags::new(args.tags)),
+        r#type: args.r#type,
+    };
+    let answer = context.call("memory_update", &request)?;
+    show_answer(context, &answer)
+}
+
+/// A tool that takes an entry and nothing else.
+pub fn named(context: &Context, tool: &str, id: &EntryRef) -> Result<ExitCode> {
+    let answer = context.call(tool, &json!({ "id": id }))?;
+    show_answer(context, &answer)
+}
+
+fn show_answer(context: &Context, answer: &Answer) -> Result<ExitCode> {
+    if context.global.json { render::json(&answer.data)? } else { render::out(&plain(&answer.text))? }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn brief(context: &Context, args: &Brief) -> Result<ExitCode> {
+    let answer = context.call("memory_brief", &BriefRequest { include_provenance: args.include_provenance })?;
+    show_answer(context, &answer)
+}
+
+pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
+    let scope = args.scope.iter().map(|word| {
+        serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
+            tool: "search".into(),
+            field: "--scope".into(),
+            problem: format!("is `{word}`, none of entries"),
+            nearest: None,
+        })
+    });
+    let request = SearchRequest {
+        query: args.query,
+        r#type: args.r#type,
+        tags: Tags::new(args.tags),
+        scope: scope.collect::<Result<_, _>>()?,
+        include_superseded: args.include_superseded,
+        include_archived: args.include_archived,
+        limit: args.limit,
+        at: args.at,
+    };
+    let answer = context.call("memory_search", &request)?;
+    if context.global.json {
+        render::json(&answer.data)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let hits = answer.data["hits"].as_array().context("a search answers with hits")?;
+    if hits.is_empty() {
+        render::out(&plain(&answer.text))?;
+        hint_other_groups(context);
+    }
+    let paint = Paint::stdout();
+    let mut text = String::new();
+    for hit in hits {
+        text.push_str(&hit_lines(hit, args.explain, context.now(), paint));
+    }
+    if !text.is_empty() {
+        render::out(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
+    let word = |value: &Value| plain(value.as_str().unwrap_or_default());
+    let head = format!("[id:{}]", hit["number"]);
+    let tags: String = hit["tags"].as_array().into_iter().flatten().map(|tag| format!(" #{}", word(tag).replace(' ', "_"))).collect();
+    let mut text = format!(
+        "{} {} {}{}{}\n",
+        paint.bold(&format!("{head:7}")),
+        paint.cyan(&format!("{:11}", word(&hit["type"]))),
+        line(&word(&hit["text"]), render::width().saturating_sub(22)),
+        paint.dim(&tags),
+        paint.dim(&format!("  ({})", age(now, &hit["at"]))),
+    );
+    if let Some(newer) = hit["superseded_by"].as_str() {
+        text.push_str(&paint.dim(&format!("{:20}superseded by {}\n", "", plain(newer))));
+    }
+    for why in hit["why"].as_array().into_iter().flatten().filter(|_| explain) {
+        let words = why["words"].as_array().into_iter().flatten().map(word).collect::<Vec<_>>().join(", ");
+        let [relevance, weight, recency] = [0, 1, 2].map(|factor| why["factors"][factor].as_f64().unwrap_or_default());
+        let worth = relevance * weight * recency;
+        text.push_str(&paint.dim(&format!(
+            "{:20}score {} = w / (1 + w), w {worth:.4} = relevance {relevance:.4} × reinforcement {weight:.4} × recency {recency:.4}\n\
+             {:20}{} place {}{}\n",
+            "",
+            hit["score"],
+            "",
+            word(&why["lane"]),
+            why["rank"],
+            if words.is_empty() { String::new() } else { format!(", matched {words}") },
+        )));
+    }
+    text
+}
+
+/// Says so where the group is empty and others are not: it may be a slip of the finger.
+fn hint_other_groups(context: &Context) {
+    let groups = context.home.groups();
+    if !groups.contains(&context.global.group) && !groups.is_empty() {
+        let names = groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        render::note(&format!("group `{}` has no memory yet; there is: {names}", context.global.group));
+    }
+}
+
+pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
+    let answer = context.call("memory_get", &GetRequest { id: id.clone() })?;
+    if context.global.json {
+        render::json(&answer.data)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let entry = &answer.data;
+    let provenance = &entry["provenance"];
+    let tags = entry["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+    let mut rows = vec![
+        ("id", text(&entry["id"])),
+        ("number", text(&entry["number"])),
+        ("type", text(&entry["type"])),
+        ("tags", tags),
+        ("score", text(&entry["score"])),
+        ("stored", format!("{} by {} in session {}", text(&provenance["timestamp"]), text(&provenance["source"]), text(&provenance["session"]))),
+    ];
+    for (name, key) in [
+        ("confirmed", "last_hit_at"),
+        ("last shown", "last_returned_at"),
+        ("supersedes", "supersedes"),
+        ("superseded by", "superseded_by"),
+        ("superseded", "superseded_at"),
+        ("archived", "archived_at"),
+    ] {
+        if let Some(value) = entry[key].as_str() {
+            rows.push((name, value.to_owned()));
+        }
+    }
+    let rows: Vec<(String, String)> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    render::out(&format!("{}\n\n{}", plain(entry["content"].as_str().unwrap_or_default()), render::table(&rows)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn history(context: &Context, id: &EntryRef) -> Result<ExitCode> {
+    let answer = context.call("memory_get", &GetRequest { id: id.clone() })?;
+    if context.global.json {
+        render::json(&answer.data)?;
+    } else {
+        let chain = answer.data["chain"].as_array().map_or(0, Vec::len);
+        let versions = answer.data["versions"].as_array().map_or(0, Vec::len);
+        render::out(&plain(&answer.text))?;
+        if chain + versions == 0 {
+            render::out("It has replaced nothing and reads as it was first stored.")?;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,84 @@
+//! One file a family of commands: build a request, call, render.
+
+mod bench;
+mod care;
+mod demo;
+mod entry;
+mod events;
+mod tools;
+
+use std::io::Read;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result, bail};
+use clap::CommandFactory;
+
+use crate::args::{Bench, Cli, Command};
+use crate::context::Context;
+use crate::{mcp, render};
+
+/// Runs a command.
+pub fn run(cli: Cli) -> Result<ExitCode> {
+    // These need no home and read no settings.
+    match &cli.command {
+        Command::Completions(args) => {
+            let mut script = Vec::new();
+            clap_complete::generate(args.shell, &mut Cli::command(), "nacre", &mut script);
+            render::out(&String::from_utf8(script)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Man => {
+            let mut page = Vec::new();
+            clap_mangen::Man::new(Cli::command()).render(&mut page)?;
+            render::out(&String::from_utf8(page)?)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Settings(args) if args.defaults => {
+            render::out(nacre::settings::DEFAULTS)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Demo => return demo::run(),
+        Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
+        _ => {}
+    }
+    let context = Context::new(cli.global)?;
+    match cli.command {
+        Command::Init => care::init(&context),
+        Command::Store(args) => entry::store(&context, args),
+        Command::Search(args) => entry::search(&context, args),
+        Command::Show(args) => entry::show(&context, &args.id),
+        Command::History(args) => entry::history(&context, &args.id),
+        Command::Update(args) => entry::update(&context, args),
+        Command::Reinforce(args) => entry::named(&context, "memory_reinforce", &args.id),
+        Command::Demote(args) => entry::named(&context, "memory_demote", &args.id),
+        Command::Delete(args) => entry::named(&context, "memory_delete", &args.id),
+        Command::Brief(args) => entry::brief(&context, &args),
+        Command::Mcp(args) => mcp::serve(&context, &args),
+        Command::Call(args) => tools::call(&context, &args),
+        Command::Status => care::status(&context),
+        Command::Doctor => care::doctor(&context),
+        Command::Settings(_) => care::settings(&context),
+        Command::Audit(args) => care::audit(&context, &args),
+        Command::Events(args) => events::run(&context, &args),
+        Command::Export(args) => care::export(&context, &args.folder),
+        Command::Import(args) => care::import(&context, &args),
+        Command::Reindex => care::reindex(&context),
+        Command::Maintain => care::maintain(&context),
+        Command::Demo | Command::Bench(_) | Command::Completions(_) | Command::Man => unreachable!("run above"),
+    }
+}
+
+/// Returns an argument, or what stands on standard input where the argument is `-`.
+fn text_or_stdin(argument: &str) -> Result<String> {
+    if argument != "-" {
+        return Ok(argument.to_owned());
+    }
+    let mut bytes = Vec::new();
+    let limit = nacre::call::MAX_REQUEST as u64 + 1;
+    std::io::stdin().lock().take(limit).read_to_end(&mut bytes).context("standard input can't be read")?;
+    if bytes.len() > nacre::call::MAX_REQUEST {
+        bail!(nacre::Error::RequestTooLarge { size: bytes.len(), limit: nacre::call::MAX_REQUEST });
+    }
+    let problem = |at: usize| nacre::Error::NotJson { problem: format!("standard input is not UTF-8 at byte {at}") };
+    String::from_utf8(bytes).map_err(|error| problem(error.utf8_error().valid_up_to()).into())
+}

@@ -1,0 +1,44 @@
+//! Tools by their own names, with JSON: for programs, and to see what an agent sees.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use nacre::TOOLS;
+use serde_json::json;
+
+use super::text_or_stdin;
+use crate::args::Call;
+use crate::context::Context;
+use crate::render;
+
+pub fn call(context: &Context, args: &Call) -> Result<ExitCode> {
+    let Some(tool) = &args.tool else {
+        return list(context);
+    };
+    let arguments = nacre::call::parse(text_or_stdin(&args.arguments)?.as_bytes())?;
+    let answer = nacre::call(&mut context.group()?, &context.caller(), tool, arguments)?;
+    if context.global.json { render::json(&answer.data)? } else { render::out(&render::plain(&answer.text))? }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list(context: &Context) -> Result<ExitCode> {
+    let settings = context.home.settings();
+    let described = TOOLS.iter().map(|tool| {
+        let input = tool.input_schema(settings);
+        let offered = settings.tools.offer.iter().any(|name| name == tool.name);
+        json!({ "name": tool.name, "offered": offered, "input": input, "output": tool.output_schema() })
+    });
+    if context.global.json {
+        render::json(&described.collect::<Vec<_>>())?;
+    } else {
+        let rows: Vec<(String, String)> = described
+            .map(|tool| {
+                let about = tool["input"]["description"].as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
+                let hidden = if tool["offered"] == true { "" } else { " (not offered to agents by this profile)" };
+                (tool["name"].as_str().unwrap_or_default().to_owned(), format!("{about}{hidden}"))
+            })
+            .collect();
+        render::out(&render::table(&rows))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,23 @@
+//! The binary `nacre`: parse, open the home, run, exit. Talking to people and programs happens in this crate; what is memory is in the library.
+
+mod args;
+mod commands;
+mod context;
+mod mcp;
+mod render;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(problem) => return render::usage(&problem),
+    };
+    let json = cli.global.json;
+    match commands::run(cli) {
+        Ok(code) => code,
+        Err(error) => render::error(&error, json),
+    }
+}

@@ -1,0 +1,136 @@
+//! Tables for people, JSON for programs, error and hint lines. The only place that writes to the terminal.
+#![allow(clippy::print_stderr, reason = "this is where errors are shown")]
+
+use std::io::{self, IsTerminal, Write};
+use std::process::ExitCode;
+
+use anyhow::{Error, Result};
+use nacre::{Kind, Time};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+/// Writes to standard output. That the reader has gone is no failure: `nacre search | head` ends quietly.
+pub fn out(text: &str) -> Result<()> {
+    let mut stdout = io::stdout().lock();
+    let written = stdout.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") });
+    match written.and_then(|()| stdout.flush()) {
+        Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => Ok(written?),
+    }
+}
+
+/// Writes one JSON value.
+pub fn json(value: &impl Serialize) -> Result<()> {
+    out(&serde_json::to_string(value)?)
+}
+
+/// Shows an error: what went wrong, and what to do.
+pub fn error(error: &Error, as_json: bool) -> ExitCode {
+    let known = error.downcast_ref::<nacre::Error>();
+    let kind = known.map_or(Kind::Internal, nacre::Error::kind);
+    let hint = known.and_then(nacre::Error::hint);
+    if as_json {
+        let code = known.map_or("internal", nacre::Error::code);
+        let mut value = json!({ "code": code, "kind": kind.as_str(), "message": format!("{error:#}") });
+        if let Some(hint) = &hint {
+            value["hint"] = hint.as_str().into();
+        }
+        let _ = json(&json!({ "error": value }));
+    }
+    let paint = Paint::stderr();
+    eprintln!("{} {}", paint.red("error:"), plain(&format!("{error:#}")));
+    if let Some(hint) = hint {
+        eprintln!("{} {}", paint.cyan("hint:"), plain(&hint));
+    }
+    exit_code(kind)
+}
+
+/// Shows what clap has to say: help and version are answers, the rest are errors.
+pub fn usage(problem: &clap::Error) -> ExitCode {
+    let _ = problem.print();
+    if problem.use_stderr() { exit_code(Kind::Invalid) } else { ExitCode::SUCCESS }
+}
+
+/// A line about the call, beside its answer.
+pub fn note(text: &str) {
+    eprintln!("{} {}", Paint::stderr().cyan("note:"), plain(text));
+}
+
+fn exit_code(kind: Kind) -> ExitCode {
+    ExitCode::from(match kind {
+        Kind::Internal => 1,
+        Kind::Invalid => 2,
+        Kind::NotFound => 3,
+        Kind::Conflict => 4,
+        Kind::Denied => 5,
+        Kind::Limit => 6,
+        Kind::Unavailable => 7,
+    })
+}
+
+/// Colours, where a person is looking.
+#[derive(Clone, Copy)]
+pub struct Paint(bool);
+
+impl Paint {
+    pub fn stdout() -> Paint {
+        Paint(io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+    }
+    pub fn stderr() -> Paint {
+        Paint(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+    }
+    fn with(self, code: &str, text: &str) -> String {
+        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+    pub fn bold(self, text: &str) -> String {
+        self.with("1", text)
+    }
+    pub fn dim(self, text: &str) -> String {
+        self.with("2", text)
+    }
+    pub fn red(self, text: &str) -> String {
+        self.with("31", text)
+    }
+    pub fn green(self, text: &str) -> String {
+        self.with("32", text)
+    }
+    pub fn cyan(self, text: &str) -> String {
+        self.with("36", text)
+    }
+}
+
+/// Memory is hostile: nothing in it may steer the terminal, or show text in another order than it has.
+pub fn plain(text: &str) -> String {
+    let steers = |c: char| {
+        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    };
+    text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
+}
+
+/// The text on one line, cut to `width` characters.
+pub fn line(text: &str, width: usize) -> String {
+    let text = plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
+    if text.chars().count() <= width { text } else { text.chars().take(width.saturating_sub(1)).chain(['…']).collect() }
+}
+
+/// How long ago, in the fewest characters.
+pub fn age(now: Time, then: &Value) -> String {
+    let Some(then) = then.as_str().and_then(Time::parse) else {
+        return String::new();
+    };
+    match now.whole_days_since(then) {
+        0 => "today".into(),
+        days => format!("{days}d ago"),
+    }
+}
+
+/// Columns set out under each other.
+pub fn table(rows: &[(String, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{name:width$}  {}\n", plain(value))).collect()
+}
+
+/// The width to write in.
+pub fn width() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100)
+}

@@ -1,0 +1,297 @@
+//! The one way in and out (A2): parse, schema, authorise, limits, run, redact, audit.
+//!
+//! Everything outside arrives as a tool name and JSON arguments and leaves as an [`Answer`]. A tool gets a [`Call`]: it can read, and it can
+//! write only through [`Call::write`], which makes the write, its audit row and its share of the limits one transaction.
+
+pub(crate) mod audit;
+mod limits;
+pub mod redact;
+mod schema;
+mod tools;
+
+use rusqlite::{Connection, Transaction};
+use serde_json::{Map, Value};
+
+use crate::entry::{Origin, Source};
+use crate::error::{Kind, nearest};
+use crate::event::Event;
+use crate::group::Group;
+use crate::ids::SessionId;
+use crate::settings::Settings;
+use crate::{Error, Result, Time};
+
+pub use audit::Verified;
+pub(crate) use limits::Action;
+pub use tools::{
+    BriefRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest,
+    Stored, TOOLS, Tool, UpdateRequest, tool,
+};
+
+/// The most bytes of a request that are read.
+pub const MAX_REQUEST: usize = 4 << 20;
+/// How deep a request may be nested.
+pub const MAX_DEPTH: usize = 64;
+
+/// Who is at the other end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Actor {
+    /// A person at the command line or the page: no limits.
+    Person,
+    /// An agent's tool call.
+    Agent,
+}
+
+/// What a caller may do (A1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Everything.
+    Admin,
+    /// Everything within its group.
+    Project,
+    /// Nothing by itself: a skill gets what it needs handed over.
+    Skill,
+}
+
+impl Role {
+    /// Returns the role's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Role::Admin => "admin",
+            Role::Project => "project",
+            Role::Skill => "skill",
+        }
+    }
+
+    fn may(self, tool: &Tool) -> bool {
+        match self {
+            Role::Admin | Role::Project => true,
+            Role::Skill => tool.access == Access::Nothing,
+        }
+    }
+}
+
+/// What a tool does to the group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Neither reads nor writes.
+    Nothing,
+    /// Only reads.
+    Read,
+    /// Adds, or changes what can be seen again in the history.
+    Write,
+    /// Takes away for good.
+    Destroy,
+}
+
+/// Who calls, in which session, when.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// Person or agent.
+    pub actor: Actor,
+    /// What it may do.
+    pub role: Role,
+    /// The conversation: stamps provenance, carries limits.
+    pub session: SessionId,
+    /// Whether the session has read what strangers wrote, so that it gets smaller limits.
+    pub untrusted: bool,
+    /// When.
+    pub now: Time,
+}
+
+impl Caller {
+    /// Returns a person at the command line.
+    pub fn person(session: SessionId, now: Time) -> Caller {
+        Caller { actor: Actor::Person, role: Role::Admin, session, untrusted: false, now }
+    }
+
+    /// Returns an agent.
+    pub fn agent(session: SessionId, now: Time) -> Caller {
+        Caller { actor: Actor::Agent, role: Role::Project, session, untrusted: false, now }
+    }
+
+    fn actor_name(&self) -> &'static str {
+        match self.actor {
+            Actor::Person => "person",
+            Actor::Agent => "agent",
+        }
+    }
+}
+
+/// What comes back: data for programs, and a compact text of the same for a model.
+#[derive(Clone, Debug)]
+pub struct Answer {
+    /// The answer, in the shape of the tool's output schema.
+    pub data: Value,
+    /// The answer in few words.
+    pub text: String,
+}
+
+/// Reads the arguments of a call from bytes that may hold anything.
+pub fn parse(bytes: &[u8]) -> Result<Value> {
+    if bytes.len() > MAX_REQUEST {
+        return Err(Error::RequestTooLarge { size: bytes.len(), limit: MAX_REQUEST });
+    }
+    let text = std::str::from_utf8(bytes).map_err(|problem| Error::NotJson { problem: problem.to_string() })?;
+    if deepest(text) > MAX_DEPTH {
+        return Err(Error::RequestTooDeep { limit: MAX_DEPTH });
+    }
+    serde_json::from_str(text).map_err(|problem| Error::NotJson { problem: problem.to_string() })
+}
+
+/// The deepest nesting of a JSON text, counted without parsing it.
+fn deepest(text: &str) -> usize {
+    let (mut depth, mut most) = (0usize, 0usize);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'[' | b'{' if !in_string => {
+                depth += 1;
+                most = most.max(depth);
+            }
+            b']' | b'}' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    most
+}
+
+/// Calls a tool.
+pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) -> Result<Answer> {
+    let Some(tool) = tool(name) else {
+        let near = nearest(name, TOOLS.iter().map(|tool| tool.name));
+        return Err(Error::UnknownTool { given: crate::ids::shorten(name), nearest: near });
+    };
+    group.refresh(caller.now)?;
+    let answer = attempt(group, caller, tool, arguments);
+    match &answer {
+        Ok(_) => {}
+        // A refusal of a write is on record; that the record can't be written must not hide the refusal.
+        Err(error) if tool.access != Access::Read && is_refusal(error) => {
+            let mut row = audit::Row::new(tool.name);
+            row.detail.insert("code".into(), error.code().into());
+            let _ = group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Refused));
+        }
+        Err(_) => {}
+    }
+    let mut answer = answer?;
+    redact::value(&mut answer.data);
+    answer.text = redact::text(&answer.text).into_owned();
+    Ok(answer)
+}
+
+fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Value) -> Result<Answer> {
+    let arguments = schema::check(tool, &group.settings().clone(), arguments)?;
+    if !caller.role.may(tool) {
+        return Err(Error::RoleDenied { tool: tool.name.into(), role: caller.role.as_str() });
+    }
+    let offered = group.settings().tools.offer.iter().any(|name| name == tool.name);
+    if caller.actor == Actor::Agent && !offered {
+        let profile = group.settings().profile.clone();
+        return Err(Error::NotOffered { tool: tool.name.into(), profile });
+    }
+    (tool.run)(&mut Call { group, caller, tool }, arguments)
+}
+
+/// Tells whether an error is a decision on a well-formed request, rather than a request that made no sense or a store that is down.
+fn is_refusal(error: &Error) -> bool {
+    matches!(error.kind(), Kind::NotFound | Kind::Conflict | Kind::Denied | Kind::Limit)
+}
+
+/// A call under way: what a tool may use.
+pub(crate) struct Call<'a> {
+    group: &'a mut Group,
+    pub(crate) caller: &'a Caller,
+    tool: &'static Tool,
+}
+
+impl Call<'_> {
+    pub(crate) fn settings(&self) -> &Settings {
+        self.group.settings()
+    }
+
+    /// Reads one consistent state.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.group.read(work)
+    }
+
+    /// Writes, with the audit row and the limits in the same transaction.
+    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
+        let (caller, name, settings) = (self.caller, self.group.name().clone(), self.group.settings().clone());
+        let source = match caller.actor {
+            Actor::Person => Source::Person,
+            Actor::Agent => Source::Agent,
+        };
+        let row = audit::Row::new(self.tool.name);
+        self.group.write(caller.now, |tx| {
+            let origin = Origin { now: caller.now, group: &name, session: &caller.session, source };
+            let mut write = Write { db: tx, origin, caller, settings: &settings, row, changed: true };
+            let value = work(&mut write)?;
+            if write.changed {
+                audit::append(tx, caller, &write.row, audit::Outcome::Done)?;
+            }
+            Ok(value)
+        })
+    }
+
+    /// Tells what happened. Nothing hears of it that was not committed.
+    pub(crate) fn tell(&mut self, name: &'static str, data: Map<String, Value>) {
+        let event =
+            Event { name, at: self.caller.now, group: self.group.name().clone(), session: self.caller.session.clone(), data };
+        self.group.tell(&event);
+    }
+
+    pub(crate) fn group(&mut self) -> &mut Group {
+        self.group
+    }
+}
+
+/// A write under way.
+pub(crate) struct Write<'t> {
+    pub(crate) db: &'t Transaction<'t>,
+    pub(crate) origin: Origin<'t>,
+    caller: &'t Caller,
+    settings: &'t Settings,
+    row: audit::Row,
+    changed: bool,
+}
+
+impl Write<'_> {
+    /// Uses up one of the session's calls of this kind, or refuses (E7).
+    pub(crate) fn spend(&self, action: Action) -> Result<()> {
+        limits::spend(self.db, self.caller, self.settings, action)
+    }
+
+    /// Names what was written, for the audit row. Ids and sizes only.
+    pub(crate) fn record(&mut self, id: impl ToString, detail: &str, value: impl Into<Value>) {
+        self.row.ids.push(id.to_string());
+        self.row.detail.insert(detail.into(), value.into());
+    }
+
+    /// Says that nothing changed after all, so that there is nothing to record.
+    pub(crate) fn unchanged(&mut self) {
+        self.changed = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn depth_is_counted_outside_strings() {
+        for (text, depth) in [("1", 0), ("[]", 1), (r#"{"a":[{}]}"#, 3), (r#""[[[""#, 0), (r#"["\"[[",[]]"#, 2), ("]]][", 1)] {
+            assert_eq!(deepest(text), depth, "{text}");
+        }
+    }
+
+    #[test]
+    fn hostile_bytes_get_a_clear_error() {
+        assert_eq!(parse(&[b'['; 1000]).unwrap_err().code(), "request_too_deep");
+        assert_eq!(parse(&vec![b' '; MAX_REQUEST + 1]).unwrap_err().code(), "request_too_large");
+        assert_eq!(parse(b"{\"a\": \"\xff\"}").unwrap_err().code(), "not_json");
+        assert_eq!(parse(b"{\"a\": ").unwrap_err().code(), "not_json");
+    }
+}

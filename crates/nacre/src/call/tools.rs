@@ -1,0 +1,548 @@
+//! The table of tools. A tool is a request type whose doc comments are its schema, one function, and one line in [`TOOLS`].
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Access, Action, Answer, Call, schema};
+use crate::brief::{self, Brief, one_line};
+use crate::entry::{self, Draft, Edit, Entry, EntryType, Tags, Version};
+use crate::group::payload;
+use crate::ids::{EntryId, EntryRef};
+use crate::index::Scope;
+use crate::search::{self, Found};
+use crate::settings::{DefaultType, Settings};
+use crate::{Error, Result, Time};
+
+/// One tool.
+pub struct Tool {
+    /// Its name for agents.
+    pub name: &'static str,
+    /// What it does to the group.
+    pub access: Access,
+    /// Whether calling it twice is the same as calling it once.
+    pub idempotent: bool,
+    input: fn() -> Value,
+    output: fn() -> Value,
+    pub(super) run: fn(&mut Call<'_>, Value) -> Result<Answer>,
+    made: OnceLock<Value>,
+}
+
+/// Every tool there is; a profile offers some of them.
+pub static TOOLS: [Tool; 9] = [
+    tool_for::<StoreRequest>("memory_store", Access::Write, true),
+    tool_for::<SearchRequest>("memory_search", Access::Read, true),
+    tool_for::<QueryRequest>("memory_query", Access::Read, true),
+    tool_for::<BriefRequest>("memory_brief", Access::Read, true),
+    tool_for::<GetRequest>("memory_get", Access::Read, true),
+    tool_for::<UpdateRequest>("memory_update", Access::Write, true),
+    tool_for::<ReinforceRequest>("memory_reinforce", Access::Write, false),
+    tool_for::<DemoteRequest>("memory_demote", Access::Write, false),
+    tool_for::<DeleteRequest>("memory_delete", Access::Destroy, true),
+];
+
+/// Returns the tool of that name.
+pub fn tool(name: &str) -> Option<&'static Tool> {
+    TOOLS.iter().find(|tool| tool.name == name)
+}
+
+impl Tool {
+    /// Returns the schema of its arguments under these settings.
+    pub fn input_schema(&self, settings: &Settings) -> Value {
+        let mut schema = self.made.get_or_init(self.input).clone();
+        schema::adapt(self, &mut schema, settings);
+        schema
+    }
+
+    /// Returns the schema of its answer.
+    pub fn output_schema(&self) -> Value {
+        (self.output)()
+    }
+}
+
+/// What makes a type the request of a tool.
+trait Request: DeserializeOwned + JsonSchema {
+    type Answer: Serialize + JsonSchema;
+    fn run(self, call: &mut Call<'_>) -> Result<Self::Answer>;
+    /// Says the answer in few words, for a model.
+    fn say(answer: &Self::Answer, now: Time) -> String;
+}
+
+const fn tool_for<R: Request>(name: &'static str, access: Access, idempotent: bool) -> Tool {
+    fn run<R: Request>(call: &mut Call<'_>, arguments: Value) -> Result<Answer> {
+        let request: R = serde_json::from_value(arguments).map_err(|problem| {
+            // The schema has been checked: what is left is an id or a time in a form that the schema can't say.
+            let (tool, field) = (call.tool.name.into(), "arguments".into());
+            Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
+        })?;
+        let answer = request.run(call)?;
+        Ok(Answer { text: R::say(&answer, call.caller.now), data: serde_json::to_value(&answer)? })
+    }
+    let (input, output) = (schema::input::<R>, schema::output::<R::Answer>);
+    Tool { name, access, idempotent, input, output, run: run::<R>, made: OnceLock::new() }
+}
+
+/// Remember one thing across sessions: a preference, fact, standing instruction, context or correction.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoreRequest {
+    /// What to remember, as one self-contained statement.
+    #[schemars(length(min = 1, max = 2000))]
+    pub content: String,
+    /// What sort of memory; default fact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<EntryType>,
+    /// Keywords: an array, or one string with commas.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// Id or number of the entry that this one replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<EntryRef>,
+}
+
+/// What became of a store.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC E")]
+pub struct Stored {
+    pub id: EntryId,
+    pub number: i64,
+    pub r#type: EntryType,
+    pub behavioral: bool,
+    /// The content was remembered already, by this entry; no second one was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<EntryId>,
+    /// A current entry that says nearly the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resembles: Option<EntryId>,
+    /// The entry that this one took the place of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded: Option<EntryId>,
+    /// What the caller should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Request for StoreRequest {
+    type Answer = Stored;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Stored> {
+        check_tags("memory_store", &self.tags)?;
+        let r#type = match self.r#type {
+            Some(given) => given,
+            None => default_type(call.settings().entries.default_type),
+        };
+        let least = call.settings().entries.resemblance;
+        // Looked for before the write, so that nobody waits for it.
+        let resembles = call.read(|db| search::resembling(db, &self.content, least))?;
+        let holds_secret = matches!(super::redact::text(&self.content), std::borrow::Cow::Owned(_));
+        let draft = Draft { r#type, content: self.content, tags: self.tags, supersedes: self.supersedes };
+        let stored = call.write(|write| {
+            let stored = entry::store(write.db, &write.origin, draft)?;
+            if !stored.duplicate {
+                write.spend(Action::Store)?;
+                write.record(&stored.entry.id, "chars", stored.entry.content.chars().count());
+            }
+            match &stored.superseded {
+                Some(old) => {
+                    write.spend(Action::Supersede)?;
+                    write.record(old, "superseded", 1);
+                }
+                None if stored.duplicate => write.unchanged(),
+                None => {}
+            }
+            Ok(stored)
+        })?;
+        let entry = stored.entry;
+        if !stored.duplicate {
+            let delta = entry.content.chars().count();
+            call.tell(
+                "memory:write",
+                payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
+            );
+        }
+        let note = holds_secret.then(|| "it seems to hold a credential, which will be shown masked and is not searchable".to_owned());
+        let known = |other: &EntryId| *other != entry.id && Some(other) != stored.superseded.as_ref();
+        Ok(Stored {
+            duplicate_of: stored.duplicate.then(|| entry.id.clone()),
+            resembles: resembles.filter(|other| !stored.duplicate && known(other)),
+            superseded: stored.superseded,
+            id: entry.id,
+            number: entry.number,
+            r#type: entry.r#type,
+            behavioral: entry.behavioral,
+            note,
+        })
+    }
+
+    fn say(answer: &Stored, _: Time) -> String {
+        let mut text = match &answer.duplicate_of {
+            Some(_) => format!("Already remembered as [id:{}].", answer.number),
+            None => format!("Stored as [id:{}] ({}).", answer.number, answer.r#type),
+        };
+        if let Some(old) = &answer.superseded {
+            let _ = write!(text, " It supersedes {old}.");
+        }
+        if let Some(other) = &answer.resembles {
+            let _ = write!(text, " It resembles {other}: if it replaces that one, store it again with supersedes, or delete one.");
+        }
+        if let Some(note) = &answer.note {
+            let _ = write!(text, " Note: {note}.");
+        }
+        text
+    }
+}
+
+/// Search memory by words, type and tags. Without any of them: the newest memories.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRequest {
+    /// Words to look for; names and synonyms help.
+    #[serde(default)]
+    #[schemars(length(max = 2000))]
+    pub query: String,
+    /// Only this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<EntryType>,
+    /// Only what has all of these tags.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// Where to look; default everywhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scope: Vec<Scope>,
+    /// Also what was superseded.
+    #[serde(default)]
+    pub include_superseded: bool,
+    /// Also what was archived.
+    #[serde(default)]
+    pub include_archived: bool,
+    /// How many hits at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: Option<usize>,
+    /// When the question is asked, ISO 8601; default now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+}
+
+impl Request for SearchRequest {
+    type Answer = Found;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Found> {
+        let request = search::Request {
+            scope: if self.scope.is_empty() { vec![Scope::Entries] } else { self.scope },
+            r#type: self.r#type,
+            tags: self.tags,
+            include_superseded: self.include_superseded,
+            include_archived: self.include_archived,
+            limit: self.limit.unwrap_or(call.settings().search.limit),
+            at: self.at.unwrap_or(call.caller.now),
+            query: self.query,
+        };
+        let rank = call.settings().rank.clone();
+        let found = call.read(|db| search::run(db, &request, &rank))?;
+        call.tell("memory:search", payload([("query", request.query.into()), ("results", found.hits.len().into())]));
+        if call.caller.actor == super::Actor::Agent {
+            let now = call.caller.now;
+            call.group().note_returned(found.hits.iter().map(|hit| &hit.id), now);
+        }
+        Ok(found)
+    }
+
+    fn say(answer: &Found, now: Time) -> String {
+        if answer.hits.is_empty() {
+            return format!("Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
+        }
+        let mut text = String::new();
+        for hit in &answer.hits {
+            let age = now.whole_days_since(hit.at);
+            let _ = write!(text, "[id:{}] [{}] {} ({age}d ago)", hit.number, hit.r#type, one_line(&hit.text));
+            for tag in hit.tags.iter() {
+                let _ = write!(text, " #{}", tag.replace(' ', "_"));
+            }
+            if let Some(newer) = &hit.superseded_by {
+                let _ = write!(text, " superseded by {newer}");
+            }
+            text.push('\n');
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other words if it is not enough.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueryRequest {
+    /// Keywords.
+    #[schemars(length(min = 1, max = 2000))]
+    pub query: String,
+    /// How many hits at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: Option<usize>,
+}
+
+impl Request for QueryRequest {
+    type Answer = Found;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Found> {
+        SearchRequest { query: self.query, limit: self.limit, ..SearchRequest::default() }.run(call)
+    }
+
+    fn say(answer: &Found, now: Time) -> String {
+        SearchRequest::say(answer, now)
+    }
+}
+
+/// The summary of what is remembered, as at the start of a session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BriefRequest {
+    /// Also say which session wrote each entry, and when.
+    #[serde(default)]
+    pub include_provenance: bool,
+}
+
+impl Request for BriefRequest {
+    type Answer = Brief;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Brief> {
+        let (limits, now) = (call.settings().brief.clone(), call.caller.now);
+        let brief = call.read(|db| brief::make(db, &limits, now, self.include_provenance))?;
+        let size = brief.markdown.chars().count();
+        call.tell("memory:read", payload([("type", "brief".into()), ("path", "brief".into()), ("size", size.into())]));
+        Ok(brief)
+    }
+
+    fn say(answer: &Brief, _: Time) -> String {
+        answer.markdown.clone()
+    }
+}
+
+/// One memory in full, with what it replaced and how it read before.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+/// An entry with its past: the chain it stands in and its earlier texts.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EntryWithPast {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    pub entry: Entry,
+    /// The entries it came from and that came from it, oldest first, itself left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub chain: Vec<Link>,
+    /// Its earlier texts, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub versions: Vec<Version>,
+}
+
+/// One entry of a chain.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Link {
+    pub id: EntryId,
+    pub number: i64,
+    pub content: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<EntryId>,
+}
+
+impl Request for GetRequest {
+    type Answer = EntryWithPast;
+
+    fn run(self, call: &mut Call<'_>) -> Result<EntryWithPast> {
+        let answer = call.read(|db| {
+            let entry = entry::get(db, &self.id)?;
+            let chain = entry::chain(db, &entry.id)?.into_iter().filter(|other| other.id != entry.id);
+            let chain = chain
+                .map(|other| Link {
+                    id: other.id,
+                    number: other.number,
+                    content: other.content,
+                    superseded_by: other.superseded_by,
+                })
+                .collect();
+            Ok(EntryWithPast { versions: entry::versions(db, &entry.id)?, chain, entry })
+        })?;
+        let size = answer.entry.content.chars().count();
+        let path = answer.entry.id.as_str().into();
+        call.tell("memory:read", payload([("type", "entry".into()), ("path", path), ("size", size.into())]));
+        Ok(answer)
+    }
+
+    fn say(answer: &EntryWithPast, now: Time) -> String {
+        let mut text = say_entry(&answer.entry, now);
+        for link in &answer.chain {
+            let _ = write!(text, "\nchain: [id:{}] {}", link.number, one_line(&link.content));
+        }
+        for version in &answer.versions {
+            let _ = write!(text, "\nbefore {}: {}", version.until, one_line(&version.content));
+        }
+        text
+    }
+}
+
+/// Correct a memory in place: its id and score stay, the earlier text is kept as history.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateRequest {
+    /// Id or number.
+    pub id: EntryRef,
+    /// The new text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2000))]
+    pub content: Option<String>,
+    /// The new tags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Tags>,
+    /// The new type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<EntryType>,
+}
+
+impl Request for UpdateRequest {
+    type Answer = Entry;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+        if let Some(tags) = &self.tags {
+            check_tags("memory_update", tags)?;
+        }
+        if self.content.is_none() && self.tags.is_none() && self.r#type.is_none() {
+            let problem = "is missing; so are `tags` and `type`: there is nothing to change".into();
+            let (tool, field) = ("memory_update".into(), "content".into());
+            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+        }
+        let edit = Edit { content: self.content, tags: self.tags, r#type: self.r#type };
+        let entry = call.write(|write| {
+            let entry = entry::update(write.db, &write.origin, &self.id, edit)?;
+            write.record(&entry.id, "chars", entry.content.chars().count());
+            Ok(entry)
+        })?;
+        let delta = entry.content.chars().count();
+        call.tell("memory:write", payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]));
+        Ok(entry)
+    }
+
+    fn say(answer: &Entry, now: Time) -> String {
+        say_entry(answer, now)
+    }
+}
+
+/// Say that a memory helped: it will rank higher and count as fresh.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReinforceRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+impl Request for ReinforceRequest {
+    type Answer = Entry;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+        let delta = call.settings().rank.reinforce;
+        judge(call, &self.id, delta)
+    }
+
+    fn say(answer: &Entry, now: Time) -> String {
+        say_entry(answer, now)
+    }
+}
+
+/// Say that a memory was stale or of no use: it will rank lower. It is not deleted.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DemoteRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+impl Request for DemoteRequest {
+    type Answer = Entry;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+        let delta = -call.settings().rank.demote;
+        judge(call, &self.id, delta)
+    }
+
+    fn say(answer: &Entry, now: Time) -> String {
+        say_entry(answer, now)
+    }
+}
+
+fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> Result<Entry> {
+    let rank = call.settings().rank.clone();
+    call.write(|write| {
+        let entry = entry::reinforce(write.db, write.origin.now, named, delta, &rank)?;
+        write.record(&entry.id, "score", entry.score);
+        Ok(entry)
+    })
+}
+
+/// Delete a memory for good, every trace of it. For what the user wants gone; to correct something use supersedes or memory_update.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+impl Request for DeleteRequest {
+    type Answer = Entry;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+        let entry = call.write(|write| {
+            let entry = entry::delete(write.db, &self.id)?;
+            write.spend(Action::Delete)?;
+            write.record(&entry.id, "deleted", 1);
+            Ok(entry)
+        })?;
+        // The text still stands in the write-ahead log until that is emptied.
+        call.group().forget_log()?;
+        let delta = entry.content.chars().count();
+        let delta = i64::try_from(delta).map_or(0, |delta| -delta);
+        call.tell("memory:write", payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]));
+        Ok(entry)
+    }
+
+    fn say(answer: &Entry, _: Time) -> String {
+        format!("Deleted [id:{}] {}.", answer.number, answer.id)
+    }
+}
+
+fn say_entry(entry: &Entry, now: Time) -> String {
+    let age = now.whole_days_since(entry.provenance.timestamp);
+    let mut text = format!("[id:{}] [{}] {} ({age}d ago)", entry.number, entry.r#type, one_line(&entry.content));
+    let _ = write!(text, " score {}", entry.score);
+    if let Some(newer) = &entry.superseded_by {
+        let _ = write!(text, ", superseded by {newer}");
+    }
+    text
+}
+
+fn default_type(setting: DefaultType) -> EntryType {
+    match setting {
+        DefaultType::Preference => EntryType::Preference,
+        DefaultType::Instruction => EntryType::Instruction,
+        DefaultType::Context => EntryType::Context,
+        DefaultType::Correction => EntryType::Correction,
+        // `Required` is refused by the schema before it comes here.
+        DefaultType::Fact | DefaultType::Required => EntryType::Fact,
+    }
+}
+
+fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
+    match tags.problem() {
+        Some(problem) => Err(Error::BadArgument { tool: tool.into(), field: "tags".into(), problem, nearest: None }),
+        None => Ok(()),
+    }
+}

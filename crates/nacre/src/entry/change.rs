@@ -1,0 +1,257 @@
+//! What writes entries: store, update, reinforce, delete, purge, archive. Each works inside the caller's transaction.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    COLUMNS, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get, get_current, select,
+};
+use crate::ids::{EntryId, EntryRef, GroupName, SessionId};
+use crate::index::{self, analyse};
+use crate::settings::Rank;
+use crate::{Error, Result, Time, brief};
+
+/// Who writes: what becomes the provenance of an entry.
+pub(crate) struct Origin<'a> {
+    pub(crate) now: Time,
+    pub(crate) group: &'a GroupName,
+    pub(crate) session: &'a SessionId,
+    pub(crate) source: Source,
+}
+
+/// An entry to be.
+pub(crate) struct Draft {
+    pub(crate) r#type: EntryType,
+    pub(crate) content: String,
+    pub(crate) tags: Tags,
+    pub(crate) supersedes: Option<EntryRef>,
+}
+
+/// What became of a draft.
+pub(crate) struct Stored {
+    pub(crate) entry: Entry,
+    /// The content was there already; `entry` is the one that has it.
+    pub(crate) duplicate: bool,
+    /// What it took the place of.
+    pub(crate) superseded: Option<EntryId>,
+}
+
+/// Stores an entry, or finds the one that already says the same (E2, E12, E13).
+pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<Stored> {
+    let content = checked(&draft.content)?;
+    let old = draft.supersedes.map(|named| get_current(db, &named)).transpose()?;
+    if let Some(same) = same_content(db, &content)? {
+        let old = old.filter(|old| old.id != same.id);
+        if let Some(old) = &old {
+            mark_superseded(db, old, &same.id, origin.now)?;
+        }
+        return Ok(Stored { entry: same, duplicate: true, superseded: old.map(|old| old.id) });
+    }
+    let entry = Entry {
+        id: EntryId::new(origin.now),
+        number: 0,
+        r#type: draft.r#type,
+        content,
+        tags: draft.tags,
+        behavioral: draft.r#type.behavioral(),
+        score: 0,
+        supersedes: old.as_ref().map(|old| old.id.clone()),
+        superseded_by: None,
+        superseded_at: None,
+        archived_at: None,
+        last_hit_at: None,
+        last_returned_at: None,
+        provenance: Provenance {
+            session: origin.session.clone(),
+            group: origin.group.to_string(),
+            timestamp: origin.now,
+            source: origin.source,
+            narrative_id: None,
+            task_id: None,
+        },
+    };
+    if let Some(old) = &old {
+        mark_superseded(db, old, &entry.id, origin.now)?;
+    }
+    let entry = insert(db, entry, None)?;
+    Ok(Stored { superseded: entry.supersedes.clone(), entry, duplicate: false })
+}
+
+/// Writes a whole entry, with its number where one is given, and its passage.
+pub(crate) fn insert(db: &Connection, mut entry: Entry, number: Option<i64>) -> Result<Entry> {
+    let sql = "INSERT INTO entries (number, id, type, content, folded, tags, behavioral, score, supersedes, superseded_by,
+        superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+    db.prepare_cached(sql)?.execute(rusqlite::params![
+        number,
+        entry.id,
+        entry.r#type,
+        entry.content,
+        folded(&entry.content),
+        entry.tags.to_json(),
+        entry.behavioral,
+        entry.score,
+        entry.supersedes,
+        entry.superseded_by,
+        entry.superseded_at,
+        entry.archived_at,
+        entry.provenance.timestamp,
+        entry.last_hit_at,
+        entry.last_returned_at,
+        entry.provenance.session,
+        entry.provenance.source,
+        entry.provenance.narrative_id,
+        entry.provenance.task_id,
+    ])?;
+    entry.number = db.last_insert_rowid();
+    index::put(db, &entry.passage())?;
+    Ok(entry)
+}
+
+/// What an update changes; what is `None` stays.
+pub(crate) struct Edit {
+    pub(crate) content: Option<String>,
+    pub(crate) tags: Option<Tags>,
+    pub(crate) r#type: Option<EntryType>,
+}
+
+/// Changes an entry in place: same id, score kept, the earlier text kept as history (E5).
+pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edit: Edit) -> Result<Entry> {
+    let before = get_current(db, named)?;
+    let mut entry = before.clone();
+    if let Some(content) = edit.content {
+        entry.content = checked(&content)?;
+    }
+    if let Some(tags) = edit.tags {
+        entry.tags = tags;
+    }
+    if let Some(r#type) = edit.r#type {
+        entry.r#type = r#type;
+        entry.behavioral = r#type.behavioral();
+    }
+    if let Some(same) = same_content(db, &entry.content)?.filter(|same| same.id != entry.id) {
+        return Err(Error::SameContent { other: same.id });
+    }
+    if (&entry.content, &entry.tags, entry.r#type) != (&before.content, &before.tags, before.r#type) {
+        let version = Version {
+            r#type: before.r#type,
+            content: before.content,
+            tags: before.tags,
+            until: origin.now,
+            session: origin.session.clone(),
+        };
+        insert_version(db, &entry.id, &version)?;
+    }
+    entry.last_hit_at = Some(origin.now);
+    let sql = "UPDATE entries SET content = ?2, folded = ?3, tags = ?4, type = ?5, behavioral = ?6, confirmed_at = ?7 WHERE id = ?1";
+    db.prepare_cached(sql)?.execute(rusqlite::params![
+        entry.id,
+        entry.content,
+        folded(&entry.content),
+        entry.tags.to_json(),
+        entry.r#type,
+        entry.behavioral,
+        entry.last_hit_at,
+    ])?;
+    index::put(db, &entry.passage())?;
+    Ok(entry)
+}
+
+/// Writes an earlier text of an entry behind those that are there.
+pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version) -> Result<()> {
+    let sql = "INSERT INTO entry_history (entry, version, type, content, tags, until, session)
+        SELECT ?1, 1 + coalesce(max(version), 0), ?2, ?3, ?4, ?5, ?6 FROM entry_history WHERE entry = ?1";
+    let Version { r#type, content, tags, until, session } = version;
+    db.prepare_cached(sql)?.execute((entry, r#type, content, tags.to_json(), until, session))?;
+    Ok(())
+}
+
+/// Moves an entry's score by `delta`, within its bound. Upwards also restarts the recency clock (E5).
+pub(crate) fn reinforce(db: &Connection, now: Time, named: &EntryRef, delta: i64, rank: &Rank) -> Result<Entry> {
+    let mut entry = get_current(db, named)?;
+    entry.score = entry.score.saturating_add(delta).clamp(-rank.bound, rank.bound);
+    if delta > 0 {
+        entry.last_hit_at = Some(now);
+    }
+    db.prepare_cached("UPDATE entries SET score = ?2, confirmed_at = ?3 WHERE id = ?1")?
+        .execute((&entry.id, entry.score, entry.last_hit_at))?;
+    Ok(entry)
+}
+
+/// Deletes an entry for good: row, earlier texts, links, passage, words in the index (E4).
+///
+/// What stood before it in a chain stays superseded, by what came after it if anything did.
+pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Entry> {
+    let entry = get(db, named)?;
+    erase(db, &entry)?;
+    Ok(entry)
+}
+
+fn erase(db: &Connection, entry: &Entry) -> Result<()> {
+    let id = &entry.id;
+    index::remove(db, KIND, id.as_str())?;
+    db.execute("DELETE FROM entry_history WHERE entry = ?1", [id])?;
+    db.execute("DELETE FROM entry_links WHERE entry = ?1 OR other = ?1", [id])?;
+    db.execute("UPDATE entries SET superseded_by = ?2 WHERE superseded_by = ?1", (id, &entry.superseded_by))?;
+    if let Some(newer) = &entry.superseded_by {
+        db.execute("UPDATE entries SET supersedes = ?2 WHERE id = ?1", (newer, &entry.supersedes))?;
+    }
+    db.execute("DELETE FROM entries WHERE id = ?1", [id])?;
+    Ok(())
+}
+
+/// Deletes what was superseded before `before`, counted from supersession (E8). Returns the ids.
+pub(crate) fn purge_superseded(db: &Connection, before: Time) -> Result<Vec<EntryId>> {
+    let old = select(db, "superseded_at < ?1 ORDER BY number", [before])?;
+    for entry in &old {
+        erase(db, entry)?;
+    }
+    Ok(old.into_iter().map(|entry| entry.id).collect())
+}
+
+/// Archives the share of current entries that ranks lowest by score and recency (E9). Returns the ids.
+pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Rank) -> Result<Vec<EntryId>> {
+    let mut current = select(db, "superseded_at IS NULL AND archived_at IS NULL", [])?;
+    current.sort_by_cached_key(|entry| {
+        let weight = crate::search::standing(entry, rank, now);
+        // Weights are positive, so their bits order as they do; ties go to the older entry.
+        (weight.to_bits(), entry.number)
+    });
+    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
+    let take = (current.len() as f64 * percent / 100.0).ceil() as usize;
+    let ids: Vec<EntryId> = current.into_iter().take(take).map(|entry| entry.id).collect();
+    for id in &ids {
+        db.execute("UPDATE entries SET archived_at = ?2 WHERE id = ?1", (id, now))?;
+        index::set_live(db, KIND, id.as_str(), false)?;
+    }
+    Ok(ids)
+}
+
+fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Result<()> {
+    db.prepare_cached("UPDATE entries SET superseded_by = ?2, superseded_at = ?3 WHERE id = ?1")?.execute((&old.id, by, now))?;
+    index::set_live(db, KIND, old.id.as_str(), false)
+}
+
+/// Returns the current entry that says the same (E12).
+pub(crate) fn same_content(db: &Connection, content: &str) -> Result<Option<Entry>> {
+    let sql = format!("SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL");
+    Ok(db.prepare_cached(&sql)?.query_row([folded(content)], from_row).optional()?)
+}
+
+/// The content as it is kept: trimmed, within the limit, and not our own words come back.
+fn checked(content: &str) -> Result<String> {
+    let own = brief::strip_injected(content);
+    let kept = own.trim();
+    if kept.is_empty() {
+        return Err(if content.trim().is_empty() { Error::EmptyContent } else { Error::Injected });
+    }
+    let content = kept;
+    let length = content.chars().count();
+    if length > MAX_CONTENT {
+        return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
+    }
+    Ok(content.to_owned())
+}
+
+fn folded(content: &str) -> String {
+    blake3::hash(analyse::fold(content).as_bytes()).to_hex().to_string()
+}

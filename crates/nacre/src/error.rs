@@ -1,0 +1,275 @@
+//! The one error of the library: what went wrong, in fields; its code, its kind, and what to do now.
+//!
+//! Front ends map only the [`Kind`]: to an exit code, an HTTP status, an MCP error. [`Error::row`] is the table that holds
+//! code, kind and hint of every variant.
+
+use std::path::{Path, PathBuf};
+
+use crate::ids::EntryId;
+
+/// A result of the library.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What kind of failure an [`Error`] is: the only thing a front end needs to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The request itself is wrong; the same request will fail again.
+    Invalid,
+    /// What the request names is not there.
+    NotFound,
+    /// The request does not fit the present state.
+    Conflict,
+    /// The caller may not do this.
+    Denied,
+    /// A limit is used up.
+    Limit,
+    /// The store can't serve this now.
+    Unavailable,
+    /// A failure of ours.
+    Internal,
+}
+
+impl Kind {
+    /// Returns the kind's stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Kind::Invalid => "invalid",
+            Kind::NotFound => "not_found",
+            Kind::Conflict => "conflict",
+            Kind::Denied => "denied",
+            Kind::Limit => "limit",
+            Kind::Unavailable => "unavailable",
+            Kind::Internal => "internal",
+        }
+    }
+}
+
+/// Everything that can go wrong.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+#[expect(missing_docs, reason = "the message of each variant says what it is")]
+pub enum Error {
+    #[error("group name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
+    BadGroupName { given: String },
+    #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
+    BadSession { given: String },
+    #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
+    BadId { given: String },
+    #[error("there is no tool `{given}`")]
+    UnknownTool { given: String, nearest: Option<&'static str> },
+    #[error("`{field}` of `{tool}` {problem}")]
+    BadArgument { tool: String, field: String, problem: String, nearest: Option<String> },
+    #[error("the request is not JSON: {problem}")]
+    NotJson { problem: String },
+    #[error("the request has {size} bytes, at most {limit} are read")]
+    RequestTooLarge { size: usize, limit: usize },
+    #[error("the request is nested deeper than {limit} levels")]
+    RequestTooDeep { limit: usize },
+    #[error("content is empty")]
+    EmptyContent,
+    #[error("content has {length} characters, at most {limit} fit one entry")]
+    ContentTooLong { length: usize, limit: usize },
+    #[error("content is text that Nacre itself put into the conversation")]
+    Injected,
+    #[error("unknown setting `{key}` in {origin}")]
+    UnknownSetting { key: String, origin: String, nearest: Option<String> },
+    #[error("setting `{key}` in {origin} {problem}")]
+    BadSetting { key: String, origin: String, problem: String },
+    #[error("{origin} is not valid TOML: {problem}")]
+    BadSettingsFile { origin: String, problem: String },
+    #[error("there is no profile `{given}`")]
+    UnknownProfile { given: String, known: String },
+    #[error("`{}` is not an export of Nacre: {problem}", path.display())]
+    BadImport { path: PathBuf, problem: String },
+    #[error("there is no entry `{id}` in this group")]
+    NoEntry { id: String },
+    #[error("entry `{id}` is already superseded by `{by}`")]
+    AlreadySuperseded { id: EntryId, by: String },
+    #[error("entry `{id}` is archived")]
+    Archived { id: EntryId },
+    #[error("entry `{other}` already says exactly this")]
+    SameContent { other: EntryId },
+    #[error("role `{role}` may not use `{tool}`")]
+    RoleDenied { tool: String, role: &'static str },
+    #[error("`{tool}` is not offered by profile `{profile}`")]
+    NotOffered { tool: String, profile: String },
+    #[error("this session has used its {limit} {action} calls")]
+    SessionLimit { action: &'static str, limit: u32 },
+    #[error("the database stayed busy for too long")]
+    Busy,
+    #[error("the disk that holds `{}` is full", path.display())]
+    DiskFull { path: PathBuf },
+    #[error("`{}` can't be written", path.display())]
+    ReadOnly { path: PathBuf },
+    #[error("the database `{}` is damaged", path.display())]
+    Damaged { path: PathBuf },
+    #[error("the database `{}` was damaged and is now set aside as `{}`", path.display(), aside.display())]
+    SetAside { path: PathBuf, aside: PathBuf },
+    #[error("the database `{}` has schema {found}, this program knows up to {known}", path.display())]
+    Newer { path: PathBuf, found: i64, known: i64 },
+    #[error("`{}` {problem}", path.display())]
+    NotOurs { path: PathBuf, problem: String },
+    #[error("`{}`: {source}", path.display())]
+    Io { path: PathBuf, source: std::io::Error },
+    #[error("the database refused: {0}")]
+    Sqlite(#[from] rusqlite::Error),
+    #[error("an answer could not be written as JSON: {0}")]
+    Json(#[from] serde_json::Error),
+}
+
+impl Error {
+    /// Returns the stable snake_case name of this error.
+    pub fn code(&self) -> &'static str {
+        self.row().0
+    }
+
+    /// Returns what kind of failure this is.
+    pub fn kind(&self) -> Kind {
+        self.row().1
+    }
+
+    /// Returns what to do now, where there is something to do.
+    pub fn hint(&self) -> Option<String> {
+        let hint = self.row().2;
+        (!hint.is_empty()).then_some(hint)
+    }
+
+    /// The table: code, kind, hint.
+    fn row(&self) -> (&'static str, Kind, String) {
+        use Error::*;
+        use Kind::*;
+        match self {
+            BadGroupName { .. } => ("bad_group_name", Invalid, "choose a name such as `main` or `work-2`".into()),
+            BadSession { .. } => ("bad_session", Invalid, "leave it out and one is made".into()),
+            BadId { .. } => ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into()),
+            UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),
+            BadArgument { nearest, .. } => ("bad_argument", Invalid, did_you_mean(nearest.as_deref())),
+            NotJson { .. } => ("not_json", Invalid, String::new()),
+            RequestTooLarge { .. } => ("request_too_large", Invalid, "send less in one call".into()),
+            RequestTooDeep { .. } => ("request_too_deep", Invalid, String::new()),
+            EmptyContent => ("empty_content", Invalid, "say in a sentence what should be remembered".into()),
+            ContentTooLong { .. } => {
+                ("content_too_long", Invalid, "store the insight rather than the text, or several entries".into())
+            }
+            Injected => ("injected", Invalid, "it is remembered already; store only what is new".into()),
+            UnknownSetting { nearest, .. } => {
+                let hint = match nearest {
+                    Some(_) => did_you_mean(nearest.as_deref()),
+                    None => "`nacre settings` lists every key".into(),
+                };
+                ("unknown_setting", Invalid, hint)
+            }
+            BadSetting { .. } => ("bad_setting", Invalid, "`nacre settings --defaults` shows the file with comments".into()),
+            BadSettingsFile { .. } => ("bad_settings_file", Invalid, "`nacre settings --defaults` shows a valid one".into()),
+            UnknownProfile { known, .. } => ("unknown_profile", Invalid, format!("the profiles are {known}")),
+            BadImport { .. } => ("bad_import", Invalid, "give the folder that `nacre export` wrote".into()),
+            NoEntry { .. } => ("no_entry", NotFound, "`nacre search` finds entries; ids of other groups do not count".into()),
+            AlreadySuperseded { by, .. } => ("already_superseded", Conflict, format!("use the newer one, `{by}`")),
+            Archived { .. } => ("archived", Conflict, "store it again to bring it back".into()),
+            SameContent { other } => ("same_content", Conflict, format!("supersede or delete one of them; see `nacre show {other}`")),
+            RoleDenied { .. } => ("role_denied", Denied, "ask for it in a session with role `admin` or `project`".into()),
+            NotOffered { .. } => ("not_offered", Denied, "name the tool in `tools.offer` or choose another profile".into()),
+            SessionLimit { action, .. } => (
+                "session_limit",
+                Limit,
+                format!(
+                    "a new session starts anew, a person at the command line has no limit, and `limits.{action}` in nacre.toml \
+                     raises it"
+                ),
+            ),
+            Busy => ("busy", Unavailable, "another process holds a long write; try again".into()),
+            DiskFull { .. } => ("disk_full", Unavailable, "make room; nothing was changed".into()),
+            ReadOnly { .. } => {
+                ("read_only", Unavailable, "check the owner and mode of the folder, or choose another with `--home`".into())
+            }
+            Damaged { .. } => ("damaged", Unavailable, "`nacre doctor` says what is left and how to restore it".into()),
+            SetAside { aside, .. } => (
+                "set_aside",
+                Unavailable,
+                format!(
+                    "restore the last export with `nacre import nacre DIR`, or save what can still be read with \
+                     `nacre import database {}`; the next call starts an empty database",
+                    aside.display()
+                ),
+            ),
+            Newer { .. } => ("newer_database", Unavailable, "use the newer `nacre` that made it; nothing was changed".into()),
+            NotOurs { .. } => ("not_ours", Unavailable, "nothing was changed; move it away or choose another home".into()),
+            Io { .. } => ("io", Unavailable, String::new()),
+            Sqlite(_) => ("sqlite", Internal, "`nacre doctor` checks the database".into()),
+            Json(_) => ("json", Internal, String::new()),
+        }
+    }
+
+    /// Names the file in an error that the engine gave without one.
+    pub(crate) fn at(self, path: &Path) -> Error {
+        use rusqlite::ErrorCode;
+        let Error::Sqlite(rusqlite::Error::SqliteFailure(cause, _)) = &self else {
+            return self;
+        };
+        let path = path.to_owned();
+        match cause.code {
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Error::Busy,
+            ErrorCode::DiskFull => Error::DiskFull { path },
+            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Error::ReadOnly { path },
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Error::Damaged { path },
+            _ => self,
+        }
+    }
+
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+        let path = path.to_owned();
+        move |source| match source.kind() {
+            std::io::ErrorKind::StorageFull => Error::DiskFull { path },
+            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => Error::ReadOnly { path },
+            _ => Error::Io { path, source },
+        }
+    }
+}
+
+fn did_you_mean(nearest: Option<&str>) -> String {
+    nearest.map(|nearest| format!("did you mean `{nearest}`?")).unwrap_or_default()
+}
+
+/// Returns the one of `known` that `given` was probably meant to be.
+pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given: Vec<char> = given.chars().take(64).collect();
+    known
+        .into_iter()
+        .map(|name| (edits(&given, &name.chars().collect::<Vec<_>>()), name))
+        .filter(|(edits, name)| *edits <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// The number of single-character edits between two words (Levenshtein).
+fn edits(left: &[char], right: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, r) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(l != r);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn suggests_what_was_probably_meant() {
+        let known = ["memory_store", "memory_search", "memory_brief"];
+        for (given, meant) in [
+            ("memory_stor", Some("memory_store")),
+            ("memry_search", Some("memory_search")),
+            ("zzz", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(given, known), meant, "{given}");
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Export and import (I5): everything a group holds, as Markdown for people and JSON that loses nothing.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use serde::{Deserialize, Serialize};
+
+use crate::brief::one_line;
+use crate::call::audit;
+use crate::entry::{self, Entry, EntryType, Version};
+use crate::ids::{EntryId, GroupName};
+use crate::{Error, Result, Time, files};
+
+/// The file that import reads.
+const RECORDS: &str = "nacre.json";
+/// The file for people.
+const READABLE: &str = "memory.md";
+/// The audit log, for the record: a chain belongs to the database that made it and is not imported.
+const AUDIT: &str = "audit.jsonl";
+/// Of this form of the file.
+const FORMAT: u32 = 1;
+
+/// Everything a group holds.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Records {
+    format: u32,
+    group: String,
+    entries: Vec<Entry>,
+    versions: HashMap<EntryId, Vec<Version>>,
+    #[serde(skip)]
+    unreadable: usize,
+}
+
+/// What an export wrote.
+#[derive(Clone, Debug, Serialize)]
+pub struct Exported {
+    /// The folder.
+    pub folder: PathBuf,
+    /// The files in it.
+    pub files: Vec<&'static str>,
+    /// How many entries, those of the past included.
+    pub entries: usize,
+}
+
+/// What an import did.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Imported {
+    /// Entries that are new here.
+    pub added: usize,
+    /// Entries that were here already.
+    pub present: usize,
+    /// Current entries whose content another current entry here has already; they came in as superseded by that one.
+    pub same_content: usize,
+    /// Rows of a damaged database that could not be read.
+    pub unreadable: usize,
+}
+
+/// Writes everything into `folder`. Secrets are in it as they were stored: it is the person's own copy, and only theirs to read.
+pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time) -> Result<Exported> {
+    files::create_folder(folder)?;
+    let entries = entry::all(db)?;
+    let mut versions = HashMap::new();
+    for entry in &entries {
+        let earlier = entry::versions(db, &entry.id)?;
+        if !earlier.is_empty() {
+            versions.insert(entry.id.clone(), earlier);
+        }
+    }
+    let count = entries.len();
+    let readable = readable(&entries, group, now);
+    let records = Records { format: FORMAT, group: group.to_string(), entries, versions, unreadable: 0 };
+    let mut audit_lines = String::new();
+    audit::walk(db, |line| {
+        audit_lines.push_str(&serde_json::to_string(line)?);
+        audit_lines.push('\n');
+        Ok(())
+    })?;
+    // Through `Value`, whose keys are sorted: the same records are the same bytes.
+    let records = serde_json::to_string_pretty(&serde_json::to_value(&records)?)?;
+    files::write_whole(&folder.join(RECORDS), records.as_bytes())?;
+    files::write_whole(&folder.join(READABLE), readable.as_bytes())?;
+    files::write_whole(&folder.join(AUDIT), audit_lines.as_bytes())?;
+    Ok(Exported { folder: folder.to_owned(), files: vec![RECORDS, READABLE, AUDIT], entries: count })
+}
+
+fn readable(entries: &[Entry], group: &GroupName, now: Time) -> String {
+    let mut text = format!("# Memory of group {group}\n\nExported {now}.\n");
+    for r#type in EntryType::ALL {
+        let mut section = entries.iter().filter(|entry| entry.r#type == *r#type && entry.is_current()).peekable();
+        if section.peek().is_some() {
+            let _ = writeln!(text, "\n## {type}\n");
+        }
+        for entry in section {
+            let _ = write!(text, "- {}", one_line(&entry.content));
+            for tag in entry.tags.iter() {
+                let _ = write!(text, " #{}", tag.replace(' ', "_"));
+            }
+            let _ = writeln!(text, " ({}, {})", entry.provenance.timestamp, entry.id);
+        }
+    }
+    let mut past = entries.iter().filter(|entry| !entry.is_current()).peekable();
+    if past.peek().is_some() {
+        let _ = writeln!(text, "\n## no longer current\n");
+    }
+    for entry in past {
+        let _ = writeln!(text, "- {} ({}, {})", one_line(&entry.content), entry.provenance.timestamp, entry.id);
+    }
+    text
+}
+
+/// Reads an export.
+pub(crate) fn read(folder: &Path) -> Result<Records> {
+    let path = if folder.is_dir() { folder.join(RECORDS) } else { folder.to_owned() };
+    let bad = |problem: String| Error::BadImport { path: path.clone(), problem };
+    let bytes = fs::read(&path).map_err(|problem| bad(problem.to_string()))?;
+    let records: Records = serde_json::from_slice(&bytes).map_err(|problem| bad(problem.to_string()))?;
+    if records.format != FORMAT {
+        return Err(bad(format!("it has format {}, this program knows {FORMAT}", records.format)));
+    }
+    for entry in &records.entries {
+        if entry.content.trim().is_empty() || entry.content.chars().count() > entry::MAX_CONTENT || entry.tags.problem().is_some() {
+            return Err(bad(format!("entry `{}` breaks the limits of an entry", entry.id)));
+        }
+    }
+    Ok(records)
+}
+
+/// Reads what can be read of a database file: row by row, past what is damaged.
+pub(crate) fn salvage(file: &Path) -> Result<Records> {
+    let bad = |problem: String| Error::BadImport { path: file.to_owned(), problem };
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let db = Connection::open_with_flags(file, flags).map_err(|problem| bad(problem.to_string()))?;
+    // Without this SQLite refuses a file that is shorter than its header says.
+    db.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;").map_err(|problem| bad(problem.to_string()))?;
+    let highest: i64 = db
+        .query_row("SELECT coalesce(max(number), 0) FROM entries", [], |row| row.get(0))
+        .or_else(|_| db.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", [], |row| row.get(0)))
+        .map_err(|problem| bad(format!("its entries can't be read: {problem}")))?;
+    let mut records = Records { format: FORMAT, group: String::new(), entries: Vec::new(), versions: HashMap::new(), unreadable: 0 };
+    for number in 1..=highest {
+        match entry::get(&db, &crate::ids::EntryRef::Number(number)) {
+            Ok(entry) => {
+                if let Ok(versions) = entry::versions(&db, &entry.id)
+                    && !versions.is_empty()
+                {
+                    records.versions.insert(entry.id.clone(), versions);
+                }
+                records.entries.push(entry);
+            }
+            Err(Error::NoEntry { .. }) => {}
+            Err(_) => records.unreadable += 1,
+        }
+    }
+    Ok(records)
+}
+
+/// Takes records in. Ids, numbers, times and scores stay; a number that is taken here is given anew.
+pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
+    let mut done = Imported { unreadable: records.unreadable, ..Imported::default() };
+    for entry in &records.entries {
+        let present = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = ?1)";
+        if db.prepare_cached(present)?.query_row([&entry.id], |row| row.get(0))? {
+            done.present += 1;
+            continue;
+        }
+        let mut entry = Entry { behavioral: entry.r#type.behavioral(), ..entry.clone() };
+        if entry.is_current()
+            && let Some(same) = entry::same_content(db, &entry.content)?
+        {
+            entry.superseded_at = Some(entry.provenance.timestamp.max(same.provenance.timestamp));
+            entry.superseded_by = Some(same.id);
+            done.same_content += 1;
+        }
+        let taken = "SELECT EXISTS (SELECT 1 FROM entries WHERE number = ?1)";
+        let taken: bool = db.prepare_cached(taken)?.query_row([entry.number], |row| row.get(0))?;
+        let number = (!taken && entry.number > 0).then_some(entry.number);
+        let entry = entry::insert(db, entry, number)?;
+        for version in records.versions.get(&entry.id).into_iter().flatten() {
+            entry::insert_version(db, &entry.id, version)?;
+        }
+        done.added += 1;
+    }
+    Ok(done)
+}

@@ -1,0 +1,61 @@
+//! The home: the folder that holds everything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::group::Group;
+use crate::ids::GroupName;
+use crate::settings::{self, Settings};
+use crate::{Result, Time, files};
+
+/// The settings file's name in the home.
+pub const SETTINGS_FILE: &str = "nacre.toml";
+
+/// A home and its settings.
+#[derive(Clone, Debug)]
+pub struct Home {
+    path: PathBuf,
+    settings: Arc<Settings>,
+}
+
+impl Home {
+    /// Takes a folder as the home. Nothing is read or made until a group is opened.
+    pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
+        Home { path: path.into(), settings: Arc::new(settings) }
+    }
+
+    /// Returns the folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Makes the folder and the commented settings file, where they are not there yet.
+    pub fn create(&self) -> Result<()> {
+        files::create_folder(&self.path)?;
+        let file = self.path.join(SETTINGS_FILE);
+        if !file.exists() {
+            files::write_whole(&file, settings::commented_defaults().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Opens a group of this home.
+    pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
+        Group::open(&self.path, name.clone(), self.settings.clone(), now)
+    }
+
+    /// Returns the names of the groups that are there.
+    pub fn groups(&self) -> Vec<GroupName> {
+        let found = fs::read_dir(self.path.join("groups")).into_iter().flatten().flatten();
+        let mut names: Vec<GroupName> =
+            found.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok())).collect();
+        names.sort();
+        names
+    }
+}

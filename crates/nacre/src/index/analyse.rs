@@ -1,0 +1,210 @@
+//! The analyser: text to words, one function for what is stored and what is asked (Q9).
+//!
+//! Accents, case and width are folded; English words are stemmed; identifiers and paths give their parts and the whole
+//! (`getUserName` is found by `user`, `username` is not needed to find `user_name`); scripts written without spaces give pairs
+//! of characters. The output is letters and digits only, so that no word can mean anything to the full-text engine.
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Changes whenever the same text would give other words: an index made by another version is made anew.
+pub(crate) const VERSION: &str = "1";
+
+/// Longer words are cut: nobody types them, and base64 would fill the index.
+const LONGEST: usize = 64;
+
+/// Returns the words of a text in their order, repeated where they repeat.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let mut words = Words { stemmer: Stemmer::create(Algorithm::English), out: Vec::new() };
+    let folded = fold_marks(text);
+    let mut rest = folded.as_str();
+    while let Some(start) = rest.find(|c: char| is_word(c)) {
+        rest = &rest[start..];
+        let spaceless = rest.starts_with(is_spaceless);
+        let end = if spaceless { rest.find(|c: char| !is_spaceless(c)) } else { Some(compound_end(rest)) };
+        let (run, after) = rest.split_at(end.unwrap_or(rest.len()));
+        if spaceless { words.push_pairs(run) } else { words.push_compound(run) }
+        rest = after;
+    }
+    words.out
+}
+
+/// Returns what is left of a text without case, accents, space and punctuation: equal for texts that say the same (E12).
+pub(crate) fn fold(text: &str) -> String {
+    let folded: String = fold_marks(text).chars().filter(|c| is_word(*c)).flat_map(char::to_lowercase).collect();
+    // Nothing but signs and pictures: then they are what it says.
+    if folded.is_empty() { text.split_whitespace().collect() } else { folded }
+}
+
+/// Tells whether a word is so common that it says nothing about what is asked. Takes words as [`words`] gives them.
+pub(crate) fn is_common(word: &str) -> bool {
+    // Function words, question words and pronouns, stemmed as the analyser stems them.
+    const COMMON: &[&str] = &[
+        "a", "about", "after", "all", "also", "am", "an", "and", "ani", "are", "as", "at", "be", "becaus", "been", "befor", "but",
+        "by", "can", "could", "did", "do", "doe", "for", "from", "had", "has", "have", "he", "her", "him", "his", "how", "i", "if",
+        "in", "into", "is", "it", "me", "my", "no", "not", "of", "on", "or", "our", "she", "should", "so", "some", "than", "that",
+        "the", "their", "them", "then", "there", "these", "they", "this", "those", "to", "up", "us", "was", "we", "were", "what",
+        "when", "where", "which", "who", "whom", "whose", "whi", "will", "with", "would", "you", "your",
+    ];
+    COMMON.binary_search(&word).is_ok()
+}
+
+struct Words {
+    stemmer: Stemmer,
+    out: Vec<String>,
+}
+
+impl Words {
+    /// Adds a run of letters and digits with signs between: its parts, and the whole where there is more than one.
+    fn push_compound(&mut self, run: &str) {
+        let mut parts = 0;
+        for piece in run.split(|c: char| !is_word(c)).filter(|piece| !piece.is_empty()) {
+            let humps = humps(piece);
+            parts += humps.len();
+            if humps.len() > 1 {
+                for hump in &humps {
+                    self.push(hump);
+                }
+            }
+            self.push(piece);
+        }
+        if parts > 1 && run.contains(|c: char| !is_word(c)) {
+            self.push(&run.replace("++", "plusplus").replace('#', "sharp").replace(|c: char| !is_word(c), ""));
+        } else if parts == 1 && (run.ends_with('+') || run.ends_with('#')) {
+            // `C++` and `F#` are names of one letter.
+            self.push(&run.replace('+', "plus").replace('#', "sharp"));
+        }
+    }
+
+    /// Adds every pair of neighbours, and the last character alone, so that one character finds all that contain it by prefix.
+    fn push_pairs(&mut self, run: &str) {
+        let chars: Vec<char> = run.chars().collect();
+        self.out.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
+        self.out.extend(chars.last().map(char::to_string));
+    }
+
+    fn push(&mut self, word: &str) {
+        let word: String = word.chars().flat_map(char::to_lowercase).take(LONGEST).collect();
+        if word.chars().nth(1).is_none() {
+            return;
+        }
+        let english = word.bytes().all(|byte| byte.is_ascii_lowercase());
+        self.out.push(if english { self.stemmer.stem(&word).into_owned() } else { word });
+    }
+}
+
+/// Returns where a run of words joined by single signs ends: `src/auth/login.rs`, `user_name`, `well-known`, `C++`.
+fn compound_end(text: &str) -> usize {
+    const JOINERS: &[char] = &['_', '-', '.', '/', ':', '@', '\\', '\'', '’'];
+    let mut end = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let next = chars.peek().map(|(_, next)| *next);
+        let joins = JOINERS.contains(&c) && next.is_some_and(|next| is_word(next) && !is_spaceless(next));
+        let suffix = (c == '+' || c == '#') && at <= 3 && !next.is_some_and(is_word);
+        if !(is_word(c) && !is_spaceless(c) || joins || suffix) {
+            break;
+        }
+        end = at + c.len_utf8();
+    }
+    end
+}
+
+/// Splits an identifier where its case or kind changes: `getHTTPServer2` gives `get`, `HTTP`, `Server`, `2`.
+fn humps(piece: &str) -> Vec<&str> {
+    let chars: Vec<(usize, char)> = piece.char_indices().collect();
+    let mut humps = Vec::new();
+    let mut start = 0;
+    for (index, window) in chars.windows(2).enumerate() {
+        let ((_, before), (at, here)) = (window[0], window[1]);
+        let next_is_lower = chars.get(index + 2).is_some_and(|(_, next)| next.is_lowercase());
+        let up = here.is_uppercase() && (before.is_lowercase() || before.is_uppercase() && next_is_lower);
+        if up || before.is_ascii_digit() != here.is_ascii_digit() {
+            humps.push(&piece[start..at]);
+            start = at;
+        }
+    }
+    humps.push(&piece[start..]);
+    humps
+}
+
+/// Folds width and form, and takes off accents. Marks that carry the vowel or the tone of a script stay.
+fn fold_marks(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_owned();
+    }
+    text.nfkd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).nfc().collect()
+}
+
+fn is_word(c: char) -> bool {
+    c.is_alphanumeric() || (!c.is_ascii() && is_combining_mark(c))
+}
+
+/// Scripts whose words are not set apart by spaces, or grow by syllables as Korean's do.
+fn is_spaceless(c: char) -> bool {
+    matches!(c,
+        '\u{0e01}'..='\u{0e5b}'       // Thai
+        | '\u{0e81}'..='\u{0edf}'     // Lao
+        | '\u{1000}'..='\u{109f}'     // Burmese
+        | '\u{1780}'..='\u{17dd}'     // Khmer
+        | '\u{3005}'..='\u{3007}'     // iteration marks
+        | '\u{3041}'..='\u{30ff}'     // Hiragana, Katakana
+        | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' // Han
+        | '\u{ac00}'..='\u{d7a3}'     // Hangul
+        | '\u{20000}'..='\u{323af}'   // rarer Han
+    ) && is_word(c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(text: &str, expected: &str) {
+        assert_eq!(words(text).join(" "), expected, "{text}");
+    }
+
+    #[test]
+    fn prose_is_folded_and_stemmed() {
+        check("The users' dogs were RUNNING.", "the user dog were run");
+        check("Café Zürich naïve", "cafe zurich naiv");
+        check("ＦＵＬＬ width", "full width");
+        check("a I 1 ! ?", "");
+    }
+
+    #[test]
+    fn identifiers_give_parts_and_the_whole() {
+        check("getUserName", "get user name getusernam");
+        check("user_name", "user name usernam");
+        check("src/auth/login.rs", "src auth login rs srcauthloginr");
+        check("E1234", "1234 e1234");
+        check("HTTPServer", "http server httpserv");
+        check("C++ and F#", "cplusplus and fsharp");
+        check("e-mail", "mail email");
+        check("done. Next", "done next");
+        check("see http://a.bc/x", "see http bc abcx");
+    }
+
+    #[test]
+    fn scripts_without_spaces_give_pairs() {
+        check("東京都", "東京 京都 都");
+        check("我喜欢rust语言", "我喜 喜欢 欢 rust 语言 言");
+        check("日", "日");
+        check("서울에서", "서울 울에 에서 서");
+        check("हिन्दी भाषा", "हिन्दी भाषा");
+    }
+
+    #[test]
+    fn common_words_are_sorted_for_the_search_in_them() {
+        assert!(is_common("the") && is_common("a") && is_common("your") && !is_common("typescript"));
+        assert!(words("why any does because before").iter().all(|word| is_common(word)));
+    }
+
+    #[test]
+    fn folding_ignores_case_space_and_signs() {
+        assert_eq!(fold("User  prefers TABS!"), fold("user prefers tabs"));
+        assert_ne!(fold("👍"), fold("👎"));
+        assert_ne!(fold("tabs"), fold("spaces"));
+    }
+}

@@ -1,0 +1,60 @@
+//! Nacre: persistent memory for AI agents, on the user's own machine. No LLM, no API key, no download.
+//!
+//! The words: a [`Home`] is the folder that holds everything; a [`Group`] is the unit of isolation, with a database of its own; an entry is
+//! one typed memory; a passage is the searchable form of whatever can be found.
+//!
+//! There are two paths, and both go through [`call()`]. Writing: request ▶ schema ▶ authorise ▶ limits ▶ owner module, audit and passages in one
+//! transaction ▶ events ▶ redact. Reading: request ▶ schema ▶ authorise ▶ search ▶ redact.
+//!
+//! ```
+//! use nacre::{Caller, Home, SessionId, Settings, Time, call};
+//! use serde_json::json;
+//!
+//! # fn main() -> nacre::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let now = Time::from_millis(1_767_225_600_000);
+//! let home = Home::new(folder.path(), Settings::default());
+//! let mut group = home.group(&"main".parse()?, now)?;
+//! let caller = Caller::agent(SessionId::new(now), now);
+//!
+//! call(&mut group, &caller, "memory_store", json!({ "content": "The user's dog is called Luna", "tags": "dog, family" }))?;
+//! let answer = call(&mut group, &caller, "memory_search", json!({ "query": "what is the dog called?" }))?;
+//! assert_eq!(answer.data["hits"][0]["text"], "The user's dog is called Luna");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The library is synchronous. It takes the time, the settings and the paths as arguments; it never prints, never reads the environment or the
+//! clock.
+
+mod brief;
+pub mod call;
+mod entry;
+mod error;
+pub mod event;
+mod export;
+mod files;
+mod group;
+mod home;
+mod ids;
+mod index;
+mod search;
+pub mod settings;
+mod store;
+mod time;
+
+pub use brief::{Brief, BriefEntry, strip_injected};
+pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
+pub use entry::{Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version};
+pub use error::{Error, Kind, Result};
+pub use export::{Exported, Imported};
+pub use group::{Group, Maintained, Status};
+pub use home::{Home, SETTINGS_FILE};
+pub use ids::{EntryId, EntryRef, GroupName, SessionId};
+pub use index::Scope;
+pub use search::{Found, Hit, Why};
+pub use settings::Settings;
+pub use time::Time;
+
+/// What tells an agent when to recall, when to store, and what to leave out (B4).
+pub const SKILL: &str = include_str!("skill.md");

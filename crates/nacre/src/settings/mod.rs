@@ -1,0 +1,348 @@
+//! Settings: decided once, at the edge; inside, code sees values, not keys.
+//!
+//! `defaults.toml` is compiled in, is what `init` writes (commented out) and is the reference. Layers go over it in order: profile,
+//! file, environment, flags. A key that the defaults do not have is refused, with the one it was probably meant to be.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use crate::error::nearest;
+use crate::{Error, Result};
+
+/// The commented file with every key and its default.
+pub const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// The profiles: name and what it sets differently.
+const PROFILES: &[(&str, &str)] = &[
+    ("balanced", include_str!("profiles/balanced.toml")),
+    ("carapace", include_str!("profiles/carapace.toml")),
+    ("koshi", include_str!("profiles/koshi.toml")),
+];
+
+/// All settings, checked.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Settings {
+    pub profile: String,
+    pub entries: Entries,
+    pub rank: Rank,
+    pub search: Search,
+    pub brief: Brief,
+    pub limits: Limits,
+    pub tools: Tools,
+    pub telemetry: Telemetry,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Entries {
+    pub default_type: DefaultType,
+    pub resemblance: f64,
+    pub purge_superseded_days: i64,
+    pub max_size_mb: u64,
+    pub prune_percent: f64,
+}
+
+/// What becomes of an entry stored without a type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the entry types of SPEC E1")]
+pub enum DefaultType {
+    Preference,
+    Fact,
+    Instruction,
+    Context,
+    Correction,
+    /// A store without a type is refused.
+    Required,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Rank {
+    pub reinforce: i64,
+    pub demote: i64,
+    pub bound: i64,
+    pub score_weight: f64,
+    pub recency: f64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Search {
+    pub limit: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Brief {
+    pub inject: Inject,
+    pub max_entries: usize,
+    pub max_chars: usize,
+    pub time_limit_ms: u64,
+}
+
+/// When memory is put before an agent without its asking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Inject {
+    /// Never: the agent asks.
+    None,
+    /// At the start of a session.
+    Boot,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Limits {
+    pub store: u32,
+    pub supersede: u32,
+    pub delete: u32,
+    pub untrusted: Untrusted,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Untrusted {
+    pub store: u32,
+    pub supersede: u32,
+    pub delete: u32,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Tools {
+    pub offer: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Telemetry {
+    pub events: Events,
+    pub max_mb: u64,
+}
+
+/// What the telemetry file is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Events {
+    /// Nothing.
+    Off,
+    /// Ids and sizes.
+    On,
+    /// The words of searches too.
+    Queries,
+}
+
+/// One layer of settings and where it came from, for messages.
+#[derive(Clone, Debug)]
+pub struct Layer {
+    origin: String,
+    table: Table,
+}
+
+impl Layer {
+    /// Reads a settings file.
+    pub fn from_toml(origin: impl Into<String>, text: &str) -> Result<Layer> {
+        let origin = origin.into();
+        match text.parse::<Table>() {
+            Ok(table) => Ok(Layer { origin, table }),
+            Err(problem) => {
+                let line = problem.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+                Err(Error::BadSettingsFile { origin, problem: format!("line {line}: {}", problem.message()) })
+            }
+        }
+    }
+
+    /// Reads one `section.key=value`. A value that is not TOML is taken as text, so that quotes are rarely needed.
+    pub fn from_pair(origin: impl Into<String>, pair: &str) -> Result<Layer> {
+        let origin = origin.into();
+        let Some((key, value)) = pair.split_once('=') else {
+            let problem = "needs the form section.key=value".into();
+            return Err(Error::BadSetting { key: pair.into(), origin, problem });
+        };
+        let value = value.trim();
+        let value = format!("v = {value}").parse::<Table>().map_or_else(
+            |_| Value::String(value.into()),
+            |mut parsed| parsed.remove("v").expect("just written"),
+        );
+        let mut parts = key.trim().rsplit('.');
+        let last = parts.next().expect("rsplit gives one part at least").to_owned();
+        let innermost = Table::from_iter([(last, value)]);
+        let table = parts.fold(innermost, |table, part| Table::from_iter([(part.to_owned(), Value::Table(table))]));
+        Ok(Layer { origin, table })
+    }
+
+    /// Reads the settings among environment variables: `NACRE_` and the key in capitals, dots as `_`.
+    pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Vec<Layer>> {
+        let mut layers = Vec::new();
+        for key in keys() {
+            let name = format!("NACRE_{}", key.replace('.', "_").to_uppercase());
+            if let Some(value) = get(&name) {
+                layers.push(Layer::from_pair(format!("the environment ({name})"), &format!("{key}={value}"))?);
+            }
+        }
+        Ok(layers)
+    }
+}
+
+impl Settings {
+    /// Puts the layers over the defaults, in order; `profile` stands under them and over the defaults.
+    ///
+    /// The profile is `profile` where given, else the last layer's that names one.
+    pub fn from_layers(profile: Option<&str>, layers: &[Layer]) -> Result<Settings> {
+        let named = layers.iter().rev().find_map(|layer| layer.table.get("profile").and_then(Value::as_str));
+        let profile = profile.or(named).unwrap_or("balanced");
+        let mut all = defaults();
+        lay_over(&mut all, &profile_layer(profile)?)?;
+        for layer in layers {
+            lay_over(&mut all, layer)?;
+        }
+        all.insert("profile".into(), Value::String(profile.into()));
+        let settings: Settings = deserialize(all)?;
+        settings.check()?;
+        Ok(settings)
+    }
+
+    fn check(&self) -> Result<()> {
+        let within = |key: &str, holds: bool, problem: &str| {
+            let (key, problem) = (key.to_owned(), problem.to_owned());
+            if holds { Ok(()) } else { Err(Error::BadSetting { key, origin: "the settings".into(), problem }) }
+        };
+        within("entries.resemblance", (0.0..=1.0).contains(&self.entries.resemblance), "is not between 0 and 1")?;
+        within("entries.prune_percent", (0.0..=100.0).contains(&self.entries.prune_percent), "is not between 0 and 100")?;
+        within("entries.purge_superseded_days", self.entries.purge_superseded_days >= 0, "is negative")?;
+        within("rank.bound", (1..=50).contains(&self.rank.bound), "is not between 1 and 50")?;
+        within("rank.reinforce", (0..=50).contains(&self.rank.reinforce), "is not between 0 and 50")?;
+        within("rank.demote", (0..=50).contains(&self.rank.demote), "is not between 0 and 50")?;
+        within("rank.score_weight", (0.0..=2.0).contains(&self.rank.score_weight), "is not between 0 and 2")?;
+        within("rank.recency", (0.0..=10.0).contains(&self.rank.recency), "is not between 0 and 10")?;
+        within("search.limit", (1..=100).contains(&self.search.limit), "is not between 1 and 100")?;
+        within("brief.max_chars", self.brief.max_chars >= 500, "is below 500")?;
+        for name in &self.tools.offer {
+            if crate::call::tool(name).is_none() {
+                let near = nearest(name, crate::call::TOOLS.iter().map(|tool| tool.name));
+                let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
+                within("tools.offer", false, &format!("names `{name}`, which is no tool{near}"))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings::from_layers(None, &[]).expect("the defaults compiled in are valid")
+    }
+}
+
+/// Returns the names of the profiles.
+pub fn profiles() -> impl Iterator<Item = &'static str> {
+    PROFILES.iter().map(|(name, _)| *name)
+}
+
+/// Returns every setting that `layers` and the profile lead to, as `(key, value)` in the order of the defaults.
+pub fn effective(profile: Option<&str>, layers: &[Layer]) -> Result<Vec<(String, String)>> {
+    let settings = Settings::from_layers(profile, layers)?;
+    let mut all = defaults();
+    lay_over(&mut all, &profile_layer(&settings.profile)?)?;
+    for layer in layers {
+        lay_over(&mut all, layer)?;
+    }
+    all.insert("profile".into(), Value::String(settings.profile));
+    let mut pairs = Vec::new();
+    flatten("", &all, &mut |key, value| pairs.push((key.to_owned(), value.to_string())));
+    Ok(pairs)
+}
+
+/// Returns the defaults as `init` writes them: every line a comment, so that a later default still reaches the user.
+pub fn commented_defaults() -> String {
+    let line = |line: &str| {
+        let bare = line.is_empty() || line.starts_with('#') || line.starts_with('[');
+        if bare { format!("{line}\n") } else { format!("# {line}\n") }
+    };
+    DEFAULTS.lines().map(line).collect()
+}
+
+fn defaults() -> Table {
+    DEFAULTS.parse().expect("the defaults compiled in are valid")
+}
+
+fn keys() -> Vec<String> {
+    let mut keys = Vec::new();
+    flatten("", &defaults(), &mut |key, _| keys.push(key.to_owned()));
+    keys
+}
+
+fn flatten(prefix: &str, table: &Table, found: &mut impl FnMut(&str, &Value)) {
+    for (key, value) in table {
+        let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+        match value {
+            Value::Table(inner) => flatten(&path, inner, found),
+            value => found(&path, value),
+        }
+    }
+}
+
+fn profile_layer(name: &str) -> Result<Layer> {
+    let Some((_, text)) = PROFILES.iter().find(|(known, _)| *known == name) else {
+        let known = profiles().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+        return Err(Error::UnknownProfile { given: crate::ids::shorten(name), known });
+    };
+    Layer::from_toml(format!("profile `{name}`"), text)
+}
+
+/// Puts a layer over what is there. Only keys that are there can be set, and only to the same kind of value.
+fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
+    fn walk(prefix: &str, under: &mut Table, over: &Table, origin: &str) -> Result<()> {
+        for (key, value) in over {
+            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            match (under.get_mut(key), value) {
+                (None, _) => {
+                    let known = keys();
+                    let near = nearest(&path, known.iter().map(String::as_str)).map(str::to_owned);
+                    return Err(Error::UnknownSetting { key: path, origin: origin.into(), nearest: near });
+                }
+                (Some(Value::Table(under)), Value::Table(over)) => walk(&path, under, over, origin)?,
+                (Some(there @ Value::Float(_)), Value::Integer(whole)) => {
+                    #[expect(clippy::cast_precision_loss, reason = "a setting such as 1 for 1.0")]
+                    let float = *whole as f64;
+                    *there = Value::Float(float);
+                }
+                (Some(there), value) if there.type_str() == value.type_str() => *there = value.clone(),
+                (Some(there), value) => {
+                    let problem = format!("is {} where {} is needed", value.type_str(), there.type_str());
+                    return Err(Error::BadSetting { key: path, origin: origin.into(), problem });
+                }
+            }
+        }
+        Ok(())
+    }
+    walk("", under, &layer.table, &layer.origin)
+}
+
+fn deserialize(all: Table) -> Result<Settings> {
+    // Keys and kinds are known to be right here; what is left are words such as `telemetry.events = "loud"` and signs.
+    all.clone().try_into().map_err(|problem: toml::de::Error| {
+        let mut culprit = None;
+        flatten("", &all, &mut |key, value| {
+            let mut probe = defaults();
+            let pair = Layer::from_pair("", &format!("{key}={value}")).expect("a written value reads back");
+            if culprit.is_none() && lay_over(&mut probe, &pair).is_ok() && probe.try_into::<Settings>().is_err() {
+                culprit = Some((key.to_owned(), value.to_string()));
+            }
+        });
+        let (key, value) = culprit.unwrap_or_default();
+        let problem = format!("can't be {value}: {}", problem.message());
+        Error::BadSetting { key, origin: "the settings".into(), problem }
+    })
+}

@@ -1,0 +1,122 @@
+//! Time as the library sees it: UTC milliseconds inside, ISO 8601 outside.
+//!
+//! The clock is read at the edge and handed in, so that a test never waits.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+const DAY_MS: i64 = 86_400_000;
+
+/// A moment in UTC, to the millisecond.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(i64);
+
+impl Time {
+    /// Returns the moment `millis` after 1970-01-01T00:00:00Z, kept within the years that ISO 8601 can name.
+    pub fn from_millis(millis: i64) -> Time {
+        Time(millis.clamp(Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond()))
+    }
+
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z.
+    pub fn as_millis(self) -> i64 {
+        self.0
+    }
+
+    /// Reads an ISO 8601 moment, or a date alone (its midnight in UTC).
+    pub fn parse(text: &str) -> Option<Time> {
+        let text = text.trim();
+        let moment = text.parse::<Timestamp>().or_else(|_| format!("{text}T00:00:00Z").parse());
+        moment.ok().map(|moment| Time(moment.as_millisecond()))
+    }
+
+    /// Returns this moment moved by `days`, back for negative ones.
+    pub fn plus_days(self, days: i64) -> Time {
+        Time::from_millis(self.0.saturating_add(days.saturating_mul(DAY_MS)))
+    }
+
+    /// Returns the days from `earlier` to this moment, never negative: a clock that went back is no age.
+    pub fn days_since(self, earlier: Time) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "a day is far coarser than the loss")]
+        let days = self.0.saturating_sub(earlier.0).max(0) as f64 / DAY_MS as f64;
+        days
+    }
+
+    /// Returns the whole days from `earlier` to this moment.
+    pub fn whole_days_since(self, earlier: Time) -> i64 {
+        self.0.saturating_sub(earlier.0).max(0) / DAY_MS
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let moment = Timestamp::from_millisecond(self.0).expect("kept in range by from_millis");
+        write!(f, "{moment:.3}")
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Time, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Time::parse(&text).ok_or_else(|| de::Error::custom(format!("`{text}` is not an ISO 8601 time")))
+    }
+}
+
+impl JsonSchema for Time {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Time".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+impl ToSql for Time {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.0.to_sql()
+    }
+}
+
+impl FromSql for Time {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Time> {
+        i64::column_result(value).map(Time::from_millis)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_iso_8601() {
+        for (text, shown) in [
+            ("2026-02-18T14:30:00Z", "2026-02-18T14:30:00.000Z"),
+            ("2026-02-18T15:30:00.25+01:00", "2026-02-18T14:30:00.250Z"),
+            ("2026-02-18", "2026-02-18T00:00:00.000Z"),
+        ] {
+            assert_eq!(Time::parse(text).map(|time| time.to_string()).as_deref(), Some(shown), "{text}");
+        }
+        for text in ["", "yesterday", "2026-02-30", "2026-02-18T25:00:00Z"] {
+            assert_eq!(Time::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn extremes_are_shown_and_never_panic() {
+        for millis in [i64::MIN, i64::MAX, 0] {
+            assert!(Time::from_millis(millis).plus_days(i64::MAX).to_string().ends_with('Z'));
+        }
+    }
+}
