@@ -9,13 +9,18 @@ use nacre::{EntryRef, EntryType, GroupName, SessionId, Time};
 ///
 /// A memory is an entry: one statement with a type. Agents store and find entries over MCP (`nacre mcp`); you do the same here.
 #[derive(Debug, Parser)]
-#[command(name = "nacre", version, max_term_width = 100, after_help = "\
+#[command(
+    name = "nacre",
+    version,
+    max_term_width = 100,
+    after_help = "\
 First steps:
   nacre store \"I prefer tabs over spaces\" --type preference
   nacre search \"indentation tabs\"
   nacre brief                                what an agent sees when a session starts
   claude mcp add nacre -- nacre mcp          give Claude Code this memory
-Exit codes: 0 done, 1 internal, 2 bad request, 3 not found, 4 conflict, 5 denied, 6 limit, 7 unavailable.")]
+Exit codes: 0 done, 1 internal, 2 bad request, 3 not found, 4 conflict, 5 denied, 6 limit, 7 unavailable."
+)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
@@ -30,7 +35,14 @@ pub struct Global {
     #[arg(long, global = true, value_name = "DIR", env = "NACRE_HOME", hide_env_values = true)]
     pub home: Option<PathBuf>,
     /// The group: each has a memory of its own
-    #[arg(long, global = true, value_name = "NAME", env = "NACRE_GROUP", default_value = "main", hide_env_values = true)]
+    #[arg(
+        long,
+        global = true,
+        value_name = "NAME",
+        env = "NACRE_GROUP",
+        default_value = "main",
+        hide_env_values = true
+    )]
     pub group: GroupName,
     /// The conversation this belongs to [default: a new one]
     #[arg(long, global = true, value_name = "ID", env = "NACRE_SESSION", hide_env_values = true)]

@@ -64,9 +64,11 @@ pub fn now() -> Time {
 }
 
 fn platform_home() -> Result<PathBuf> {
-    let names = AppStrategyArgs { top_level_domain: "org".into(), author: "nacre".into(), app_name: "nacre".into() };
-    let strategy = etcetera::choose_app_strategy(names)
-        .context("there is no home directory to put the memory in; give a folder with `--home` or NACRE_HOME")?;
+    let names =
+        AppStrategyArgs { top_level_domain: "org".into(), author: "nacre".into(), app_name: "nacre".into() };
+    let strategy = etcetera::choose_app_strategy(names).context(
+        "there is no home directory to put the memory in; give a folder with `--home` or NACRE_HOME",
+    )?;
     Ok(strategy.data_dir())
 }
 
@@ -76,7 +78,9 @@ fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Layer>>
     let file = home.join(SETTINGS_FILE);
     match std::fs::read_to_string(&file) {
         Ok(text) => layers.push(Layer::from_toml(file.display().to_string(), &text)?),
-        Err(problem) if matches!(problem.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {}
+        Err(problem)
+            if matches!(problem.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
+        }
         Err(source) => return Err(nacre::Error::Io { path: file, source }),
     }
     layers.extend(Layer::from_environment(|name| std::env::var(name).ok())?);

@@ -12,7 +12,9 @@ use serde_json::{Value, json};
 /// Writes to standard output. That the reader has gone is no failure: `nacre search | head` ends quietly.
 pub fn out(text: &str) -> Result<()> {
     let mut stdout = io::stdout().lock();
-    let written = stdout.write_all(text.as_bytes()).and_then(|()| if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") });
+    let written = stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") });
     match written.and_then(|()| stdout.flush()) {
         Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => Ok(written?),
@@ -54,6 +56,13 @@ pub fn usage(problem: &clap::Error) -> ExitCode {
 /// A line about the call, beside its answer.
 pub fn note(text: &str) {
     eprintln!("{} {}", Paint::stderr().cyan("note:"), plain(text));
+}
+
+/// Says how far long work has come, where a person is looking; the last call, with nothing, clears the line.
+pub fn progress(text: &str) {
+    if io::stderr().is_terminal() {
+        eprint!("\r\x1b[2K{text}");
+    }
 }
 
 fn exit_code(kind: Kind) -> ExitCode {
@@ -102,7 +111,8 @@ impl Paint {
 /// Memory is hostile: nothing in it may steer the terminal, or show text in another order than it has.
 pub fn plain(text: &str) -> String {
     let steers = |c: char| {
-        c.is_control() && !matches!(c, '\n' | '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+        c.is_control() && !matches!(c, '\n' | '\t')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
     };
     text.chars().map(|c| if steers(c) { '\u{fffd}' } else { c }).collect()
 }
@@ -110,7 +120,11 @@ pub fn plain(text: &str) -> String {
 /// The text on one line, cut to `width` characters.
 pub fn line(text: &str, width: usize) -> String {
     let text = plain(&text.split_whitespace().collect::<Vec<_>>().join(" "));
-    if text.chars().count() <= width { text } else { text.chars().take(width.saturating_sub(1)).chain(['…']).collect() }
+    if text.chars().count() <= width {
+        text
+    } else {
+        text.chars().take(width.saturating_sub(1)).chain(['…']).collect()
+    }
 }
 
 /// How long ago, in the fewest characters.

@@ -139,18 +139,24 @@ impl Error {
         use Error::*;
         use Kind::*;
         match self {
-            BadGroupName { .. } => ("bad_group_name", Invalid, "choose a name such as `main` or `work-2`".into()),
+            BadGroupName { .. } => {
+                ("bad_group_name", Invalid, "choose a name such as `main` or `work-2`".into())
+            }
             BadSession { .. } => ("bad_session", Invalid, "leave it out and one is made".into()),
-            BadId { .. } => ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into()),
+            BadId { .. } => {
+                ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into())
+            }
             UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),
             BadArgument { nearest, .. } => ("bad_argument", Invalid, did_you_mean(nearest.as_deref())),
             NotJson { .. } => ("not_json", Invalid, String::new()),
             RequestTooLarge { .. } => ("request_too_large", Invalid, "send less in one call".into()),
             RequestTooDeep { .. } => ("request_too_deep", Invalid, String::new()),
             EmptyContent => ("empty_content", Invalid, "say in a sentence what should be remembered".into()),
-            ContentTooLong { .. } => {
-                ("content_too_long", Invalid, "store the insight rather than the text, or several entries".into())
-            }
+            ContentTooLong { .. } => (
+                "content_too_long",
+                Invalid,
+                "store the insight rather than the text, or several entries".into(),
+            ),
             Injected => ("injected", Invalid, "it is remembered already; store only what is new".into()),
             UnknownSetting { nearest, .. } => {
                 let hint = match nearest {
@@ -159,16 +165,34 @@ impl Error {
                 };
                 ("unknown_setting", Invalid, hint)
             }
-            BadSetting { .. } => ("bad_setting", Invalid, "`nacre settings --defaults` shows the file with comments".into()),
-            BadSettingsFile { .. } => ("bad_settings_file", Invalid, "`nacre settings --defaults` shows a valid one".into()),
+            BadSetting { .. } => {
+                ("bad_setting", Invalid, "`nacre settings --defaults` shows the file with comments".into())
+            }
+            BadSettingsFile { .. } => {
+                ("bad_settings_file", Invalid, "`nacre settings --defaults` shows a valid one".into())
+            }
             UnknownProfile { known, .. } => ("unknown_profile", Invalid, format!("the profiles are {known}")),
             BadImport { .. } => ("bad_import", Invalid, "give the folder that `nacre export` wrote".into()),
-            NoEntry { .. } => ("no_entry", NotFound, "`nacre search` finds entries; ids of other groups do not count".into()),
-            AlreadySuperseded { by, .. } => ("already_superseded", Conflict, format!("use the newer one, `{by}`")),
+            NoEntry { .. } => (
+                "no_entry",
+                NotFound,
+                "`nacre search` finds entries; ids of other groups do not count".into(),
+            ),
+            AlreadySuperseded { by, .. } => {
+                ("already_superseded", Conflict, format!("use the newer one, `{by}`"))
+            }
             Archived { .. } => ("archived", Conflict, "store it again to bring it back".into()),
-            SameContent { other } => ("same_content", Conflict, format!("supersede or delete one of them; see `nacre show {other}`")),
-            RoleDenied { .. } => ("role_denied", Denied, "ask for it in a session with role `admin` or `project`".into()),
-            NotOffered { .. } => ("not_offered", Denied, "name the tool in `tools.offer` or choose another profile".into()),
+            SameContent { other } => (
+                "same_content",
+                Conflict,
+                format!("supersede or delete one of them; see `nacre show {other}`"),
+            ),
+            RoleDenied { .. } => {
+                ("role_denied", Denied, "ask for it in a session with role `admin` or `project`".into())
+            }
+            NotOffered { .. } => {
+                ("not_offered", Denied, "name the tool in `tools.offer` or choose another profile".into())
+            }
             SessionLimit { action, .. } => (
                 "session_limit",
                 Limit,
@@ -179,10 +203,14 @@ impl Error {
             ),
             Busy => ("busy", Unavailable, "another process holds a long write; try again".into()),
             DiskFull { .. } => ("disk_full", Unavailable, "make room; nothing was changed".into()),
-            ReadOnly { .. } => {
-                ("read_only", Unavailable, "check the owner and mode of the folder, or choose another with `--home`".into())
+            ReadOnly { .. } => (
+                "read_only",
+                Unavailable,
+                "check the owner and mode of the folder, or choose another with `--home`".into(),
+            ),
+            Damaged { .. } => {
+                ("damaged", Unavailable, "`nacre doctor` says what is left and how to restore it".into())
             }
-            Damaged { .. } => ("damaged", Unavailable, "`nacre doctor` says what is left and how to restore it".into()),
             SetAside { aside, .. } => (
                 "set_aside",
                 Unavailable,
@@ -192,8 +220,14 @@ impl Error {
                     aside.display()
                 ),
             ),
-            Newer { .. } => ("newer_database", Unavailable, "use the newer `nacre` that made it; nothing was changed".into()),
-            NotOurs { .. } => ("not_ours", Unavailable, "nothing was changed; move it away or choose another home".into()),
+            Newer { .. } => (
+                "newer_database",
+                Unavailable,
+                "use the newer `nacre` that made it; nothing was changed".into(),
+            ),
+            NotOurs { .. } => {
+                ("not_ours", Unavailable, "nothing was changed; move it away or choose another home".into())
+            }
             Io { .. } => ("io", Unavailable, String::new()),
             Sqlite(_) => ("sqlite", Internal, "`nacre doctor` checks the database".into()),
             Json(_) => ("json", Internal, String::new()),
@@ -220,7 +254,9 @@ impl Error {
         let path = path.to_owned();
         move |source| match source.kind() {
             std::io::ErrorKind::StorageFull => Error::DiskFull { path },
-            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => Error::ReadOnly { path },
+            std::io::ErrorKind::ReadOnlyFilesystem | std::io::ErrorKind::PermissionDenied => {
+                Error::ReadOnly { path }
+            }
             _ => Error::Io { path, source },
         }
     }

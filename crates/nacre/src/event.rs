@@ -64,7 +64,9 @@ impl Events {
         }
         if let Some(file) = &self.file {
             let mut event = event.clone();
-            if !self.words && let Some(query) = event.data.get_mut("query") {
+            if !self.words
+                && let Some(query) = event.data.get_mut("query")
+            {
                 *query = query.as_str().map_or(0, |text| text.chars().count()).into();
             }
             let _ = self.append(file, &event);

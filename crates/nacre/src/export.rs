@@ -89,7 +89,8 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
 fn readable(entries: &[Entry], group: &GroupName, now: Time) -> String {
     let mut text = format!("# Memory of group {group}\n\nExported {now}.\n");
     for r#type in EntryType::ALL {
-        let mut section = entries.iter().filter(|entry| entry.r#type == *r#type && entry.is_current()).peekable();
+        let mut section =
+            entries.iter().filter(|entry| entry.r#type == *r#type && entry.is_current()).peekable();
         if section.peek().is_some() {
             let _ = writeln!(text, "\n## {type}\n");
         }
@@ -106,7 +107,8 @@ fn readable(entries: &[Entry], group: &GroupName, now: Time) -> String {
         let _ = writeln!(text, "\n## no longer current\n");
     }
     for entry in past {
-        let _ = writeln!(text, "- {} ({}, {})", one_line(&entry.content), entry.provenance.timestamp, entry.id);
+        let _ =
+            writeln!(text, "- {} ({}, {})", one_line(&entry.content), entry.provenance.timestamp, entry.id);
     }
     text
 }
@@ -121,7 +123,10 @@ pub(crate) fn read(folder: &Path) -> Result<Records> {
         return Err(bad(format!("it has format {}, this program knows {FORMAT}", records.format)));
     }
     for entry in &records.entries {
-        if entry.content.trim().is_empty() || entry.content.chars().count() > entry::MAX_CONTENT || entry.tags.problem().is_some() {
+        if entry.content.trim().is_empty()
+            || entry.content.chars().count() > entry::MAX_CONTENT
+            || entry.tags.problem().is_some()
+        {
             return Err(bad(format!("entry `{}` breaks the limits of an entry", entry.id)));
         }
     }
@@ -134,12 +139,21 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(file, flags).map_err(|problem| bad(problem.to_string()))?;
     // Without this SQLite refuses a file that is shorter than its header says.
-    db.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;").map_err(|problem| bad(problem.to_string()))?;
+    db.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
+        .map_err(|problem| bad(problem.to_string()))?;
     let highest: i64 = db
         .query_row("SELECT coalesce(max(number), 0) FROM entries", [], |row| row.get(0))
-        .or_else(|_| db.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", [], |row| row.get(0)))
+        .or_else(|_| {
+            db.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", [], |row| row.get(0))
+        })
         .map_err(|problem| bad(format!("its entries can't be read: {problem}")))?;
-    let mut records = Records { format: FORMAT, group: String::new(), entries: Vec::new(), versions: HashMap::new(), unreadable: 0 };
+    let mut records = Records {
+        format: FORMAT,
+        group: String::new(),
+        entries: Vec::new(),
+        versions: HashMap::new(),
+        unreadable: 0,
+    };
     for number in 1..=highest {
         match entry::get(&db, &crate::ids::EntryRef::Number(number)) {
             Ok(entry) => {

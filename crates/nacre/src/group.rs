@@ -42,7 +42,8 @@ impl Group {
         let folder = home.join("groups").join(name.as_str());
         let events = Events::new(home, &settings.telemetry);
         let db = Db::empty(MIGRATIONS)?;
-        let mut group = Group { name, folder, settings, db, identity: None, events, returned: BTreeMap::new() };
+        let mut group =
+            Group { name, folder, settings, db, identity: None, events, returned: BTreeMap::new() };
         group.refresh(now)?;
         Ok(group)
     }
@@ -121,7 +122,9 @@ impl Group {
     pub fn check(&self) -> Result<Vec<String>> {
         let mut problems = self.db.outside(|db| {
             let mut statement = db.prepare("PRAGMA integrity_check(20)")?;
-            let lines = statement.query_map([], |row| row.get::<_, String>(0))?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let lines = statement
+                .query_map([], |row| row.get::<_, String>(0))?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
             Ok(lines.into_iter().filter(|line| line != "ok").collect::<Vec<_>>())
         })?;
         problems.extend(self.db.read(index::check)?);
@@ -185,7 +188,10 @@ impl Group {
         self.identity = identity(&self.path());
         let name = self.name.clone();
         self.db.write(|tx| {
-            tx.execute("INSERT INTO meta (key, value) VALUES ('group', ?1) ON CONFLICT DO NOTHING", [name.as_str()])?;
+            tx.execute(
+                "INSERT INTO meta (key, value) VALUES ('group', ?1) ON CONFLICT DO NOTHING",
+                [name.as_str()],
+            )?;
             if index::is_current(tx)? { Ok(0) } else { index::rebuild(tx) }
         })?;
         self.check_owner()
@@ -195,7 +201,11 @@ impl Group {
         self.db.read(work)
     }
 
-    pub(crate) fn write<T>(&mut self, now: Time, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn write<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
         self.create(now)?;
         let returned = &self.returned;
         let value = self.db.write(|tx| {
@@ -231,6 +241,11 @@ impl Group {
             None => Db::empty(MIGRATIONS)?,
         };
         self.identity = identity(&path);
+        self.arrive(now)
+    }
+
+    /// What is done with every database that was just opened.
+    fn arrive(&mut self, now: Time) -> Result<()> {
         if self.db.on_disk() {
             self.check_owner()?;
             self.purge(now)?;
@@ -248,7 +263,8 @@ impl Group {
         })?;
         match owner {
             Some(owner) if owner != self.name.as_str() => {
-                let problem = format!("belongs to group `{}`, not to `{}`", crate::ids::shorten(&owner), self.name);
+                let problem =
+                    format!("belongs to group `{}`, not to `{}`", crate::ids::shorten(&owner), self.name);
                 Err(Error::NotOurs { path: self.path(), problem })
             }
             _ => Ok(()),
@@ -314,7 +330,10 @@ struct Identity(u64, u64);
 fn identity(path: &Path) -> Option<Identity> {
     let found = fs::symlink_metadata(path).ok()?;
     #[cfg(unix)]
-    return Some(Identity(std::os::unix::fs::MetadataExt::dev(&found), std::os::unix::fs::MetadataExt::ino(&found)));
+    return Some(Identity(
+        std::os::unix::fs::MetadataExt::dev(&found),
+        std::os::unix::fs::MetadataExt::ino(&found),
+    ));
     #[cfg(not(unix))]
     Some(Identity(u64::from(found.is_file()), 0))
 }

@@ -185,7 +185,8 @@ impl JsonSchema for EntryRef {
 /// Cuts what a caller gave for a message, so that a megabyte of nonsense does not come back whole.
 pub(crate) fn shorten(text: &str) -> String {
     const SHOWN: usize = 60;
-    let mut shown: String = text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(SHOWN).collect();
+    let mut shown: String =
+        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(SHOWN).collect();
     if text.chars().nth(SHOWN).is_some() {
         shown.push('…');
     }

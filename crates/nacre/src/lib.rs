@@ -45,7 +45,9 @@ mod time;
 
 pub use brief::{Brief, BriefEntry, strip_injected};
 pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
-pub use entry::{Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version};
+pub use entry::{
+    Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version,
+};
 pub use error::{Error, Kind, Result};
 pub use export::{Exported, Imported};
 pub use group::{Group, Maintained, Status};

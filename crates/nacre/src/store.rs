@@ -99,7 +99,9 @@ impl Db {
         };
         prepare(&mut connection)?;
         let found = match schema(&connection) {
-            Err(Error::Sqlite(error)) if may_be_read_only(&error) => return Self::connect_read_only(path, migrations),
+            Err(Error::Sqlite(error)) if may_be_read_only(&error) => {
+                return Self::connect_read_only(path, migrations);
+            }
             found => found.map_err(|error| error.at(path))?,
         };
         let known = i64::try_from(migrations.len()).expect("a handful");
@@ -113,8 +115,13 @@ impl Db {
                 Err(Error::Newer { path: path.to_owned(), found: version, known })
             }
             Schema { application: APPLICATION_ID, version, .. } if version < known => Ok(None),
-            Schema { application: APPLICATION_ID, .. } => Ok(Some(Db { connection, path: path.to_owned(), on_disk: true })),
-            _ => Err(Error::NotOurs { path: path.to_owned(), problem: "is a database of another program".into() }),
+            Schema { application: APPLICATION_ID, .. } => {
+                Ok(Some(Db { connection, path: path.to_owned(), on_disk: true }))
+            }
+            _ => Err(Error::NotOurs {
+                path: path.to_owned(),
+                problem: "is a database of another program".into(),
+            }),
         }
     }
 
@@ -126,7 +133,8 @@ impl Db {
         }
         let name = path.to_str().ok_or_else(read_only)?;
         let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
         let known = i64::try_from(migrations.len()).expect("a handful");
         match schema(&connection).map_err(|error| error.at(path))? {
@@ -169,14 +177,16 @@ fn schema(connection: &Connection) -> Result<Schema> {
 fn prepare(connection: &mut Connection) -> Result<()> {
     connection.busy_handler(Some(wait_for_lock))?;
     // `secure_delete`: what is deleted is overwritten, so that delete means delete (E4).
-    connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY;")?;
+    connection
+        .execute_batch("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY;")?;
     Ok(())
 }
 
 /// Waits a little and asks again. SQLite's own waiting grows to 100 ms and is unfair to whoever waits longest; short waits that
 /// differ between processes are not.
 fn wait_for_lock(tries: i32) -> bool {
-    let spread = u64::from(std::process::id()).wrapping_add(u64::from(tries.unsigned_abs())).wrapping_mul(0x9e37_79b9);
+    let spread =
+        u64::from(std::process::id()).wrapping_add(u64::from(tries.unsigned_abs())).wrapping_mul(0x9e37_79b9);
     std::thread::sleep(Duration::from_micros(1_000 + spread % 8_000));
     tries < BUSY_TRIES
 }
@@ -233,7 +243,12 @@ fn links(_: &fs::Metadata) -> u64 {
 fn may_be_read_only(error: &rusqlite::Error) -> bool {
     matches!(
         error.sqlite_error_code(),
-        Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied | ErrorCode::SystemIoFailure)
+        Some(
+            ErrorCode::ReadOnly
+                | ErrorCode::CannotOpen
+                | ErrorCode::PermissionDenied
+                | ErrorCode::SystemIoFailure
+        )
     )
 }
 
@@ -241,7 +256,12 @@ fn may_be_read_only(error: &rusqlite::Error) -> bool {
 fn set_aside(path: &Path, now: Time) -> Result<Error> {
     let stamp = now.to_string().replace([':', '.'], "-");
     let aside = (1..)
-        .map(|n| path.with_file_name(format!("damaged-{stamp}{}.db", if n > 1 { format!("-{n}") } else { String::new() })))
+        .map(|n| {
+            path.with_file_name(format!(
+                "damaged-{stamp}{}.db",
+                if n > 1 { format!("-{n}") } else { String::new() }
+            ))
+        })
         .find(|aside| !aside.exists())
         .expect("some number is free");
     // The log first: beside a new database it would be taken for that one's.

@@ -18,7 +18,8 @@ pub struct Time(i64);
 impl Time {
     /// Returns the moment `millis` after 1970-01-01T00:00:00Z, kept within the years that ISO 8601 can name.
     pub fn from_millis(millis: i64) -> Time {
-        Time(millis.clamp(Timestamp::MIN.as_millisecond(), Timestamp::MAX.as_millisecond()))
+        // A second inside the ends, whose own milliseconds do not round trip.
+        Time(millis.clamp(Timestamp::MIN.as_millisecond() + 1_000, Timestamp::MAX.as_millisecond() - 1_000))
     }
 
     /// Returns the milliseconds since 1970-01-01T00:00:00Z.

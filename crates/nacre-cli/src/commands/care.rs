@@ -38,17 +38,29 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         ("profile", status.profile),
         (
             "entries",
-            format!("{} current, {} superseded, {} archived", status.entries.current, status.entries.superseded, status.entries.archived),
+            format!(
+                "{} current, {} superseded, {} archived",
+                status.entries.current, status.entries.superseded, status.entries.archived
+            ),
         ),
         ("passages", status.passages.to_string()),
         ("last write", status.last_write.map_or("never".into(), |time| time.to_string())),
         ("audit rows", status.audit_rows.to_string()),
-        ("database", format!("{:.1} MB, schema {}, SQLite {}", megabytes(status.database_bytes), status.schema, status.sqlite)),
+        (
+            "database",
+            format!(
+                "{:.1} MB, schema {}, SQLite {}",
+                megabytes(status.database_bytes),
+                status.schema,
+                status.sqlite
+            ),
+        ),
     ];
     for path in &status.set_aside {
         rows.push(("set aside", format!("{} (damaged; see `nacre doctor`)", path.display())));
     }
-    let rows: Vec<(String, String)> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let rows: Vec<(String, String)> =
+        rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     render::out(&render::table(&rows))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -66,7 +78,11 @@ struct Check {
 }
 
 pub fn doctor(context: &Context) -> Result<ExitCode> {
-    let mut checks = vec![Check { name: "settings", ok: true, says: format!("profile {}", context.home.settings().profile) }];
+    let mut checks = vec![Check {
+        name: "settings",
+        ok: true,
+        says: format!("profile {}", context.home.settings().profile),
+    }];
     let home = context.home.path();
     let writable = context.home.create();
     checks.push(Check {
@@ -112,7 +128,10 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
     }
     let ok = checks.iter().all(|check| check.ok);
     if context.global.json {
-        let checks: Vec<_> = checks.iter().map(|check| json!({ "name": check.name, "ok": check.ok, "says": check.says })).collect();
+        let checks: Vec<_> = checks
+            .iter()
+            .map(|check| json!({ "name": check.name, "ok": check.ok, "says": check.says }))
+            .collect();
         render::json(&json!({ "ok": ok, "checks": checks }))?;
     } else {
         let paint = Paint::stdout();
@@ -150,7 +169,8 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
                 lines.push('\n');
             })?;
             if context.global.json {
-                let rows: Vec<serde_json::Value> = lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
+                let rows: Vec<serde_json::Value> =
+                    lines.lines().map(serde_json::from_str).collect::<Result<_, _>>()?;
                 render::json(&rows)?;
             } else if !lines.is_empty() {
                 render::out(&lines)?;
@@ -177,7 +197,12 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
     if context.global.json {
         render::json(&done)?;
     } else {
-        render::out(&format!("{} entries written to {}: {}", done.entries, plain(&done.folder.display().to_string()), done.files.join(", ")))?;
+        render::out(&format!(
+            "{} entries written to {}: {}",
+            done.entries,
+            plain(&done.folder.display().to_string()),
+            done.files.join(", ")
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -193,7 +218,10 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     } else {
         let mut text = format!("{} entries added, {} were here already", done.added, done.present);
         if done.same_content > 0 {
-            text.push_str(&format!(", {} say what an entry here says and were filed under it", done.same_content));
+            text.push_str(&format!(
+                ", {} say what an entry here says and were filed under it",
+                done.same_content
+            ));
         }
         if done.unreadable > 0 {
             text.push_str(&format!(", {} could not be read", done.unreadable));

@@ -41,12 +41,17 @@ pub fn named(context: &Context, tool: &str, id: &EntryRef) -> Result<ExitCode> {
 }
 
 fn show_answer(context: &Context, answer: &Answer) -> Result<ExitCode> {
-    if context.global.json { render::json(&answer.data)? } else { render::out(&plain(&answer.text))? }
+    if context.global.json {
+        render::json(&answer.data)?
+    } else {
+        render::out(&plain(&answer.text))?
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn brief(context: &Context, args: &Brief) -> Result<ExitCode> {
-    let answer = context.call("memory_brief", &BriefRequest { include_provenance: args.include_provenance })?;
+    let answer =
+        context.call("memory_brief", &BriefRequest { include_provenance: args.include_provenance })?;
     show_answer(context, &answer)
 }
 
@@ -93,7 +98,12 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
 fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     let word = |value: &Value| plain(value.as_str().unwrap_or_default());
     let head = format!("[id:{}]", hit["number"]);
-    let tags: String = hit["tags"].as_array().into_iter().flatten().map(|tag| format!(" #{}", word(tag).replace(' ', "_"))).collect();
+    let tags: String = hit["tags"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|tag| format!(" #{}", word(tag).replace(' ', "_")))
+        .collect();
     let mut text = format!(
         "{} {} {}{}{}\n",
         paint.bold(&format!("{head:7}")),
@@ -107,7 +117,8 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     }
     for why in hit["why"].as_array().into_iter().flatten().filter(|_| explain) {
         let words = why["words"].as_array().into_iter().flatten().map(word).collect::<Vec<_>>().join(", ");
-        let [relevance, weight, recency] = [0, 1, 2].map(|factor| why["factors"][factor].as_f64().unwrap_or_default());
+        let [relevance, weight, recency] =
+            [0, 1, 2].map(|factor| why["factors"][factor].as_f64().unwrap_or_default());
         let worth = relevance * weight * recency;
         text.push_str(&paint.dim(&format!(
             "{:20}score {} = w / (1 + w), w {worth:.4} = relevance {relevance:.4} × reinforcement {weight:.4} × recency {recency:.4}\n\
@@ -140,7 +151,13 @@ pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
     }
     let entry = &answer.data;
     let provenance = &entry["provenance"];
-    let tags = entry["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+    let tags = entry["tags"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
+        .collect::<Vec<_>>()
+        .join(", ");
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut rows = vec![
         ("id", text(&entry["id"])),
@@ -148,7 +165,15 @@ pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
         ("type", text(&entry["type"])),
         ("tags", tags),
         ("score", text(&entry["score"])),
-        ("stored", format!("{} by {} in session {}", text(&provenance["timestamp"]), text(&provenance["source"]), text(&provenance["session"]))),
+        (
+            "stored",
+            format!(
+                "{} by {} in session {}",
+                text(&provenance["timestamp"]),
+                text(&provenance["source"]),
+                text(&provenance["session"])
+            ),
+        ),
     ];
     for (name, key) in [
         ("confirmed", "last_hit_at"),
@@ -162,8 +187,13 @@ pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
             rows.push((name, value.to_owned()));
         }
     }
-    let rows: Vec<(String, String)> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    render::out(&format!("{}\n\n{}", plain(entry["content"].as_str().unwrap_or_default()), render::table(&rows)))?;
+    let rows: Vec<(String, String)> =
+        rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    render::out(&format!(
+        "{}\n\n{}",
+        plain(entry["content"].as_str().unwrap_or_default()),
+        render::table(&rows)
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -17,7 +17,8 @@ pub fn run(context: &Context, args: &Events) -> Result<ExitCode> {
     if !args.follow {
         let lines = std::fs::read_to_string(&path).unwrap_or_default();
         if context.global.json {
-            let events: Vec<serde_json::Value> = lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+            let events: Vec<serde_json::Value> =
+                lines.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
             render::json(&events)?;
         } else if lines.is_empty() {
             render::note("no events yet (or `telemetry.events` is off)");

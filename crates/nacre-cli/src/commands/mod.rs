@@ -64,7 +64,9 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Import(args) => care::import(&context, &args),
         Command::Reindex => care::reindex(&context),
         Command::Maintain => care::maintain(&context),
-        Command::Demo | Command::Bench(_) | Command::Completions(_) | Command::Man => unreachable!("run above"),
+        Command::Demo | Command::Bench(_) | Command::Completions(_) | Command::Man => {
+            unreachable!("run above")
+        }
     }
 }
 
@@ -79,6 +81,7 @@ fn text_or_stdin(argument: &str) -> Result<String> {
     if bytes.len() > nacre::call::MAX_REQUEST {
         bail!(nacre::Error::RequestTooLarge { size: bytes.len(), limit: nacre::call::MAX_REQUEST });
     }
-    let problem = |at: usize| nacre::Error::NotJson { problem: format!("standard input is not UTF-8 at byte {at}") };
+    let problem =
+        |at: usize| nacre::Error::NotJson { problem: format!("standard input is not UTF-8 at byte {at}") };
     String::from_utf8(bytes).map_err(|error| problem(error.utf8_error().valid_up_to()).into())
 }

@@ -17,7 +17,11 @@ pub fn call(context: &Context, args: &Call) -> Result<ExitCode> {
     };
     let arguments = nacre::call::parse(text_or_stdin(&args.arguments)?.as_bytes())?;
     let answer = nacre::call(&mut context.group()?, &context.caller(), tool, arguments)?;
-    if context.global.json { render::json(&answer.data)? } else { render::out(&render::plain(&answer.text))? }
+    if context.global.json {
+        render::json(&answer.data)?
+    } else {
+        render::out(&render::plain(&answer.text))?
+    }
     Ok(ExitCode::SUCCESS)
 }
 
@@ -33,8 +37,15 @@ fn list(context: &Context) -> Result<ExitCode> {
     } else {
         let rows: Vec<(String, String)> = described
             .map(|tool| {
-                let about = tool["input"]["description"].as_str().unwrap_or_default().lines().next().unwrap_or_default().to_owned();
-                let hidden = if tool["offered"] == true { "" } else { " (not offered to agents by this profile)" };
+                let about = tool["input"]["description"]
+                    .as_str()
+                    .unwrap_or_default()
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
+                    .to_owned();
+                let hidden =
+                    if tool["offered"] == true { "" } else { " (not offered to agents by this profile)" };
                 (tool["name"].as_str().unwrap_or_default().to_owned(), format!("{about}{hidden}"))
             })
             .collect();

@@ -13,9 +13,10 @@ use anyhow::{Context as _, Result};
 use nacre::settings::Inject;
 use nacre::{Access, Answer, Caller, Group, GroupName, Home, Role, SKILL, SessionId, TOOLS};
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams, GetPromptResponse,
-    GetPromptResult, Implementation, ListPromptsResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    Prompt, PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, Prompt, PromptMessage,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
     ResourceContents, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
@@ -27,7 +28,8 @@ use crate::context::{Context, now};
 
 const BRIEF_URI: &str = "memory://brief";
 const BRIEF_NAME: &str = "brief";
-const BRIEF_ABOUT: &str = "What is remembered from earlier sessions: preferences and instructions first, then facts";
+const BRIEF_ABOUT: &str =
+    "What is remembered from earlier sessions: preferences and instructions first, then facts";
 
 /// The key of `_meta` in which a client may say which conversation a call belongs to.
 const SESSION_KEY: &str = "nacre/session";
@@ -42,7 +44,8 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         RoleName::Project => Role::Project,
         RoleName::Skill => Role::Skill,
     };
-    let caller = Caller { role, untrusted: args.untrusted, ..Caller::agent(context.session(), context.now()) };
+    let caller =
+        Caller { role, untrusted: args.untrusted, ..Caller::agent(context.session(), context.now()) };
     let server = Server {
         home: context.home.clone(),
         name: context.global.group.clone(),
@@ -52,7 +55,8 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
-        let running = server.serve(stdio::Stdio::new()?).await.context("the client did not open the conversation")?;
+        let running =
+            server.serve(stdio::Stdio::new()?).await.context("the client did not open the conversation")?;
         running.waiting().await.context("the server stopped")
     })?;
     Ok(ExitCode::SUCCESS)
@@ -101,7 +105,9 @@ impl Server {
         let limit = Duration::from_millis(self.home.settings().brief.time_limit_ms);
         match tokio::time::timeout(limit, self.call("memory_brief", json!({}), None)).await {
             Ok(Ok(answer)) => answer.text,
-            Ok(Err(error)) => format!("The memory could not be read ({error}). The memory tools may still work."),
+            Ok(Err(error)) => {
+                format!("The memory could not be read ({error}). The memory tools may still work.")
+            }
             Err(_) => "The memory could not be read in time. The memory tools still work.".into(),
         }
     }
@@ -123,11 +129,17 @@ impl ServerHandler for Server {
             ServerCapabilities::builder().enable_tools().build()
         };
         let name = Implementation::new("nacre", env!("CARGO_PKG_VERSION")).with_title("Nacre");
-        ServerConfig::new(capabilities).with_server_info(name).with_instructions(instructions(self.home.settings()))
+        ServerConfig::new(capabilities)
+            .with_server_info(name)
+            .with_instructions(instructions(self.home.settings()))
     }
 
     fn supported_protocol_versions(&self) -> Cow<'static, [ProtocolVersion]> {
-        Cow::Borrowed(&[ProtocolVersion::V_2025_06_18, ProtocolVersion::V_2025_11_25, ProtocolVersion::V_2026_07_28])
+        Cow::Borrowed(&[
+            ProtocolVersion::V_2025_06_18,
+            ProtocolVersion::V_2025_11_25,
+            ProtocolVersion::V_2026_07_28,
+        ])
     }
 
     async fn list_tools(
@@ -135,7 +147,11 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = TOOLS.iter().filter(|tool| self.offers(tool.name)).map(|tool| describe(tool, self.home.settings())).collect();
+        let tools = TOOLS
+            .iter()
+            .filter(|tool| self.offers(tool.name))
+            .map(|tool| describe(tool, self.home.settings()))
+            .collect();
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -145,10 +161,15 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         if !self.offers(&request.name) || nacre::tool(&request.name).is_none() {
-            return Err(ErrorData::invalid_params(format!("unknown tool `{}`", render_name(&request.name)), None));
+            return Err(ErrorData::invalid_params(
+                format!("unknown tool `{}`", render_name(&request.name)),
+                None,
+            ));
         }
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let session = serde_json::to_value(&context.meta).ok().and_then(|meta| meta[SESSION_KEY].as_str()?.parse().ok());
+        let session = serde_json::to_value(&context.meta)
+            .ok()
+            .and_then(|meta| meta[SESSION_KEY].as_str()?.parse().ok());
         let result = match self.call(&request.name, arguments, session).await {
             Ok(answer) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
@@ -157,7 +178,10 @@ impl ServerHandler for Server {
             }
             Err(error) => {
                 let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();
-                CallToolResult::error(vec![ContentBlock::text(format!("error ({}): {error}{hint}", error.code()))])
+                CallToolResult::error(vec![ContentBlock::text(format!(
+                    "error ({}): {error}{hint}",
+                    error.code()
+                ))])
             }
         };
         Ok(result.into())
@@ -168,9 +192,13 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let brief = Resource::new(BRIEF_URI, BRIEF_NAME).with_description(BRIEF_ABOUT).with_mime_type("text/markdown");
+        let brief = Resource::new(BRIEF_URI, BRIEF_NAME)
+            .with_description(BRIEF_ABOUT)
+            .with_mime_type("text/markdown");
         let resources = if self.injects() { vec![brief] } else { Vec::new() };
-        Ok(ListResourcesResult::with_all_items(resources).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+        Ok(ListResourcesResult::with_all_items(resources)
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn read_resource(
@@ -185,7 +213,10 @@ impl ServerHandler for Server {
             ));
         }
         let contents = ResourceContents::text(self.brief().await, BRIEF_URI).with_mime_type("text/markdown");
-        Ok(ReadResourceResult::new(vec![contents]).with_ttl_ms(0).with_cache_scope(CacheScope::Private).into())
+        Ok(ReadResourceResult::new(vec![contents])
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private)
+            .into())
     }
 
     async fn list_prompts(
@@ -193,7 +224,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = if self.injects() { vec![Prompt::new(BRIEF_NAME, Some(BRIEF_ABOUT), None)] } else { Vec::new() };
+        let prompts =
+            if self.injects() { vec![Prompt::new(BRIEF_NAME, Some(BRIEF_ABOUT), None)] } else { Vec::new() };
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -203,7 +235,10 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         if request.name != BRIEF_NAME || !self.injects() {
-            return Err(ErrorData::invalid_params(format!("there is no prompt `{}`", render_name(&request.name)), None));
+            return Err(ErrorData::invalid_params(
+                format!("there is no prompt `{}`", render_name(&request.name)),
+                None,
+            ));
         }
         let message = PromptMessage::new_text(rmcp::model::Role::User, self.brief().await);
         Ok(GetPromptResult::new(vec![message]).with_description(BRIEF_ABOUT).into())
@@ -236,14 +271,18 @@ fn describe(tool: &nacre::Tool, settings: &nacre::Settings) -> Tool {
         other => unreachable!("a schema is an object, not {other}"),
     };
     let mut input = object(tool.input_schema(settings));
-    let about = input.remove("description").and_then(|about| about.as_str().map(|about| about.replace('\n', " "))).unwrap_or_default();
+    let about = input
+        .remove("description")
+        .and_then(|about| about.as_str().map(|about| about.replace('\n', " ")))
+        .unwrap_or_default();
     let hints = ToolAnnotations::new()
         .read_only(tool.access == Access::Read)
         .destructive(tool.access == Access::Destroy)
         .idempotent(tool.idempotent)
         .open_world(false);
-    let described =
-        Tool::new(tool.name, about, input).with_raw_output_schema(Arc::new(object(tool.output_schema()))).with_annotations(hints);
+    let described = Tool::new(tool.name, about, input)
+        .with_raw_output_schema(Arc::new(object(tool.output_schema())))
+        .with_annotations(hints);
     if ALWAYS_LOADED.contains(&tool.name) {
         described.with_meta(MetaObject(object(json!({ "anthropic/alwaysLoad": true }))))
     } else {

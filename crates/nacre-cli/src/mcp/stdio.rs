@@ -65,12 +65,18 @@ fn read_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
 impl Transport<RoleServer> for Stdio {
     type Error = io::Error;
 
-    fn send(&mut self, item: TxJsonRpcMessage<RoleServer>) -> impl Future<Output = io::Result<()>> + Send + 'static {
+    fn send(
+        &mut self,
+        item: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         let under_way = self.under_way.clone();
         async move {
-            let written = serde_json::to_value(&item).map_err(io::Error::from).and_then(|message| write_line(&message));
+            let written =
+                serde_json::to_value(&item).map_err(io::Error::from).and_then(|message| write_line(&message));
             if matches!(item, JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_)) {
-                let before = under_way.calls.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |calls| Some(calls.saturating_sub(1)));
+                let before = under_way
+                    .calls
+                    .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |calls| Some(calls.saturating_sub(1)));
                 if before.is_ok_and(|calls| calls <= 1) {
                     under_way.done.notify_one();
                 }
@@ -114,9 +120,11 @@ fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Option<Value>> {
     let error = |id: &Value, code: i32, message: String| {
         Some(json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": message } }))
     };
-    let value = nacre::call::parse(line).map_err(|problem| error(&Value::Null, -32700, problem.to_string()))?;
+    let value =
+        nacre::call::parse(line).map_err(|problem| error(&Value::Null, -32700, problem.to_string()))?;
     let id = value.get("id").cloned();
-    serde_json::from_value(value).map_err(|_| id.and_then(|id| error(&id, -32600, "this is not a JSON-RPC request".into())))
+    serde_json::from_value(value)
+        .map_err(|_| id.and_then(|id| error(&id, -32600, "this is not a JSON-RPC request".into())))
 }
 
 fn write_line(message: &Value) -> io::Result<()> {

@@ -50,7 +50,14 @@ pub(crate) fn append_own(db: &Connection, now: Time, row: &Row) -> Result<()> {
     append_as(db, now, "nacre", "", row, Outcome::Done)
 }
 
-fn append_as(db: &Connection, now: Time, actor: &str, session: &str, row: &Row, outcome: Outcome) -> Result<()> {
+fn append_as(
+    db: &Connection,
+    now: Time,
+    actor: &str,
+    session: &str,
+    row: &Row,
+    outcome: Outcome,
+) -> Result<()> {
     let newest = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
     let before: Option<(i64, String)> =
         db.prepare_cached(newest)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
@@ -108,7 +115,17 @@ impl Line {
     fn hash_after(&self, before: &str) -> String {
         let mut hasher = blake3::Hasher::new();
         let (seq, at) = (self.seq.to_string(), self.at.as_millis().to_string());
-        for field in [before, &seq, &at, &self.actor, &self.session, &self.action, &self.outcome, &self.ids, &self.detail] {
+        for field in [
+            before,
+            &seq,
+            &at,
+            &self.actor,
+            &self.session,
+            &self.action,
+            &self.outcome,
+            &self.ids,
+            &self.detail,
+        ] {
             // The length first, so that no text can move from one field into the next.
             hasher.update(&(field.len() as u64).to_le_bytes());
             hasher.update(field.as_bytes());
@@ -171,7 +188,8 @@ pub(crate) fn verify(db: &Connection) -> Result<Verified> {
         head = Some(line.head());
         Ok(())
     })?;
-    let noted: Option<String> = db.query_row("SELECT value FROM meta WHERE key = ?1", [HEAD], |row| row.get(0)).optional()?;
+    let noted: Option<String> =
+        db.query_row("SELECT value FROM meta WHERE key = ?1", [HEAD], |row| row.get(0)).optional()?;
     if problem.is_none() && noted != head {
         problem = Some(format!("rows behind row {rows} are missing"));
     }

@@ -23,8 +23,8 @@ use crate::{Error, Result, Time};
 pub use audit::Verified;
 pub(crate) use limits::Action;
 pub use tools::{
-    BriefRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest,
-    Stored, TOOLS, Tool, UpdateRequest, tool,
+    BriefRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest, QueryRequest, ReinforceRequest,
+    SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.
@@ -131,7 +131,8 @@ pub fn parse(bytes: &[u8]) -> Result<Value> {
     if bytes.len() > MAX_REQUEST {
         return Err(Error::RequestTooLarge { size: bytes.len(), limit: MAX_REQUEST });
     }
-    let text = std::str::from_utf8(bytes).map_err(|problem| Error::NotJson { problem: problem.to_string() })?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|problem| Error::NotJson { problem: problem.to_string() })?;
     if deepest(text) > MAX_DEPTH {
         return Err(Error::RequestTooDeep { limit: MAX_DEPTH });
     }
@@ -219,7 +220,8 @@ impl Call<'_> {
 
     /// Writes, with the audit row and the limits in the same transaction.
     pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
-        let (caller, name, settings) = (self.caller, self.group.name().clone(), self.group.settings().clone());
+        let (caller, name, settings) =
+            (self.caller, self.group.name().clone(), self.group.settings().clone());
         let source = match caller.actor {
             Actor::Person => Source::Person,
             Actor::Agent => Source::Agent,
@@ -238,8 +240,13 @@ impl Call<'_> {
 
     /// Tells what happened. Nothing hears of it that was not committed.
     pub(crate) fn tell(&mut self, name: &'static str, data: Map<String, Value>) {
-        let event =
-            Event { name, at: self.caller.now, group: self.group.name().clone(), session: self.caller.session.clone(), data };
+        let event = Event {
+            name,
+            at: self.caller.now,
+            group: self.group.name().clone(),
+            session: self.caller.session.clone(),
+            data,
+        };
         self.group.tell(&event);
     }
 
@@ -282,7 +289,9 @@ mod tests {
 
     #[test]
     fn depth_is_counted_outside_strings() {
-        for (text, depth) in [("1", 0), ("[]", 1), (r#"{"a":[{}]}"#, 3), (r#""[[[""#, 0), (r#"["\"[[",[]]"#, 2), ("]]][", 1)] {
+        for (text, depth) in
+            [("1", 0), ("[]", 1), (r#"{"a":[{}]}"#, 3), (r#""[[[""#, 0), (r#"["\"[[",[]]"#, 2), ("]]][", 1)]
+        {
             assert_eq!(deepest(text), depth, "{text}");
         }
     }

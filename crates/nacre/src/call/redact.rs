@@ -59,7 +59,12 @@ pub static PATTERNS: [Pattern; 18] = [
         r#"(?i)\b(?:bearer|authorization:\s*(?:basic|token))\s+(?P<secret>[\w.~+/=-]{8,})"#,
         "Authorization: Bearer abcdef0123456789",
     ),
-    pattern("jwt", &["eyj"], r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*", "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"),
+    pattern(
+        "jwt",
+        &["eyj"],
+        r"\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]*",
+        "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl",
+    ),
     pattern("anthropic_key", &["sk-ant-"], r"\bsk-ant-[\w-]{16,}", "sk-ant-api03-Ab1-Cd2_Ef3-Gh4Ij5Kl6Mn7"),
     pattern(
         "secret_key",
@@ -73,7 +78,12 @@ pub static PATTERNS: [Pattern; 18] = [
         r"\b(?:gh[pousr]_[A-Za-z0-9]{16,}|github_pat_\w{16,})",
         "ghp_16C7e42F292c6912E7710c838347Ae178B4a",
     ),
-    pattern("gitlab_token", &["glpat-", "gldt-", "glrt-"], r"\bgl(?:pat|dt|rt)-[\w-]{16,}", "glpat-abcDEF123ghiJKL456mn"),
+    pattern(
+        "gitlab_token",
+        &["glpat-", "gldt-", "glrt-"],
+        r"\bgl(?:pat|dt|rt)-[\w-]{16,}",
+        "glpat-abcDEF123ghiJKL456mn",
+    ),
     pattern(
         "google_token",
         &["ya29.", "aiza", "1//0", "gocspx-"],
@@ -98,7 +108,12 @@ pub static PATTERNS: [Pattern; 18] = [
         r"(?i)(?:AccountKey=|SharedAccessKey=|SharedAccessSignature=|[?&]sig=)(?P<secret>[A-Za-z0-9+/=%]{20,})",
         "AccountName=x;AccountKey=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq==;",
     ),
-    pattern("azure_secret", &["q~"], r"[\w.~-]{3}[78]Q~[\w.~-]{31,34}", "abc8Q~0123456789abcdefghijklmnopqrstuvwx"),
+    pattern(
+        "azure_secret",
+        &["q~"],
+        r"[\w.~-]{3}[78]Q~[\w.~-]{31,34}",
+        "abc8Q~0123456789abcdefghijklmnopqrstuvwx",
+    ),
     pattern(
         "slack_token",
         &["xox", "xapp-", "xwfp-"],
@@ -125,15 +140,23 @@ pub static PATTERNS: [Pattern; 18] = [
     ),
 ];
 
+/// The fewest characters in which a secret can be told from a word.
+const SHORTEST: usize = 10;
+
 /// Masks every credential in a text.
 pub fn text(text: &str) -> Cow<'_, str> {
+    if text.len() < SHORTEST {
+        return Cow::Borrowed(text);
+    }
     let mut lower = text.to_ascii_lowercase();
     let mut text = Cow::Borrowed(text);
     for pattern in &PATTERNS {
         if !pattern.triggers.iter().any(|trigger| lower.contains(trigger)) {
             continue;
         }
-        let regex = pattern.compiled.get_or_init(|| Regex::new(pattern.pattern).expect("a test compiles every pattern"));
+        let regex = pattern
+            .compiled
+            .get_or_init(|| Regex::new(pattern.pattern).expect("a test compiles every pattern"));
         if let Cow::Owned(masked) = mask(regex, &text) {
             lower = masked.to_ascii_lowercase();
             text = Cow::Owned(masked);
@@ -153,7 +176,10 @@ pub fn value(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(self::value),
         Value::Object(fields) => {
             if fields.keys().any(|key| matches!(text(key), Cow::Owned(_))) {
-                *fields = std::mem::take(fields).into_iter().map(|(key, value)| (text(&key).into_owned(), value)).collect();
+                *fields = std::mem::take(fields)
+                    .into_iter()
+                    .map(|(key, value)| (text(&key).into_owned(), value))
+                    .collect();
             }
             fields.iter_mut().for_each(|(_, value)| self::value(value));
         }
@@ -181,12 +207,20 @@ mod tests {
     #[test]
     fn every_pattern_finds_its_sample() {
         for pattern in &PATTERNS {
-            let regex = Regex::new(pattern.pattern).unwrap_or_else(|error| panic!("{}: {error}", pattern.name));
+            let regex =
+                Regex::new(pattern.pattern).unwrap_or_else(|error| panic!("{}: {error}", pattern.name));
             assert!(regex.is_match(pattern.sample), "{} does not match its sample", pattern.name);
-            for around in [pattern.sample.to_owned(), format!("see {} here", pattern.sample), format!("\"{}\"", pattern.sample)] {
+            for around in [
+                pattern.sample.to_owned(),
+                format!("see {} here", pattern.sample),
+                format!("\"{}\"", pattern.sample),
+            ] {
                 let masked = text(&around);
                 assert!(masked.contains(MASK), "{}: {around} became {masked}", pattern.name);
-                let secret = regex.captures(pattern.sample).and_then(|found| found.name("secret").or(found.get(0))).unwrap();
+                let secret = regex
+                    .captures(pattern.sample)
+                    .and_then(|found| found.name("secret").or(found.get(0)))
+                    .unwrap();
                 assert!(!masked.contains(secret.as_str()), "{}: {masked}", pattern.name);
                 assert_eq!(text(&masked), masked, "{}: masking twice", pattern.name);
             }
@@ -235,7 +269,8 @@ mod tests {
 
     #[test]
     fn strings_at_any_depth_are_masked() {
-        let mut found = serde_json::json!({ "a": [{ "b": "ghp_16C7e42F292c6912E7710c838347Ae178B4a" }], "n": 1 });
+        let mut found =
+            serde_json::json!({ "a": [{ "b": "ghp_16C7e42F292c6912E7710c838347Ae178B4a" }], "n": 1 });
         value(&mut found);
         assert_eq!(found, serde_json::json!({ "a": [{ "b": MASK }], "n": 1 }));
     }

@@ -15,15 +15,16 @@ use crate::{Error, Result};
 
 /// Returns the schema of a request, with the words of its doc comments.
 pub(super) fn input<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>();
+    let mut schema = generate::<T>(dialect());
     schema["additionalProperties"] = json!(false);
     schema
 }
 
-/// Returns the schema of an answer, bare: a model reads the answer, not its description.
+/// Returns the schema of an answer, bare: a model reads the answer, not its description, and pays for every byte of this.
 pub(super) fn output<T: JsonSchema>() -> Value {
-    let mut schema = generate::<T>();
-    drop_key(&mut schema, "description");
+    // As it is written, not as it would be read: a field that is left out when empty is not required.
+    let mut schema = generate::<T>(dialect().for_serialize());
+    strip(&mut schema);
     schema
 }
 
@@ -61,11 +62,18 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
     }
     let schema = tool.input_schema(settings);
     let properties = schema["properties"].as_object();
-    if let Some(unknown) = fields.keys().find(|field| properties.is_none_or(|known| !known.contains_key(*field))) {
+    if let Some(unknown) =
+        fields.keys().find(|field| properties.is_none_or(|known| !known.contains_key(*field)))
+    {
         let known = properties.into_iter().flat_map(|known| known.keys().map(String::as_str));
         let near = nearest(unknown, known).map(str::to_owned);
         let problem = "is not an argument".to_owned();
-        return Err(Error::BadArgument { tool: tool.name.into(), field: shorten(unknown), problem, nearest: near });
+        return Err(Error::BadArgument {
+            tool: tool.name.into(),
+            field: shorten(unknown),
+            problem,
+            nearest: near,
+        });
     }
     for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
         if !fields.contains_key(required) {
@@ -83,27 +91,36 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
 /// Says what is wrong with a value, if anything is.
 fn problem(schema: &Value, value: &Value) -> Option<String> {
     let limit = |key: &str| schema[key].as_u64().and_then(|limit| usize::try_from(limit).ok());
-    let allowed: Vec<&str> = match &schema["type"] {
-        Value::String(name) => vec![name],
-        Value::Array(names) => names.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    };
+    let forms = schema["anyOf"].as_array().map_or(std::slice::from_ref(schema), Vec::as_slice);
+    let allowed: Vec<&str> = forms.iter().filter_map(|form| form["type"].as_str()).collect();
     let given = name_of(value);
-    if !allowed.is_empty() && !allowed.contains(&given) && !(given == "integer" && allowed.contains(&"number")) {
+    let fits = |name: &str| name == given || (given == "integer" && name == "number");
+    if !allowed.is_empty() && !allowed.iter().any(|name| fits(name)) {
         return Some(format!("is {given}, {} is needed", allowed.join(" or ")));
+    }
+    if schema["anyOf"].is_array() {
+        return forms
+            .iter()
+            .find(|form| form["type"].as_str().is_some_and(fits))
+            .and_then(|form| problem(form, value));
     }
     if let Some(words) = schema["enum"].as_array()
         && !words.contains(value)
     {
         let words = words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
-        return Some(format!("is `{}`, none of {words}", shorten(value.as_str().unwrap_or(&value.to_string()))));
+        return Some(format!(
+            "is `{}`, none of {words}",
+            shorten(value.as_str().unwrap_or(&value.to_string()))
+        ));
     }
     match value {
         Value::String(text) => {
             let length = text.chars().count();
             match (limit("minLength"), limit("maxLength")) {
                 (Some(least), _) if length < least => Some("is empty".into()),
-                (_, Some(most)) if length > most => Some(format!("has {length} characters, at most {most} fit")),
+                (_, Some(most)) if length > most => {
+                    Some(format!("has {length} characters, at most {most} fit"))
+                }
                 _ => None,
             }
         }
@@ -116,8 +133,13 @@ fn problem(schema: &Value, value: &Value) -> Option<String> {
             }
         }
         Value::Array(items) => match limit("maxItems") {
-            Some(most) if items.len() > most => Some(format!("has {} items, at most {most} fit", items.len())),
-            _ => items.iter().find_map(|item| problem(&schema["items"], item)).map(|problem| format!("has an item that {problem}")),
+            Some(most) if items.len() > most => {
+                Some(format!("has {} items, at most {most} fit", items.len()))
+            }
+            _ => items
+                .iter()
+                .find_map(|item| problem(&schema["items"], item))
+                .map(|problem| format!("has an item that {problem}")),
         },
         Value::Null | Value::Bool(_) | Value::Object(_) => None,
     }
@@ -153,11 +175,14 @@ fn control_character(value: &Value) -> Option<char> {
     }
 }
 
-fn generate<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12().with(|settings| {
+fn dialect() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| {
         settings.meta_schema = None;
         settings.inline_subschemas = true;
-    });
+    })
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
     simplify(&mut schema);
     schema
@@ -170,7 +195,10 @@ fn simplify(schema: &mut Value) {
             fields.remove("title");
         }
         fields.remove("format");
-        if fields.get("default").is_some_and(|default| default.is_null() || default == &json!([]) || default == &json!(false)) {
+        if fields
+            .get("default")
+            .is_some_and(|default| default.is_null() || default == &json!([]) || default == &json!(false))
+        {
             fields.remove("default");
         }
         if let Some(Value::Array(types)) = fields.get_mut("type") {
@@ -197,22 +225,37 @@ fn simplify(schema: &mut Value) {
             fields.insert("type".into(), "string".into());
             fields.insert("enum".into(), variants.iter().map(|variant| variant["const"].clone()).collect());
         }
+        // Some clients know one type at a time: a list of types becomes one form for each.
+        if let Some(Value::Array(types)) = fields.get("type").cloned() {
+            fields.remove("type");
+            let items = fields.remove("items");
+            let form = |name| match &items {
+                Some(items) if name == "array" => json!({ "type": name, "items": items }),
+                _ => json!({ "type": name }),
+            };
+            fields.insert("anyOf".into(), types.into_iter().map(form).collect());
+        }
         fields.values_mut().for_each(simplify);
     } else if let Value::Array(items) = schema {
         items.iter_mut().for_each(simplify);
     }
 }
 
-fn drop_key(schema: &mut Value, key: &str) {
+/// Leaves the names and types of an answer. Lists of words and limits are for what comes in, and would double the size.
+fn strip(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
-            // A property may have that very name.
-            if fields.get(key).is_some_and(Value::is_string) {
-                fields.remove(key);
+            const LEFT_OUT: &[&str] = &["description", "enum", "minimum", "minItems", "maxItems"];
+            // A property may have that very name; then it is an object.
+            fields.retain(|word, value| value.is_object() || !LEFT_OUT.contains(&word.as_str()));
+            // Of the forms that are understood, the first is the one that is written.
+            if let Some(Value::Array(forms)) = fields.remove("anyOf") {
+                fields
+                    .extend(forms.into_iter().find_map(|form| form.as_object().cloned()).unwrap_or_default());
             }
-            fields.values_mut().for_each(|value| drop_key(value, key));
+            fields.values_mut().for_each(strip);
         }
-        Value::Array(items) => items.iter_mut().for_each(|value| drop_key(value, key)),
+        Value::Array(items) => items.iter_mut().for_each(strip),
         _ => {}
     }
 }
@@ -226,15 +269,30 @@ mod tests {
     #[test]
     fn every_published_word_is_checked() {
         const UNDERSTOOD: &[&str] = &[
-            "type", "properties", "required", "additionalProperties", "description", "items", "enum", "minLength", "maxLength",
-            "minimum", "maximum", "maxItems", "default",
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "description",
+            "items",
+            "anyOf",
+            "enum",
+            "minLength",
+            "maxLength",
+            "minimum",
+            "maximum",
+            "maxItems",
+            "default",
         ];
         fn walk(tool: &str, schema: &Value) {
             for (word, value) in schema.as_object().into_iter().flatten() {
                 assert!(UNDERSTOOD.contains(&word.as_str()), "{tool} publishes `{word}`");
                 match word.as_str() {
-                    "properties" => value.as_object().unwrap().values().for_each(|property| walk(tool, property)),
+                    "properties" => {
+                        value.as_object().unwrap().values().for_each(|property| walk(tool, property))
+                    }
                     "items" => walk(tool, value),
+                    "anyOf" => value.as_array().unwrap().iter().for_each(|form| walk(tool, form)),
                     _ => {}
                 }
             }

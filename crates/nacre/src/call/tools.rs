@@ -161,10 +161,16 @@ impl Request for StoreRequest {
             let delta = entry.content.chars().count();
             call.tell(
                 "memory:write",
-                payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
+                payload([
+                    ("type", "entry".into()),
+                    ("path", entry.id.as_str().into()),
+                    ("delta", delta.into()),
+                ]),
             );
         }
-        let note = holds_secret.then(|| "it seems to hold a credential, which will be shown masked and is not searchable".to_owned());
+        let note = holds_secret.then(|| {
+            "it seems to hold a credential, which will be shown masked and is not searchable".to_owned()
+        });
         let known = |other: &EntryId| *other != entry.id && Some(other) != stored.superseded.as_ref();
         Ok(Stored {
             duplicate_of: stored.duplicate.then(|| entry.id.clone()),
@@ -187,7 +193,10 @@ impl Request for StoreRequest {
             let _ = write!(text, " It supersedes {old}.");
         }
         if let Some(other) = &answer.resembles {
-            let _ = write!(text, " It resembles {other}: if it replaces that one, store it again with supersedes, or delete one.");
+            let _ = write!(
+                text,
+                " It resembles {other}: if it replaces that one, store it again with supersedes, or delete one."
+            );
         }
         if let Some(note) = &answer.note {
             let _ = write!(text, " Note: {note}.");
@@ -244,7 +253,10 @@ impl Request for SearchRequest {
         };
         let rank = call.settings().rank.clone();
         let found = call.read(|db| search::run(db, &request, &rank))?;
-        call.tell("memory:search", payload([("query", request.query.into()), ("results", found.hits.len().into())]));
+        call.tell(
+            "memory:search",
+            payload([("query", request.query.into()), ("results", found.hits.len().into())]),
+        );
         if call.caller.actor == super::Actor::Agent {
             let now = call.caller.now;
             call.group().note_returned(found.hits.iter().map(|hit| &hit.id), now);
@@ -314,7 +326,10 @@ impl Request for BriefRequest {
         let (limits, now) = (call.settings().brief.clone(), call.caller.now);
         let brief = call.read(|db| brief::make(db, &limits, now, self.include_provenance))?;
         let size = brief.markdown.chars().count();
-        call.tell("memory:read", payload([("type", "brief".into()), ("path", "brief".into()), ("size", size.into())]));
+        call.tell(
+            "memory:read",
+            payload([("type", "brief".into()), ("path", "brief".into()), ("size", size.into())]),
+        );
         Ok(brief)
     }
 
@@ -428,7 +443,10 @@ impl Request for UpdateRequest {
             Ok(entry)
         })?;
         let delta = entry.content.chars().count();
-        call.tell("memory:write", payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]));
+        call.tell(
+            "memory:write",
+            payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
+        );
         Ok(entry)
     }
 
@@ -510,7 +528,10 @@ impl Request for DeleteRequest {
         call.group().forget_log()?;
         let delta = entry.content.chars().count();
         let delta = i64::try_from(delta).map_or(0, |delta| -delta);
-        call.tell("memory:write", payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]));
+        call.tell(
+            "memory:write",
+            payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
+        );
         Ok(entry)
     }
 
@@ -521,7 +542,8 @@ impl Request for DeleteRequest {
 
 fn say_entry(entry: &Entry, now: Time) -> String {
     let age = now.whole_days_since(entry.provenance.timestamp);
-    let mut text = format!("[id:{}] [{}] {} ({age}d ago)", entry.number, entry.r#type, one_line(&entry.content));
+    let mut text =
+        format!("[id:{}] [{}] {} ({age}d ago)", entry.number, entry.r#type, one_line(&entry.content));
     let _ = write!(text, " score {}", entry.score);
     if let Some(newer) = &entry.superseded_by {
         let _ = write!(text, ", superseded by {newer}");
@@ -542,7 +564,9 @@ fn default_type(setting: DefaultType) -> EntryType {
 
 fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
     match tags.problem() {
-        Some(problem) => Err(Error::BadArgument { tool: tool.into(), field: "tags".into(), problem, nearest: None }),
+        Some(problem) => {
+            Err(Error::BadArgument { tool: tool.into(), field: "tags".into(), problem, nearest: None })
+        }
         None => Ok(()),
     }
 }

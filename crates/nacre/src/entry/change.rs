@@ -3,7 +3,8 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    COLUMNS, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get, get_current, select,
+    COLUMNS, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,
+    get_current, select,
 };
 use crate::ids::{EntryId, EntryRef, GroupName, SessionId};
 use crate::index::{self, analyse};
@@ -166,14 +167,23 @@ pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version
 }
 
 /// Moves an entry's score by `delta`, within its bound. Upwards also restarts the recency clock (E5).
-pub(crate) fn reinforce(db: &Connection, now: Time, named: &EntryRef, delta: i64, rank: &Rank) -> Result<Entry> {
+pub(crate) fn reinforce(
+    db: &Connection,
+    now: Time,
+    named: &EntryRef,
+    delta: i64,
+    rank: &Rank,
+) -> Result<Entry> {
     let mut entry = get_current(db, named)?;
     entry.score = entry.score.saturating_add(delta).clamp(-rank.bound, rank.bound);
     if delta > 0 {
         entry.last_hit_at = Some(now);
     }
-    db.prepare_cached("UPDATE entries SET score = ?2, confirmed_at = ?3 WHERE id = ?1")?
-        .execute((&entry.id, entry.score, entry.last_hit_at))?;
+    db.prepare_cached("UPDATE entries SET score = ?2, confirmed_at = ?3 WHERE id = ?1")?.execute((
+        &entry.id,
+        entry.score,
+        entry.last_hit_at,
+    ))?;
     Ok(entry)
 }
 
@@ -216,7 +226,12 @@ pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Ra
         // Weights are positive, so their bits order as they do; ties go to the older entry.
         (weight.to_bits(), entry.number)
     });
-    #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of a count")]
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a count"
+    )]
     let take = (current.len() as f64 * percent / 100.0).ceil() as usize;
     let ids: Vec<EntryId> = current.into_iter().take(take).map(|entry| entry.id).collect();
     for id in &ids {
@@ -227,13 +242,16 @@ pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Ra
 }
 
 fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Result<()> {
-    db.prepare_cached("UPDATE entries SET superseded_by = ?2, superseded_at = ?3 WHERE id = ?1")?.execute((&old.id, by, now))?;
+    db.prepare_cached("UPDATE entries SET superseded_by = ?2, superseded_at = ?3 WHERE id = ?1")?
+        .execute((&old.id, by, now))?;
     index::set_live(db, KIND, old.id.as_str(), false)
 }
 
 /// Returns the current entry that says the same (E12).
 pub(crate) fn same_content(db: &Connection, content: &str) -> Result<Option<Entry>> {
-    let sql = format!("SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL");
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL"
+    );
     Ok(db.prepare_cached(&sql)?.query_row([folded(content)], from_row).optional()?)
 }
 

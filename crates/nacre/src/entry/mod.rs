@@ -18,7 +18,8 @@ use crate::index::Passage;
 use crate::{Error, Result, Time};
 
 pub(crate) use change::{
-    Draft, Edit, Origin, archive_lowest, delete, insert, insert_version, purge_superseded, reinforce, same_content, store, update,
+    Draft, Edit, Origin, archive_lowest, delete, insert, insert_version, purge_superseded, reinforce,
+    same_content, store, update,
 };
 
 /// The most characters an entry holds (E1).
@@ -333,12 +334,22 @@ pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
 /// Returns entries by id, in the order asked; those that are gone are left out.
 pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>> {
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE id = ?1"))?;
-    ids.into_iter().filter_map(|id| statement.query_row([id], from_row).optional().map_err(Error::from).transpose()).collect()
+    ids.into_iter()
+        .filter_map(|id| statement.query_row([id], from_row).optional().map_err(Error::from).transpose())
+        .collect()
 }
 
 /// Returns current entries: behavioural ones first where asked, else newest first. `take` ends the walk.
-pub(crate) fn walk_current(db: &Connection, behavioral_first: bool, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
-    let order = if behavioral_first { "behavioral DESC, created_at DESC, number DESC" } else { "created_at DESC, number DESC" };
+pub(crate) fn walk_current(
+    db: &Connection,
+    behavioral_first: bool,
+    mut take: impl FnMut(Entry) -> bool,
+) -> Result<()> {
+    let order = if behavioral_first {
+        "behavioral DESC, created_at DESC, number DESC"
+    } else {
+        "created_at DESC, number DESC"
+    };
     let condition = format!("superseded_at IS NULL AND archived_at IS NULL ORDER BY {order}");
     let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"))?;
     let mut rows = statement.query([])?;
@@ -352,7 +363,8 @@ pub(crate) fn walk_current(db: &Connection, behavioral_first: bool, mut take: im
 
 /// Returns all entries, newest first, those of the past included.
 pub(crate) fn newest_first(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries ORDER BY created_at DESC, number DESC"))?;
+    let mut statement =
+        db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries ORDER BY created_at DESC, number DESC"))?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         if !take(from_row(row)?) {
@@ -380,7 +392,8 @@ pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
 
 /// Returns the earlier texts of an entry, oldest first.
 pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
-    let sql = "SELECT type, content, tags, until, session FROM entry_history WHERE entry = ?1 ORDER BY version";
+    let sql =
+        "SELECT type, content, tags, until, session FROM entry_history WHERE entry = ?1 ORDER BY version";
     let mut statement = db.prepare_cached(sql)?;
     let versions = statement.query_map([id], |row| {
         let tags: String = row.get(2)?;
@@ -409,7 +422,9 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
     let sql = "SELECT count(*) FILTER (WHERE superseded_at IS NULL AND archived_at IS NULL),
         count(*) FILTER (WHERE superseded_at IS NOT NULL), count(*) FILTER (WHERE archived_at IS NOT NULL AND superseded_at IS NULL)
         FROM entries";
-    Ok(db.query_row(sql, [], |row| Ok(Counts { current: row.get(0)?, superseded: row.get(1)?, archived: row.get(2)? }))?)
+    Ok(db.query_row(sql, [], |row| {
+        Ok(Counts { current: row.get(0)?, superseded: row.get(1)?, archived: row.get(2)? })
+    })?)
 }
 
 /// Returns the passages of all entries, for the index to be made anew.
@@ -418,7 +433,10 @@ pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
 }
 
 /// Notes when agents were last shown entries. A signal for nobody (E5).
-pub(crate) fn note_returned<'a>(db: &Connection, shown: impl IntoIterator<Item = (&'a EntryId, &'a Time)>) -> Result<()> {
+pub(crate) fn note_returned<'a>(
+    db: &Connection,
+    shown: impl IntoIterator<Item = (&'a EntryId, &'a Time)>,
+) -> Result<()> {
     let mut statement = db.prepare_cached("UPDATE entries SET returned_at = ?2 WHERE id = ?1")?;
     for (id, at) in shown {
         statement.execute((id, at))?;

@@ -28,8 +28,10 @@ pub(crate) fn rebuild(db: &Connection) -> Result<usize> {
 
 /// Tells whether the index was made by this version of the analyser; another version's words can't be taken out again.
 pub(crate) fn is_current(db: &Connection) -> Result<bool> {
-    let made_by: Option<String> =
-        db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?.query_row([ANALYSER], |row| row.get(0)).optional()?;
+    let made_by: Option<String> = db
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([ANALYSER], |row| row.get(0))
+        .optional()?;
     Ok(made_by.as_deref() == Some(analyse::VERSION))
 }
 

@@ -40,10 +40,15 @@ pub(crate) struct Passage {
 pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
     remove(db, passage.kind, &passage.reference)?;
     let Passage { kind, reference, text, title, at, live } = passage;
-    db.prepare_cached("INSERT INTO passages (kind, ref, text, title, at, live) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
-        .execute((kind, reference, text, title, at, live))?;
-    db.prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?
-        .execute((db.last_insert_rowid(), indexed(text), indexed(title)))?;
+    db.prepare_cached(
+        "INSERT INTO passages (kind, ref, text, title, at, live) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+    )?
+    .execute((kind, reference, text, title, at, live))?;
+    db.prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?.execute((
+        db.last_insert_rowid(),
+        indexed(text),
+        indexed(title),
+    ))?;
     Ok(())
 }
 
@@ -55,8 +60,10 @@ pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()>
         .optional()?;
     if let Some((id, text, title)) = found {
         // A contentless index is told what to forget: the same words that it was given.
-        db.prepare_cached("INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', ?1, ?2, ?3)")?
-            .execute((id, indexed(&text), indexed(&title)))?;
+        db.prepare_cached(
+            "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', ?1, ?2, ?3)",
+        )?
+        .execute((id, indexed(&text), indexed(&title)))?;
         db.prepare_cached("DELETE FROM passages WHERE id = ?1")?.execute([id])?;
     }
     Ok(())
@@ -64,7 +71,8 @@ pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()>
 
 /// Takes a passage out of every default search, or brings it back.
 pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
-    db.prepare_cached("UPDATE passages SET live = ?3 WHERE kind = ?1 AND ref = ?2")?.execute((kind, reference, live))?;
+    db.prepare_cached("UPDATE passages SET live = ?3 WHERE kind = ?1 AND ref = ?2")?
+        .execute((kind, reference, live))?;
     Ok(())
 }
 

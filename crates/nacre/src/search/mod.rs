@@ -23,7 +23,7 @@ pub(crate) use query::Query;
 const SNIPPET: usize = 700;
 
 /// How many candidates a lane gives at first; more are asked for where filters leave too few.
-const CANDIDATES: usize = 200;
+const CANDIDATES: usize = 100;
 
 /// What is searched for, and among what.
 pub(crate) struct Request {
@@ -121,8 +121,9 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
     }
     let wanted = meaning(content);
     let mut best: Option<(f64, EntryId)> = None;
-    for reference in candidates(db, &query, &[Scope::Entries], true, 16)?.into_iter().map(|candidate| candidate.reference) {
-        for entry in entry::get_all(db, [reference.as_str()])? {
+    let (candidates, _) = candidates(db, &query, &[Scope::Entries], 16)?;
+    for candidate in candidates.iter().filter(|candidate| candidate.live) {
+        for entry in entry::get_all(db, [candidate.reference.as_str()])? {
             let words = meaning(&entry.content);
             let shared = words.iter().filter(|word| wanted.contains(word)).count();
             #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
@@ -149,7 +150,13 @@ fn newest(db: &Connection, request: &Request, rank: &Rank) -> Result<Vec<Hit>> {
     let take = |entry: Entry| {
         if passes(&entry, request) {
             let place = hits.len() + 1;
-            hits.push(hit(entry, request, rank, 1.0, Why { lane: "recent", rank: place, words: Vec::new(), factors: [0.0; 3] }));
+            hits.push(hit(
+                entry,
+                request,
+                rank,
+                1.0,
+                Why { lane: "recent", rank: place, words: Vec::new(), factors: [0.0; 3] },
+            ));
         }
         hits.len() < request.limit
     };
@@ -166,17 +173,22 @@ fn by_words(db: &Connection, request: &Request, query: &Query, rank: &Rank) -> R
     let mut ask = CANDIDATES.max(request.limit * 4);
     // Filters come after the lane, so the lane is asked for more until there is enough or no more.
     let (candidates, entries) = loop {
-        let candidates = candidates(db, query, &request.scope, live_only, ask)?;
-        let mut entries = entry::get_all(db, candidates.iter().map(|candidate| candidate.reference.as_str()))?;
+        let (mut candidates, all) = candidates(db, query, &request.scope, ask)?;
+        candidates.retain(|candidate| candidate.live || !live_only);
+        let mut entries =
+            entry::get_all(db, candidates.iter().map(|candidate| candidate.reference.as_str()))?;
         entries.retain(|entry| passes(entry, request));
-        if entries.len() >= request.limit || candidates.len() < ask {
+        if all || entries.len() >= request.limit {
             break (candidates, entries);
         }
         ask *= 8;
     };
     let weights = Weights::new(db, query)?;
-    let places: HashMap<&str, usize> =
-        candidates.iter().enumerate().map(|(place, candidate)| (candidate.reference.as_str(), place + 1)).collect();
+    let places: HashMap<&str, usize> = candidates
+        .iter()
+        .enumerate()
+        .map(|(place, candidate)| (candidate.reference.as_str(), place + 1))
+        .collect();
     let texts: HashMap<&str, &str> =
         candidates.iter().map(|candidate| (candidate.reference.as_str(), candidate.text.as_str())).collect();
     let mut hits: Vec<Hit> = entries
@@ -242,24 +254,27 @@ fn snippet(text: &str) -> String {
 struct Candidate {
     reference: String,
     text: String,
+    live: bool,
 }
 
-fn candidates(db: &Connection, query: &Query, scope: &[Scope], live_only: bool, most: usize) -> Result<Vec<Candidate>> {
-    // Hits come out of the full-text index alone, then meet their passages: with both in one WHERE the planner may leave the index.
-    let sql = "WITH hits AS MATERIALIZED (SELECT rowid AS id, rank FROM passages_fts WHERE passages_fts MATCH ?1 ORDER BY rank, rowid)
-        SELECT kind, ref, text || ' ' || title FROM hits JOIN passages USING (id) WHERE live >= ?2 ORDER BY rank, hits.id LIMIT ?3";
+/// Returns the `most` best passages for the words; those of other scopes are left out.
+fn candidates(db: &Connection, query: &Query, scope: &[Scope], most: usize) -> Result<(Vec<Candidate>, bool)> {
+    // Hits come out of the full-text index alone, then meet their passages: with both in one WHERE the
+    // planner may leave the index, and with another order than `rank` alone it sorts by itself.
+    let sql = "WITH hits AS MATERIALIZED
+            (SELECT rowid AS id, rank FROM passages_fts WHERE passages_fts MATCH ?1 ORDER BY rank LIMIT ?2)
+        SELECT kind, ref, text || ' ' || title, live FROM hits JOIN passages USING (id) ORDER BY rank, hits.id";
     let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map((query.expression(), live_only, i64::try_from(most).unwrap_or(i64::MAX)), |row| {
-        Ok((row.get::<_, String>(0)?, Candidate { reference: row.get(1)?, text: row.get(2)? }))
-    })?;
-    let mut found = Vec::new();
-    for row in rows {
-        let (kind, candidate) = row?;
+    let mut rows = statement.query((query.expression(), i64::try_from(most).unwrap_or(i64::MAX)))?;
+    let (mut found, mut seen) = (Vec::new(), 0);
+    while let Some(row) = rows.next()? {
+        seen += 1;
+        let kind = row.get_ref(0)?.as_str().unwrap_or_default();
         if scope.iter().any(|scope| scope.kind() == kind) {
-            found.push(candidate);
+            found.push(Candidate { reference: row.get(1)?, text: row.get(2)?, live: row.get(3)? });
         }
     }
-    Ok(found)
+    Ok((found, seen < most))
 }
 
 /// What each term of a question weighs: rare words more. Never zero, so that one entry in a memory of one is found with a figure to show.
@@ -270,8 +285,10 @@ struct Weights {
 
 impl Weights {
     fn new(db: &Connection, query: &Query) -> Result<Weights> {
-        let passages: i64 = db.query_row("SELECT coalesce(max(id), 0) FROM passages", [], |row| row.get(0))?;
-        let mut having = db.prepare_cached("SELECT coalesce(sum(doc), 0) FROM passages_vocab WHERE term = ?1")?;
+        let passages: i64 =
+            db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;
+        let mut having =
+            db.prepare_cached("SELECT coalesce(sum(doc), 0) FROM passages_vocab WHERE term = ?1")?;
         let mut idf = Vec::new();
         for term in &query.terms {
             let documents: i64 = having.query_row([&term.term], |row| row.get(0))?;
@@ -293,7 +310,10 @@ impl Weights {
         let mut matched: Vec<String> = Vec::new();
         for (term, idf) in query.terms.iter().zip(&self.idf) {
             let alone = term.term.chars().nth(1).is_none();
-            let count = words.iter().filter(|word| **word == term.term || alone && word.starts_with(&term.term)).count();
+            let count = words
+                .iter()
+                .filter(|word| **word == term.term || alone && word.starts_with(&term.term))
+                .count();
             if count > 0 {
                 #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
                 let (count, length) = (count as f64, words.len() as f64);

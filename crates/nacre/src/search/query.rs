@@ -57,7 +57,9 @@ impl Query {
 
 /// Returns a word without the URL that it is or ends in.
 fn without_url(word: &str) -> &str {
-    let scheme = word.find("://").map(|at| word[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |sign| sign + 1));
+    let scheme = word
+        .find("://")
+        .map(|at| word[..at].rfind(|c: char| !c.is_ascii_alphanumeric()).map_or(0, |sign| sign + 1));
     let bare = word.get(..4).filter(|start| start.eq_ignore_ascii_case("www.")).map(|_| 0);
     &word[..scheme.or(bare).unwrap_or(word.len())]
 }

@@ -157,7 +157,9 @@ impl Layer {
         match text.parse::<Table>() {
             Ok(table) => Ok(Layer { origin, table }),
             Err(problem) => {
-                let line = problem.span().map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+                let line = problem
+                    .span()
+                    .map_or(1, |span| 1 + text[..span.start.min(text.len())].matches('\n').count());
                 Err(Error::BadSettingsFile { origin, problem: format!("line {line}: {}", problem.message()) })
             }
         }
@@ -178,7 +180,8 @@ impl Layer {
         let mut parts = key.trim().rsplit('.');
         let last = parts.next().expect("rsplit gives one part at least").to_owned();
         let innermost = Table::from_iter([(last, value)]);
-        let table = parts.fold(innermost, |table, part| Table::from_iter([(part.to_owned(), Value::Table(table))]));
+        let table =
+            parts.fold(innermost, |table, part| Table::from_iter([(part.to_owned(), Value::Table(table))]));
         Ok(Layer { origin, table })
     }
 
@@ -188,7 +191,8 @@ impl Layer {
         for key in keys() {
             let name = format!("NACRE_{}", key.replace('.', "_").to_uppercase());
             if let Some(value) = get(&name) {
-                layers.push(Layer::from_pair(format!("the environment ({name})"), &format!("{key}={value}"))?);
+                layers
+                    .push(Layer::from_pair(format!("the environment ({name})"), &format!("{key}={value}"))?);
             }
         }
         Ok(layers)
@@ -216,10 +220,22 @@ impl Settings {
     fn check(&self) -> Result<()> {
         let within = |key: &str, holds: bool, problem: &str| {
             let (key, problem) = (key.to_owned(), problem.to_owned());
-            if holds { Ok(()) } else { Err(Error::BadSetting { key, origin: "the settings".into(), problem }) }
+            if holds {
+                Ok(())
+            } else {
+                Err(Error::BadSetting { key, origin: "the settings".into(), problem })
+            }
         };
-        within("entries.resemblance", (0.0..=1.0).contains(&self.entries.resemblance), "is not between 0 and 1")?;
-        within("entries.prune_percent", (0.0..=100.0).contains(&self.entries.prune_percent), "is not between 0 and 100")?;
+        within(
+            "entries.resemblance",
+            (0.0..=1.0).contains(&self.entries.resemblance),
+            "is not between 0 and 1",
+        )?;
+        within(
+            "entries.prune_percent",
+            (0.0..=100.0).contains(&self.entries.prune_percent),
+            "is not between 0 and 100",
+        )?;
         within("entries.purge_superseded_days", self.entries.purge_superseded_days >= 0, "is negative")?;
         within("rank.bound", (1..=50).contains(&self.rank.bound), "is not between 1 and 50")?;
         within("rank.reinforce", (0..=50).contains(&self.rank.reinforce), "is not between 0 and 50")?;
@@ -308,8 +324,10 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
             let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
             match (under.get_mut(key), value) {
                 (None, _) => {
-                    let known = keys();
-                    let near = nearest(&path, known.iter().map(String::as_str)).map(str::to_owned);
+                    let keys = keys();
+                    let sections = keys.iter().filter_map(|key| key.rsplit_once('.')).map(|(section, _)| section);
+                    let known = keys.iter().map(String::as_str).chain(sections);
+                    let near = nearest(&path, known).map(str::to_owned);
                     return Err(Error::UnknownSetting { key: path, origin: origin.into(), nearest: near });
                 }
                 (Some(Value::Table(under)), Value::Table(over)) => walk(&path, under, over, origin)?,
@@ -337,7 +355,10 @@ fn deserialize(all: Table) -> Result<Settings> {
         flatten("", &all, &mut |key, value| {
             let mut probe = defaults();
             let pair = Layer::from_pair("", &format!("{key}={value}")).expect("a written value reads back");
-            if culprit.is_none() && lay_over(&mut probe, &pair).is_ok() && probe.try_into::<Settings>().is_err() {
+            if culprit.is_none()
+                && lay_over(&mut probe, &pair).is_ok()
+                && probe.try_into::<Settings>().is_err()
+            {
                 culprit = Some((key.to_owned(), value.to_string()));
             }
         });

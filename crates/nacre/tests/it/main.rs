@@ -1,1 +1,30 @@
+//! The library through its public functions, as one test binary. In reading order for a newcomer.
 
+// A home in a temporary folder, a caller and a clock.
+mod sealed;
+// What entries do: store, supersede, find, judge, correct, delete (SPEC E).
+mod entries;
+// The summary at the start of a session (SPEC B).
+mod brief;
+// What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
+mod pipeline;
+// Settings, their layers and their suggestions (SPEC I7).
+mod settings;
+// What must hold for any input.
+mod properties;
+// Databases of every schema that was ever released still open.
+mod released;
+// What the seeds say, one test a seed, under its profile.
+mod seeds;
+
+/// A file that is not listed above would never run.
+#[test]
+fn every_file_is_listed() {
+    let main = include_str!("main.rs");
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
+    for file in std::fs::read_dir(folder).unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        let module = name.strip_suffix(".rs").unwrap_or("main");
+        assert!(module == "main" || main.contains(&format!("\nmod {module};")), "{name} is not listed in main.rs");
+    }
+}

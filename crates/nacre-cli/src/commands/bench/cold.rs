@@ -1,0 +1,252 @@
+//! `nacre bench cold`: a fresh `nacre search` beside a fresh `sqlite3` that does the bare FTS5 query on the same rows.
+//!
+//! Runs alternate, so that a noisy machine is noisy for both; medians are shown and the ratio is what counts.
+
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::{Value, json};
+
+use crate::render;
+
+/// The goals of the foundation: times as a multiple of `sqlite3`, megabytes.
+const SEARCH_GOAL: f64 = 2.0;
+const MCP_GOAL: f64 = 3.0;
+const BINARY_GOAL_MB: f64 = 15.0;
+const IDLE_GOAL_MB: f64 = 20.0;
+
+pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
+    ensure!(rows > 0 && runs > 0, "there is nothing to measure");
+    let folder = tempfile::tempdir().context("a folder to measure in")?;
+    let bench = Bench { nacre: std::env::current_exe()?, home: folder.path().join("home"), plain: folder.path().join("plain.db") };
+    let mut words = Words(0x9e37_79b9_7f4a_7c15);
+    render::progress(&format!("storing {rows} memories"));
+    bench.fill(folder.path(), &mut words, rows)?;
+
+    let (mut sqlite, mut search, mut mcp) = (Vec::new(), Vec::new(), Vec::new());
+    for run in 0..=runs {
+        render::progress(&format!("run {run} of {runs}"));
+        let query = words.sentence(6);
+        let times = (bench.sqlite(&query)?, bench.search(&query)?, bench.mcp(&query)?);
+        // The first brings the files into memory.
+        if run > 0 {
+            sqlite.push(times.0);
+            search.push(times.1);
+            mcp.push(times.2);
+        }
+    }
+    render::progress("");
+    let idle = bench.idle_megabytes()?;
+    let [sqlite, search, mcp] = [sqlite, search, mcp].map(median);
+    let binary = megabytes(std::fs::metadata(&bench.nacre)?.len());
+    let table = [
+        ("sqlite3, bare FTS5 query, fresh process", format!("{sqlite:.2} ms"), "1.00".into(), String::new()),
+        ratio("nacre search, fresh process", search, sqlite, SEARCH_GOAL),
+        ratio("nacre mcp, start to first search", mcp, sqlite, MCP_GOAL),
+        size("release binary", Some(binary), BINARY_GOAL_MB),
+        size("idle MCP server, resident", idle, IDLE_GOAL_MB),
+    ];
+    if as_json {
+        render::json(&json!({
+            "rows": rows, "runs": runs, "sqlite3_ms": sqlite, "search_ms": search, "mcp_ms": mcp, "search_ratio": search / sqlite,
+            "mcp_ratio": mcp / sqlite, "binary_mb": binary, "idle_mcp_mb": idle,
+        }))?;
+    } else {
+        let mut text = format!("{rows} memories, median of {runs} runs\n\n");
+        for (what, value, ratio, goal) in table {
+            let _ = writeln!(text, "{what:42} {value:>10} {ratio:>6}  {goal}");
+        }
+        if cfg!(debug_assertions) {
+            text.push_str("\nThis is a debug build: `cargo run --release -- bench cold` measures what is shipped.\n");
+        }
+        render::out(&text)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+type Row = (&'static str, String, String, String);
+
+fn ratio(what: &'static str, time: f64, beside: f64, goal: f64) -> Row {
+    let ratio = time / beside;
+    (what, format!("{time:.2} ms"), format!("{ratio:.2}"), verdict(ratio <= goal, &format!("at most {goal}")))
+}
+
+fn size(what: &'static str, megabytes: Option<f64>, goal: f64) -> Row {
+    match megabytes {
+        Some(value) => (what, format!("{value:.1} MB"), String::new(), verdict(value < goal, &format!("under {goal}"))),
+        None => (what, "unknown".into(), String::new(), "only Linux tells".into()),
+    }
+}
+
+fn verdict(holds: bool, goal: &str) -> String {
+    format!("{} (goal: {goal})", if holds { "holds" } else { "MISSED" })
+}
+
+struct Bench {
+    nacre: PathBuf,
+    home: PathBuf,
+    plain: PathBuf,
+}
+
+impl Bench {
+    /// Fills both stores with the same rows: ours through `nacre import`, the other through `sqlite3`.
+    fn fill(&self, folder: &Path, words: &mut Words, rows: usize) -> Result<()> {
+        let contents: Vec<String> = (0..rows).map(|row| format!("{} {row}", words.sentence(15))).collect();
+        let entries: Vec<Value> = contents.iter().enumerate().map(|(row, content)| entry(row + 1, content)).collect();
+        let export = folder.join("export");
+        std::fs::create_dir(&export)?;
+        let records = json!({ "format": 1, "group": "main", "entries": entries, "versions": {} });
+        std::fs::write(export.join("nacre.json"), records.to_string())?;
+        finish(self.nacre().args(["import", "nacre"]).arg(&export))?;
+
+        let mut script = String::from("CREATE VIRTUAL TABLE docs USING fts5 (content);\nBEGIN;\n");
+        for content in &contents {
+            let _ = writeln!(script, "INSERT INTO docs VALUES ('{content}');");
+        }
+        script.push_str("COMMIT;\nINSERT INTO docs (docs) VALUES ('optimize');\nVACUUM;\n");
+        let mut sqlite = Command::new("sqlite3")
+            .arg(&self.plain)
+            .stdin(Stdio::piped())
+            .spawn()
+            .context("the program `sqlite3` is needed beside (Debian: apt-get install sqlite3)")?;
+        sqlite.stdin.take().context("a pipe was asked for")?.write_all(script.as_bytes())?;
+        ensure!(sqlite.wait()?.success(), "sqlite3 failed");
+        Ok(())
+    }
+
+    fn nacre(&self) -> Command {
+        let mut command = Command::new(&self.nacre);
+        command.arg("--home").arg(&self.home).stdout(Stdio::null());
+        command
+    }
+
+    fn sqlite(&self, query: &str) -> Result<f64> {
+        let any: Vec<String> = query.split(' ').map(|word| format!("\"{word}\"")).collect();
+        let sql = format!("SELECT content FROM docs WHERE docs MATCH '{}' ORDER BY rank LIMIT 20;", any.join(" OR "));
+        timed(|| finish(Command::new("sqlite3").arg(&self.plain).arg(&sql).stdout(Stdio::null())))
+    }
+
+    fn search(&self, query: &str) -> Result<f64> {
+        timed(|| finish(self.nacre().args(["search", query])))
+    }
+
+    /// From the start of the process to the answer of the first search.
+    fn mcp(&self, query: &str) -> Result<f64> {
+        let mut server = None;
+        let time = timed(|| {
+            let (mut child, mut output) = self.serve()?;
+            let search = json!({ "name": "memory_search", "arguments": { "query": query } });
+            let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": search });
+            let mut line = String::new();
+            writeln!(child.stdin.as_mut().context("a pipe was asked for")?, "{call}")?;
+            output.read_line(&mut line)?;
+            ensure!(line.contains("\"hits\""), "the server answered {line}");
+            server = Some(child);
+            Ok(())
+        });
+        stop(server)?;
+        time
+    }
+
+    fn serve(&self) -> Result<(Child, BufReader<std::process::ChildStdout>)> {
+        let mut child = self.nacre().arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
+        let client = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "bench", "version": "1" } });
+        let open = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client });
+        let opened = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let mut output = BufReader::new(child.stdout.take().context("a pipe was asked for")?);
+        writeln!(child.stdin.as_mut().context("a pipe was asked for")?, "{open}\n{opened}")?;
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        ensure!(line.contains("serverInfo"), "the server answered {line}");
+        Ok((child, output))
+    }
+
+    /// The resident memory of a server that has answered one call and waits.
+    fn idle_megabytes(&self) -> Result<Option<f64>> {
+        let (mut child, mut output) = self.serve()?;
+        let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "memory_brief" } });
+        writeln!(child.stdin.as_mut().context("a pipe was asked for")?, "{call}")?;
+        output.read_line(&mut String::new())?;
+        std::thread::sleep(Duration::from_millis(200));
+        let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<f64>().ok());
+        stop(Some(child))?;
+        Ok(kilobytes.map(|kilobytes| kilobytes / 1024.0))
+    }
+}
+
+/// Closing its input ends a server.
+fn stop(server: Option<Child>) -> Result<()> {
+    if let Some(mut server) = server {
+        drop(server.stdin.take());
+        server.wait()?;
+    }
+    Ok(())
+}
+
+fn entry(number: usize, content: &str) -> Value {
+    json!({
+        "id": format!("mem-018f0000-0000-7000-8000-{number:012x}"), "number": number, "type": "fact", "content": content, "tags": [],
+        "behavioral": false, "score": 0,
+        "provenance": { "session": "bench", "group": "main", "timestamp": "2026-01-01T00:00:00Z", "source": "migration" },
+    })
+}
+
+fn finish(command: &mut Command) -> Result<()> {
+    let program = command.get_program().to_owned();
+    let status = command.status().with_context(|| format!("{} can't be started", program.display()))?;
+    ensure!(status.success(), "{} failed", program.display());
+    Ok(())
+}
+
+fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
+    let start = Instant::now();
+    work()?;
+    Ok(start.elapsed().as_secs_f64() * 1000.0)
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+#[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
+fn megabytes(bytes: u64) -> f64 {
+    bytes as f64 / 1_048_576.0
+}
+
+/// Invented words, the common ones as common as in language (Zipf): what makes an OR query slow.
+struct Words(u64);
+
+impl Words {
+    fn next(&mut self) -> u64 {
+        // xorshift: the same words in every run.
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+
+    fn sentence(&mut self, words: usize) -> String {
+        (0..words).map(|_| self.word()).collect::<Vec<_>>().join(" ")
+    }
+
+    fn word(&mut self) -> String {
+        const SYLLABLES: &[&str] = &["ka", "lo", "mi", "ru", "te", "va", "no", "shi", "pe", "du", "go", "ra", "zu", "fe", "bi", "wo"];
+        const VOCABULARY: f64 = 20_000.0;
+        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank from a fraction")]
+        let mut rank = VOCABULARY.powf((self.next() >> 11) as f64 / (1u64 << 53) as f64) as usize;
+        let mut word = String::from("x");
+        loop {
+            word.push_str(SYLLABLES[rank % SYLLABLES.len()]);
+            rank /= SYLLABLES.len();
+            if rank == 0 {
+                return word;
+            }
+        }
+    }
+}
