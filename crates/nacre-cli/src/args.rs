@@ -7,7 +7,8 @@ use nacre::{EntryRef, EntryType, GroupName, SessionId, Time};
 
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///
-/// A memory is an entry: one statement with a type. Agents store and find entries over MCP (`nacre mcp`); you do the same here.
+/// A memory is an entry: one statement with a type. Agents store and find entries over MCP (`nacre mcp`); you
+/// do the same here.
 #[derive(Debug, Parser)]
 #[command(
     name = "nacre",
@@ -105,7 +106,8 @@ pub enum Command {
     Import(Import),
     /// Make the search index anew
     Reindex,
-    /// Do what is due: purge what was superseded long ago, archive what ranks lowest in a database that is too large
+    /// Do what is due: purge what was superseded long ago, archive what ranks lowest in a database that is
+    /// too large
     Maintain,
     /// Try it: store and find a first memory in an empty home that is thrown away afterwards
     Demo,
@@ -280,6 +282,11 @@ pub enum Bench {
 pub struct Completions {
     /// The shell
     pub shell: clap_complete::Shell,
+}
+
+/// Tells whether the flags ask for JSON, where they can't be read as a whole.
+pub fn ask_for_json() -> bool {
+    std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
 }
 
 fn time(text: &str) -> Result<Time, String> {

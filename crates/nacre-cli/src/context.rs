@@ -1,4 +1,5 @@
-//! What a command runs in: the home, the settings, the group, the caller. The clock and the environment are read here.
+//! What a command runs in: the home, the settings, the group, the caller. The clock and the environment are
+//! read here.
 
 use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};

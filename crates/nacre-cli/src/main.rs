@@ -1,4 +1,5 @@
-//! The binary `nacre`: parse, open the home, run, exit. Talking to people and programs happens in this crate; what is memory is in the library.
+//! The binary `nacre`: parse, open the home, run, exit. Talking to people and programs happens in this crate;
+//! what is memory is in the library.
 
 mod args;
 mod commands;
@@ -13,7 +14,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
-        Err(problem) => return render::usage(&problem),
+        Err(problem) => return render::usage(&problem, args::ask_for_json()),
     };
     let json = cli.global.json;
     match commands::run(cli) {

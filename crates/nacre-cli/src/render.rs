@@ -11,13 +11,18 @@ use serde_json::{Value, json};
 
 /// Writes to standard output. That the reader has gone is no failure: `nacre search | head` ends quietly.
 pub fn out(text: &str) -> Result<()> {
+    offer(text).map(drop)
+}
+
+/// Writes to standard output, and tells whether anyone is there to read it.
+pub fn offer(text: &str) -> Result<bool> {
     let mut stdout = io::stdout().lock();
     let written = stdout
         .write_all(text.as_bytes())
         .and_then(|()| if text.ends_with('\n') { Ok(()) } else { stdout.write_all(b"\n") });
     match written.and_then(|()| stdout.flush()) {
-        Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => Ok(written?),
+        Err(problem) if problem.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        written => Ok(written.map(|()| true)?),
     }
 }
 
@@ -48,9 +53,23 @@ pub fn error(error: &Error, as_json: bool) -> ExitCode {
 }
 
 /// Shows what clap has to say: help and version are answers, the rest are errors.
-pub fn usage(problem: &clap::Error) -> ExitCode {
+pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
+    if !problem.use_stderr() {
+        let _ = problem.print();
+        return ExitCode::SUCCESS;
+    }
+    if as_json {
+        // Its first paragraph says what is wrong; the rest is how the command is used.
+        let text = problem.to_string();
+        let lines = text.lines().take_while(|line| !line.is_empty()).map(str::trim).collect::<Vec<_>>();
+        let message = lines.join(" ");
+        let message = message.trim_start_matches("error: ");
+        let hint = "`nacre --help` shows the commands, `nacre COMMAND --help` what one takes";
+        let kind = Kind::Invalid.as_str();
+        let _ = json(&json!({ "error": { "code": "usage", "kind": kind, "message": message, "hint": hint } }));
+    }
     let _ = problem.print();
-    if problem.use_stderr() { exit_code(Kind::Invalid) } else { ExitCode::SUCCESS }
+    exit_code(Kind::Invalid)
 }
 
 /// A line about the call, beside its answer.

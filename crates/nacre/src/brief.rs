@@ -1,4 +1,5 @@
-//! The brief: what an agent should know before its first word (SPEC B), and the marks by which our own text is known again (E13).
+//! The brief: what an agent should know before its first word (SPEC B), and the marks by which our own text
+//! is known again (E13).
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -135,15 +136,16 @@ fn left_out(missing: usize) -> String {
     format!("({missing} more did not fit; search for them.)")
 }
 
-/// Returns text on one line that can't be taken for structure around it: no line break of any script, no control character, no mark
-/// of ours.
+/// Returns text on one line that can't be taken for structure around it: no line break of any script, no
+/// control character, no mark of ours.
 pub(crate) fn one_line(text: &str) -> String {
     let plain = text.replace("<!--", "<! --").replace("-->", "-- >");
     let breaks = |c: char| c.is_whitespace() || c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
     plain.split(breaks).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
-/// Takes out what Nacre itself put into the conversation: marked blocks, and lines in the form of its listings (E13, T6).
+/// Takes out what Nacre itself put into the conversation: marked blocks, and lines in the form of its
+/// listings (E13, T6).
 pub fn strip_injected(text: &str) -> Cow<'_, str> {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         let types = EntryType::ALL.iter().map(|r#type| r#type.as_str()).collect::<Vec<_>>().join("|");

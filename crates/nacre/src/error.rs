@@ -1,7 +1,7 @@
 //! The one error of the library: what went wrong, in fields; its code, its kind, and what to do now.
 //!
-//! Front ends map only the [`Kind`]: to an exit code, an HTTP status, an MCP error. [`Error::row`] is the table that holds
-//! code, kind and hint of every variant.
+//! Front ends map only the [`Kind`]: to an exit code, an HTTP status, an MCP error. [`Error::row`] is the
+//! table that holds code, kind and hint of every variant.
 
 use std::path::{Path, PathBuf};
 

@@ -1,5 +1,6 @@
-//! Events (A5): what happened, told after it was committed, to whoever listens in this process and to a telemetry file that any process can
-//! follow. The file has ids and sizes; the words of a search only where the settings say so.
+//! Events (A5): what happened, told after it was committed, to whoever listens in this process and to a
+//! telemetry file that any process can follow. The file has ids and sizes; the words of a search only where
+//! the settings say so.
 
 use std::fs;
 use std::io::Write;
@@ -82,7 +83,8 @@ impl Events {
             // One write per line: lines of several processes do not mix.
             file.write_all(&line)?;
             if file.metadata()?.len() > self.max_bytes {
-                // Only one of the processes that see the size turns the file over; the others' lines go to either file.
+                // Only one of the processes that see the size turns the file over; the others' lines go to
+                // either file.
                 file.try_lock()?;
                 fs::rename(path, path.with_extension("1.jsonl"))?;
             }

@@ -52,13 +52,15 @@ pub struct Imported {
     pub added: usize,
     /// Entries that were here already.
     pub present: usize,
-    /// Current entries whose content another current entry here has already; they came in as superseded by that one.
+    /// Current entries whose content another current entry here has already; they came in as superseded by
+    /// that one.
     pub same_content: usize,
     /// Rows of a damaged database that could not be read.
     pub unreadable: usize,
 }
 
-/// Writes everything into `folder`. Secrets are in it as they were stored: it is the person's own copy, and only theirs to read.
+/// Writes everything into `folder`. Secrets are in it as they were stored: it is the person's own copy, and
+/// only theirs to read.
 pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time) -> Result<Exported> {
     files::create_folder(folder)?;
     let entries = entry::all(db)?;

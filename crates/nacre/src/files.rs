@@ -6,7 +6,8 @@ use std::path::Path;
 
 use crate::{Error, Result};
 
-/// Writes `bytes` aside and renames them into place, so that a reader sees the old file or the new one, never a half.
+/// Writes `bytes` aside and renames them into place, so that a reader sees the old file or the new one, never
+/// a half.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     let aside = path.with_extension(format!("tmp-{}", std::process::id()));
     let written = create_private(&aside)

@@ -1,4 +1,5 @@
-//! One open group: its database and its folder, the handle that all else takes. A handle can't reach another group.
+//! One open group: its database and its folder, the handle that all else takes. A handle can't reach another
+//! group.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -32,7 +33,8 @@ pub struct Group {
     /// Which file `db` is, so that one put in its place is noticed.
     identity: Option<Identity>,
     events: Events,
-    /// What agents were shown since the last write; goes into the database with the next one, because a read costs no write.
+    /// What agents were shown since the last write; goes into the database with the next one, because a read
+    /// costs no write.
     returned: BTreeMap<EntryId, Time>,
 }
 
@@ -118,7 +120,8 @@ impl Group {
         })
     }
 
-    /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is wrong.
+    /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is
+    /// wrong.
     pub fn check(&self) -> Result<Vec<String>> {
         let mut problems = self.db.outside(|db| {
             let mut statement = db.prepare("PRAGMA integrity_check(20)")?;
@@ -132,7 +135,8 @@ impl Group {
         Ok(problems)
     }
 
-    /// Does what is due: purges what was superseded long ago, archives the lowest of a database that has outgrown its size (E8, E9).
+    /// Does what is due: purges what was superseded long ago, archives the lowest of a database that has
+    /// outgrown its size (E8, E9).
     pub fn maintain(&mut self, caller: &Caller) -> Result<Maintained> {
         self.refresh(caller.now)?;
         let purged = self.purge(caller.now)?;
@@ -151,12 +155,14 @@ impl Group {
         Ok(Maintained { purged, archived })
     }
 
-    /// Writes everything the group holds into `folder`, as Markdown for people and JSON for [`Group::import`].
+    /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
+    /// [`Group::import`].
     pub fn export(&self, folder: &Path, now: Time) -> Result<export::Exported> {
         self.db.read(|db| export::write(db, &self.name, folder, now))
     }
 
-    /// Takes in what [`Group::export`] wrote. What is here already is left as it is, so that twice is the same as once.
+    /// Takes in what [`Group::export`] wrote. What is here already is left as it is, so that twice is the
+    /// same as once.
     pub fn import(&mut self, caller: &Caller, folder: &Path) -> Result<export::Imported> {
         let found = export::read(folder)?;
         self.take_in(caller, &found)
@@ -216,7 +222,8 @@ impl Group {
         Ok(value)
     }
 
-    /// Empties the log of what was deleted. False: a reader of another process is in the way, and a later checkpoint will do it.
+    /// Empties the log of what was deleted. False: a reader of another process is in the way, and a later
+    /// checkpoint will do it.
     pub(crate) fn forget_log(&self) -> Result<bool> {
         self.db.checkpoint()
     }
@@ -229,7 +236,8 @@ impl Group {
         self.returned.extend(ids.into_iter().map(|id| (id.clone(), now)));
     }
 
-    /// Sees to it that the handle stands on the file that is there now: another process may have made it, moved it or put one in its place.
+    /// Sees to it that the handle stands on the file that is there now: another process may have made it,
+    /// moved it or put one in its place.
     pub(crate) fn refresh(&mut self, now: Time) -> Result<()> {
         let path = self.path();
         let there = identity(&path);

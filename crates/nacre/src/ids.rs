@@ -74,7 +74,8 @@ macro_rules! id_type {
 }
 
 id_type! {
-    /// The name of a group: 1 to 64 letters, digits, `_` or `-`, so that it is safe as a folder name everywhere (A1).
+    /// The name of a group: 1 to 64 letters, digits, `_` or `-`, so that it is safe as a folder name
+    /// everywhere (A1).
     GroupName,
     |text| (1..=64).contains(&text.len())
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'),

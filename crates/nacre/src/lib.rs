@@ -1,10 +1,12 @@
 //! Nacre: persistent memory for AI agents, on the user's own machine. No LLM, no API key, no download.
 //!
-//! The words: a [`Home`] is the folder that holds everything; a [`Group`] is the unit of isolation, with a database of its own; an entry is
-//! one typed memory; a passage is the searchable form of whatever can be found.
+//! The words: a [`Home`] is the folder that holds everything; a [`Group`] is the unit of isolation, with a
+//! database of its own; an entry is one typed memory; a passage is the searchable form of whatever can be
+//! found.
 //!
-//! There are two paths, and both go through [`call()`]. Writing: request ▶ schema ▶ authorise ▶ limits ▶ owner module, audit and passages in one
-//! transaction ▶ events ▶ redact. Reading: request ▶ schema ▶ authorise ▶ search ▶ redact.
+//! There are two paths, and both go through [`call()`]. Writing: request ▶ schema ▶ authorise ▶ limits ▶
+//! owner module, audit and passages in one transaction ▶ events ▶ redact. Reading: request ▶ schema ▶
+//! authorise ▶ search ▶ redact.
 //!
 //! ```
 //! use nacre::{Caller, Home, SessionId, Settings, Time, call};
@@ -24,8 +26,8 @@
 //! # }
 //! ```
 //!
-//! The library is synchronous. It takes the time, the settings and the paths as arguments; it never prints, never reads the environment or the
-//! clock.
+//! The library is synchronous. It takes the time, the settings and the paths as arguments; it never prints,
+//! never reads the environment or the clock.
 
 mod brief;
 pub mod call;

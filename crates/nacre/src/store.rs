@@ -1,8 +1,9 @@
 //! Opens SQLite, migrates it, runs transactions. Knows no table: modules own their SQL.
 //!
-//! Many processes on one file at once is the normal case, so every write is one `IMMEDIATE` transaction in WAL mode (a
-//! deferred one that upgrades fails at once instead of waiting), and `synchronous` is `FULL`: what was acknowledged is on disk.
-//! A file is created and migrated under a lock that dies with its process; it appears whole or not at all.
+//! Many processes on one file at once is the normal case, so every write is one `IMMEDIATE` transaction in
+//! WAL mode (a deferred one that upgrades fails at once instead of waiting), and `synchronous` is `FULL`:
+//! what was acknowledged is on disk. A file is created and migrated under a lock that dies with its process;
+//! it appears whole or not at all.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -28,7 +29,8 @@ pub(crate) struct Db {
 impl Db {
     /// Opens the database at `path`, making and migrating it where needed.
     ///
-    /// A damaged file is moved aside and named in the error; a file from the future, or one that is not ours, is left as it is.
+    /// A damaged file is moved aside and named in the error; a file from the future, or one that is not ours,
+    /// is left as it is.
     pub(crate) fn open(path: &Path, migrations: &[&str], now: Time) -> Result<Db> {
         check_link(path)?;
         match Self::connect(path, migrations) {
@@ -46,7 +48,8 @@ impl Db {
         }
     }
 
-    /// Makes a database that is empty and stays in memory: what a reader sees of a group nobody has written to.
+    /// Makes a database that is empty and stays in memory: what a reader sees of a group nobody has written
+    /// to.
     pub(crate) fn empty(migrations: &[&str]) -> Result<Db> {
         let mut connection = Connection::open_in_memory()?;
         migrate(&mut connection, migrations)?;
@@ -81,7 +84,8 @@ impl Db {
         work(&self.connection).map_err(|error| error.at(&self.path))
     }
 
-    /// Brings what stands in the write-ahead log into the file and empties the log. True where no reader was in the way.
+    /// Brings what stands in the write-ahead log into the file and empties the log. True where no reader was
+    /// in the way.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
         self.outside(|db| {
             let busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
@@ -91,12 +95,15 @@ impl Db {
 
     /// Opens a file that is there and up to date. `None`: it is missing, empty or of an older schema.
     fn connect(path: &Path, migrations: &[&str]) -> Result<Option<Db>> {
+        // Not left to SQLite: it throws away a log without its database, and it opens a file that another
+        // process makes at this very moment for reading only.
+        if fs::metadata(path).map_or(0, |file| file.len()) == 0 {
+            let log = fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
+            return if log > 0 { Err(Error::Damaged { path: path.to_owned() }) } else { Ok(None) };
+        }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection = match Connection::open_with_flags(path, flags) {
-            Ok(connection) => connection,
-            Err(_) if !path.exists() => return Ok(None),
-            Err(error) => return Err(Error::from(error).at(path)),
-        };
+        let mut connection =
+            Connection::open_with_flags(path, flags).map_err(|error| Error::from(error).at(path))?;
         prepare(&mut connection)?;
         let found = match schema(&connection) {
             Err(Error::Sqlite(error)) if may_be_read_only(&error) => {
@@ -106,11 +113,7 @@ impl Db {
         };
         let known = i64::try_from(migrations.len()).expect("a handful");
         match found {
-            Schema { application: 0, version: 0, tables: 0 } => {
-                // A log without its database is data that SQLite would throw away: keep it instead.
-                let log = fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
-                if log > 0 { Err(Error::Damaged { path: path.to_owned() }) } else { Ok(None) }
-            }
+            Schema { application: 0, version: 0, tables: 0 } => Ok(None),
             Schema { application: APPLICATION_ID, version, .. } if version > known => {
                 Err(Error::Newer { path: path.to_owned(), found: version, known })
             }
@@ -125,7 +128,8 @@ impl Db {
         }
     }
 
-    /// Opens a file in a folder that can't be written: as it is, without a log. Writes will say that they can't.
+    /// Opens a file in a folder that can't be written: as it is, without a log. Writes will say that they
+    /// can't.
     fn connect_read_only(path: &Path, migrations: &[&str]) -> Result<Option<Db>> {
         let read_only = || Error::ReadOnly { path: path.to_owned() };
         if fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
@@ -167,10 +171,12 @@ struct Schema {
 }
 
 fn schema(connection: &Connection) -> Result<Schema> {
+    // One state: between two reads another process may finish making the file.
+    let tx = connection.unchecked_transaction()?;
     Ok(Schema {
-        application: connection.pragma_query_value(None, "application_id", |row| row.get(0))?,
-        version: connection.pragma_query_value(None, "user_version", |row| row.get(0))?,
-        tables: connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
+        application: tx.pragma_query_value(None, "application_id", |row| row.get(0))?,
+        version: tx.pragma_query_value(None, "user_version", |row| row.get(0))?,
+        tables: tx.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?,
     })
 }
 
@@ -182,8 +188,8 @@ fn prepare(connection: &mut Connection) -> Result<()> {
     Ok(())
 }
 
-/// Waits a little and asks again. SQLite's own waiting grows to 100 ms and is unfair to whoever waits longest; short waits that
-/// differ between processes are not.
+/// Waits a little and asks again. SQLite's own waiting grows to 100 ms and is unfair to whoever waits
+/// longest; short waits that differ between processes are not.
 fn wait_for_lock(tries: i32) -> bool {
     let spread =
         u64::from(std::process::id()).wrapping_add(u64::from(tries.unsigned_abs())).wrapping_mul(0x9e37_79b9);
@@ -205,7 +211,8 @@ fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// Takes the lock that creation, migration and setting aside happen under. It goes when the file is closed, and so with the process.
+/// Takes the lock that creation, migration and setting aside happen under. It goes when the file is closed,
+/// and so with the process.
 fn lock(path: &Path) -> Result<File> {
     let path = beside(path, ".lock");
     let file = files::append_private(&path).map_err(Error::io(&path))?;
@@ -213,7 +220,8 @@ fn lock(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Refuses a database file that has a second name: its log would stand beside one name only, and two logs destroy a database.
+/// Refuses a database file that has a second name: its log would stand beside one name only, and two logs
+/// destroy a database.
 fn check_link(path: &Path) -> Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else {
         return Ok(());

@@ -1,4 +1,5 @@
-//! `nacre demo`: a first memory, stored and found by this very program, in an empty home that is thrown away afterwards.
+//! `nacre demo`: a first memory, stored and found by this very program, in an empty home that is thrown away
+//! afterwards.
 
 use std::process::{Command, ExitCode};
 

@@ -38,7 +38,9 @@ pub fn run(context: &Context, args: &Events) -> Result<ExitCode> {
             let mut line = String::new();
             while reader.read_line(&mut line)? > 0 && line.ends_with('\n') {
                 position += line.len() as u64;
-                render::out(&line)?;
+                if !render::offer(&line)? {
+                    return Ok(ExitCode::SUCCESS);
+                }
                 line.clear();
             }
         }

@@ -1,6 +1,7 @@
 //! The tool table over MCP (I2): both eras, `server/discover` of 2026-07-28 and `initialize` before it.
 //!
-//! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to standard output.
+//! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
+//! standard output.
 
 mod stdio;
 
@@ -34,7 +35,8 @@ const BRIEF_ABOUT: &str =
 /// The key of `_meta` in which a client may say which conversation a call belongs to.
 const SESSION_KEY: &str = "nacre/session";
 
-/// Tools that Claude Code should show its model without being asked: a memory that has to be searched for is not remembered.
+/// Tools that Claude Code should show its model without being asked: a memory that has to be searched for is
+/// not remembered.
 const ALWAYS_LOADED: &[&str] = &["memory_store", "memory_search", "memory_query", "memory_brief"];
 
 /// Serves until standard input ends.
@@ -68,7 +70,8 @@ struct Server {
     caller: Caller,
     /// A fixed time, in tests.
     clock: Option<nacre::Time>,
-    /// Opened by the first call: a store that is down is the answer to a call, not a server that does not start.
+    /// Opened by the first call: a store that is down is the answer to a call, not a server that does not
+    /// start.
     group: Arc<Mutex<Option<Group>>>,
 }
 

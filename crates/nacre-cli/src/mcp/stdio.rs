@@ -1,7 +1,8 @@
 //! JSON-RPC lines over standard input and output, with an answer to every line that can't be read.
 //!
-//! rmcp's own transport passes over bytes that are not JSON in silence, so that a client waits for ever. This one checks size, depth and
-//! encoding with the library's parser and says what was wrong. It also lets calls under way finish when the input ends.
+//! rmcp's own transport passes over bytes that are not JSON in silence, so that a client waits for ever. This
+//! one checks size, depth and encoding with the library's parser and says what was wrong. It also lets calls
+//! under way finish when the input ends.
 
 use std::io::{self, BufRead, Read, Write};
 use std::sync::Arc;
@@ -37,7 +38,8 @@ struct UnderWay {
 impl Stdio {
     pub fn new() -> io::Result<Stdio> {
         let (send, lines) = channel(AHEAD);
-        // A thread of its own: reading standard input can't be interrupted, and the process ends without waiting for it.
+        // A thread of its own: reading standard input can't be interrupted, and the process ends without
+        // waiting for it.
         std::thread::Builder::new().name("stdin".into()).spawn(move || {
             let mut input = io::stdin().lock();
             while let Ok(Some(line)) = read_line(&mut input) {
@@ -50,7 +52,8 @@ impl Stdio {
     }
 }
 
-/// Reads a line. One that is too long is given cut, one byte over the limit, and the rest of it is passed over.
+/// Reads a line. One that is too long is given cut, one byte over the limit, and the rest of it is passed
+/// over.
 fn read_line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     if input.by_ref().take(MAX_LINE as u64 + 1).read_until(b'\n', &mut line)? == 0 {

@@ -1,5 +1,6 @@
-//! The audit log (A3): one row for every write and refusal, in the transaction of what it records; each row's hash covers the row before, so
-//! that any change or gap shows. Ids, sizes and codes only: never content, never a secret.
+//! The audit log (A3): one row for every write and refusal, in the transaction of what it records; each row's
+//! hash covers the row before, so that any change or gap shows. Ids, sizes and codes only: never content,
+//! never a secret.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;

@@ -1,4 +1,5 @@
-//! What one agent session may write (E7). Counted in the database, so that all processes of a session share the count.
+//! What one agent session may write (E7). Counted in the database, so that all processes of a session share
+//! the count.
 
 use rusqlite::Connection;
 
@@ -14,7 +15,8 @@ pub(crate) enum Action {
     Delete,
 }
 
-/// Uses up one call, or refuses. Runs in the transaction of the write it counts: a write that fails costs nothing.
+/// Uses up one call, or refuses. Runs in the transaction of the write it counts: a write that fails costs
+/// nothing.
 pub(super) fn spend(db: &Connection, caller: &Caller, settings: &Settings, action: Action) -> Result<()> {
     let limits = &settings.limits;
     let (name, trusted, untrusted) = match action {

@@ -1,7 +1,8 @@
 //! The one way in and out (A2): parse, schema, authorise, limits, run, redact, audit.
 //!
-//! Everything outside arrives as a tool name and JSON arguments and leaves as an [`Answer`]. A tool gets a [`Call`]: it can read, and it can
-//! write only through [`Call::write`], which makes the write, its audit row and its share of the limits one transaction.
+//! Everything outside arrives as a tool name and JSON arguments and leaves as an [`Answer`]. A tool gets a
+//! [`Call`]: it can read, and it can write only through [`Call::write`], which makes the write, its audit row
+//! and its share of the limits one transaction.
 
 pub(crate) mod audit;
 mod limits;
@@ -196,7 +197,8 @@ fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: V
     (tool.run)(&mut Call { group, caller, tool }, arguments)
 }
 
-/// Tells whether an error is a decision on a well-formed request, rather than a request that made no sense or a store that is down.
+/// Tells whether an error is a decision on a well-formed request, rather than a request that made no sense or
+/// a store that is down.
 fn is_refusal(error: &Error) -> bool {
     matches!(error.kind(), Kind::NotFound | Kind::Conflict | Kind::Denied | Kind::Limit)
 }
@@ -272,7 +274,7 @@ impl Write<'_> {
     }
 
     /// Names what was written, for the audit row. Ids and sizes only.
-    pub(crate) fn record(&mut self, id: impl ToString, detail: &str, value: impl Into<Value>) {
+    pub(crate) fn record(&mut self, id: &impl ToString, detail: &str, value: impl Into<Value>) {
         self.row.ids.push(id.to_string());
         self.row.detail.insert(detail.into(), value.into());
     }

@@ -1,6 +1,8 @@
-//! Redaction (A4): credentials leave through no answer. One table of patterns; everything that is returned passes [`value`] or [`text`].
+//! Redaction (A4): credentials leave through no answer. One table of patterns; everything that is returned
+//! passes [`value`] or [`text`].
 //!
-//! A pattern is tried, and compiled, only where one of its triggers occurs, so that a process that answers one search compiles nothing.
+//! A pattern is tried, and compiled, only where one of its triggers occurs, so that a process that answers
+//! one search compiles nothing.
 
 use std::borrow::Cow;
 use std::sync::OnceLock;

@@ -1,7 +1,8 @@
 //! Schemas of the tools, made from their types, and the check of arguments against what is published.
 //!
-//! Written here rather than taken from a validator: the types use a dozen words of JSON Schema, a test holds them to these, and the answer has
-//! to name the field, the limit and the word that was probably meant (docs/decisions/0003).
+//! Written here rather than taken from a validator: the types use a dozen words of JSON Schema, a test holds
+//! them to these, and the answer has to name the field, the limit and the word that was probably meant
+//! (docs/decisions/0003).
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -20,11 +21,20 @@ pub(super) fn input<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Returns the schema of an answer, bare: a model reads the answer, not its description, and pays for every byte of this.
+/// Returns the schema of an answer, bare: a model reads the answer, not its description, and pays for every
+/// byte of this.
 pub(super) fn output<T: JsonSchema>() -> Value {
     // As it is written, not as it would be read: a field that is left out when empty is not required.
     let mut schema = generate::<T>(dialect().for_serialize());
     strip(&mut schema);
+    // An object inside the answer is named, not spelled out.
+    for property in
+        schema["properties"].as_object_mut().into_iter().flat_map(|properties| properties.values_mut())
+    {
+        if property["type"] == "object" {
+            *property = json!({ "type": "object" });
+        }
+    }
     schema
 }
 
@@ -165,7 +175,8 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Finds a character that has no place in memory: it would be invisible, or would steer a terminal. Line breaks and tabs are text.
+/// Finds a character that has no place in memory: it would be invisible, or would steer a terminal. Line
+/// breaks and tabs are text.
 fn control_character(value: &Value) -> Option<char> {
     match value {
         Value::String(text) => text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')),
@@ -188,7 +199,8 @@ fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     schema
 }
 
-/// Takes out what says nothing to a client: titles, number formats, defaults of null, and null beside the type of an optional field.
+/// Takes out what says nothing to a client: titles, number formats, defaults of null, and null beside the
+/// type of an optional field.
 fn simplify(schema: &mut Value) {
     if let Value::Object(fields) = schema {
         if fields.get("title").is_some_and(Value::is_string) {
@@ -241,7 +253,8 @@ fn simplify(schema: &mut Value) {
     }
 }
 
-/// Leaves the names and types of an answer. Lists of words and limits are for what comes in, and would double the size.
+/// Leaves the names and types of an answer. Lists of words and limits are for what comes in, and would double
+/// the size.
 fn strip(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -1,4 +1,5 @@
-//! The table of tools. A tool is a request type whose doc comments are its schema, one function, and one line in [`TOOLS`].
+//! The table of tools. A tool is a request type whose doc comments are its schema, one function, and one line
+//! in [`TOOLS`].
 
 use std::fmt::Write as _;
 use std::sync::OnceLock;
@@ -75,7 +76,8 @@ trait Request: DeserializeOwned + JsonSchema {
 const fn tool_for<R: Request>(name: &'static str, access: Access, idempotent: bool) -> Tool {
     fn run<R: Request>(call: &mut Call<'_>, arguments: Value) -> Result<Answer> {
         let request: R = serde_json::from_value(arguments).map_err(|problem| {
-            // The schema has been checked: what is left is an id or a time in a form that the schema can't say.
+            // The schema has been checked: what is left is an id or a time in a form that the schema can't
+            // say.
             let (tool, field) = (call.tool.name.into(), "arguments".into());
             Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
         })?;
@@ -285,7 +287,8 @@ impl Request for SearchRequest {
     }
 }
 
-/// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other words if it is not enough.
+/// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other
+/// words if it is not enough.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct QueryRequest {
@@ -506,7 +509,8 @@ fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> Result<Entry> {
     })
 }
 
-/// Delete a memory for good, every trace of it. For what the user wants gone; to correct something use supersedes or memory_update.
+/// Delete a memory for good, every trace of it. For what the user wants gone; to correct something use
+/// supersedes or memory_update.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteRequest {

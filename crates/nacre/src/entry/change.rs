@@ -1,4 +1,5 @@
-//! What writes entries: store, update, reinforce, delete, purge, archive. Each works inside the caller's transaction.
+//! What writes entries: store, update, reinforce, delete, purge, archive. Each works inside the caller's
+//! transaction.
 
 use rusqlite::{Connection, OptionalExtension};
 

@@ -1,8 +1,9 @@
 //! The analyser: text to words, one function for what is stored and what is asked (Q9).
 //!
-//! Accents, case and width are folded; English words are stemmed; identifiers and paths give their parts and the whole
-//! (`getUserName` is found by `user`, `username` is not needed to find `user_name`); scripts written without spaces give pairs
-//! of characters. The output is letters and digits only, so that no word can mean anything to the full-text engine.
+//! Accents, case and width are folded; English words are stemmed; identifiers and paths give their parts and
+//! the whole (`getUserName` is found by `user`, `username` is not needed to find `user_name`); scripts
+//! written without spaces give pairs of characters. The output is letters and digits only, so that no word
+//! can mean anything to the full-text engine.
 
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
@@ -34,7 +35,8 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words.out
 }
 
-/// Returns what is left of a text without case, accents, space and punctuation: equal for texts that say the same (E12).
+/// Returns what is left of a text without case, accents, space and punctuation: equal for texts that say the
+/// same (E12).
 pub(crate) fn fold(text: &str) -> String {
     let folded: String =
         fold_marks(text).chars().filter(|c| is_word(*c)).flat_map(char::to_lowercase).collect();
@@ -42,7 +44,8 @@ pub(crate) fn fold(text: &str) -> String {
     if folded.is_empty() { text.split_whitespace().collect() } else { folded }
 }
 
-/// Tells whether a word is so common that it says nothing about what is asked. Takes words as [`words`] gives them.
+/// Tells whether a word is so common that it says nothing about what is asked. Takes words as [`words`] gives
+/// them.
 pub(crate) fn is_common(word: &str) -> bool {
     COMMON.binary_search(&word).is_ok()
 }
@@ -63,7 +66,8 @@ struct Words {
 }
 
 impl Words {
-    /// Adds a run of letters and digits with signs between: its parts, and the whole where there is more than one.
+    /// Adds a run of letters and digits with signs between: its parts, and the whole where there is more than
+    /// one.
     fn push_compound(&mut self, run: &str) {
         let mut parts = 0;
         for piece in run.split(|c: char| !is_word(c)).filter(|piece| !piece.is_empty()) {
@@ -86,7 +90,8 @@ impl Words {
         }
     }
 
-    /// Adds every pair of neighbours, and the last character alone, so that one character finds all that contain it by prefix.
+    /// Adds every pair of neighbours, and the last character alone, so that one character finds all that
+    /// contain it by prefix.
     fn push_pairs(&mut self, run: &str) {
         let chars: Vec<char> = run.chars().collect();
         self.out.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
@@ -103,7 +108,8 @@ impl Words {
     }
 }
 
-/// Returns where a run of words joined by single signs ends: `src/auth/login.rs`, `user_name`, `well-known`, `C++`.
+/// Returns where a run of words joined by single signs ends: `src/auth/login.rs`, `user_name`, `well-known`,
+/// `C++`.
 fn compound_end(text: &str) -> usize {
     const JOINERS: &[char] = &['_', '-', '.', '/', ':', '@', '\\', '\'', '’'];
     let mut end = 0;

@@ -1,6 +1,7 @@
 //! The index: one searchable form for everything that can be found (DESIGN, "Passages").
 //!
-//! Derived data. The owner of a row writes its passage in the same transaction; [`rebuild`] makes all of it anew from the owners.
+//! Derived data. The owner of a row writes its passage in the same transaction; [`rebuild`] makes all of it
+//! anew from the owners.
 
 pub(crate) mod analyse;
 mod passage;
@@ -26,7 +27,8 @@ pub(crate) fn rebuild(db: &Connection) -> Result<usize> {
     Ok(passages.len())
 }
 
-/// Tells whether the index was made by this version of the analyser; another version's words can't be taken out again.
+/// Tells whether the index was made by this version of the analyser; another version's words can't be taken
+/// out again.
 pub(crate) fn is_current(db: &Connection) -> Result<bool> {
     let made_by: Option<String> = db
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?

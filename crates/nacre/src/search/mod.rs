@@ -1,7 +1,8 @@
 //! Search, written once over passages: query ▶ lanes ▶ rank ▶ why.
 //!
-//! There is one lane so far, the words (BM25). The full-text engine proposes; relevance is computed here over what it proposed, because
-//! the engine's own figure is zero for words that most entries have, and a small memory is made of such words.
+//! There is one lane so far, the words (BM25). The full-text engine proposes; relevance is computed here over
+//! what it proposed, because the engine's own figure is zero for words that most entries have, and a small
+//! memory is made of such words.
 
 mod query;
 
@@ -109,7 +110,8 @@ pub(crate) fn standing(entry: &Entry, rank: &Rank, now: Time) -> f64 {
     weight * recency
 }
 
-/// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of both together (E12).
+/// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
+/// both together (E12).
 pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<Option<EntryId>> {
     const PROBES: usize = 24;
     let mut query = Query::new(content);
@@ -258,7 +260,12 @@ struct Candidate {
 }
 
 /// Returns the `most` best passages for the words; those of other scopes are left out.
-fn candidates(db: &Connection, query: &Query, scope: &[Scope], most: usize) -> Result<(Vec<Candidate>, bool)> {
+fn candidates(
+    db: &Connection,
+    query: &Query,
+    scope: &[Scope],
+    most: usize,
+) -> Result<(Vec<Candidate>, bool)> {
     // Hits come out of the full-text index alone, then meet their passages: with both in one WHERE the
     // planner may leave the index, and with another order than `rank` alone it sorts by itself.
     let sql = "WITH hits AS MATERIALIZED
@@ -277,7 +284,8 @@ fn candidates(db: &Connection, query: &Query, scope: &[Scope], most: usize) -> R
     Ok((found, seen < most))
 }
 
-/// What each term of a question weighs: rare words more. Never zero, so that one entry in a memory of one is found with a figure to show.
+/// What each term of a question weighs: rare words more. Never zero, so that one entry in a memory of one is
+/// found with a figure to show.
 struct Weights {
     idf: Vec<f64>,
     total: f64,
@@ -285,8 +293,7 @@ struct Weights {
 
 impl Weights {
     fn new(db: &Connection, query: &Query) -> Result<Weights> {
-        let passages: i64 =
-            db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;
+        let passages: i64 = db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;
         let mut having =
             db.prepare_cached("SELECT coalesce(sum(doc), 0) FROM passages_vocab WHERE term = ?1")?;
         let mut idf = Vec::new();
@@ -299,9 +306,11 @@ impl Weights {
         Ok(Weights { total: idf.iter().sum(), idf })
     }
 
-    /// Returns the share of the question's weight that a text has, and the words it has. A word counts less in a longer text.
+    /// Returns the share of the question's weight that a text has, and the words it has. A word counts less
+    /// in a longer text.
     fn relevance(&self, query: &Query, text: &str) -> (f64, Vec<String>) {
-        // BM25's saturation at k1 = 1.2, b = 0.75 against a usual entry of 20 words; a word said once there counts as whole.
+        // BM25's saturation at k1 = 1.2, b = 0.75 against a usual entry of 20 words; a word said once there
+        // counts as whole.
         const K1: f64 = 1.2;
         const B: f64 = 0.75;
         const USUAL: f64 = 20.0;

@@ -1,7 +1,8 @@
-//! A question to terms (E11): URLs out, everything that is not a letter or digit out, common words out where others are left.
+//! A question to terms (E11): URLs out, everything that is not a letter or digit out, common words out where
+//! others are left.
 //!
-//! The terms are made by the analyser that made the index. They are letters and digits only and stand in quotes, so that no input can
-//! mean anything to the full-text engine.
+//! The terms are made by the analyser that made the index. They are letters and digits only and stand in
+//! quotes, so that no input can mean anything to the full-text engine.
 
 use crate::index::analyse;
 
@@ -44,8 +45,8 @@ impl Query {
         self.terms.is_empty()
     }
 
-    /// Returns the expression for the full-text engine: any of the terms. One character of a script without spaces finds the pairs
-    /// that begin with it.
+    /// Returns the expression for the full-text engine: any of the terms. One character of a script without
+    /// spaces finds the pairs that begin with it.
     pub(crate) fn expression(&self) -> String {
         let quoted = |term: &Term| {
             let alone = term.term.chars().nth(1).is_none();

@@ -1,7 +1,8 @@
 //! Settings: decided once, at the edge; inside, code sees values, not keys.
 //!
-//! `defaults.toml` is compiled in, is what `init` writes (commented out) and is the reference. Layers go over it in order: profile,
-//! file, environment, flags. A key that the defaults do not have is refused, with the one it was probably meant to be.
+//! `defaults.toml` is compiled in, is what `init` writes (commented out) and is the reference. Layers go over
+//! it in order: profile, file, environment, flags. A key that the defaults do not have is refused, with the
+//! one it was probably meant to be.
 
 use serde::Deserialize;
 use toml::{Table, Value};
@@ -165,7 +166,8 @@ impl Layer {
         }
     }
 
-    /// Reads one `section.key=value`. A value that is not TOML is taken as text, so that quotes are rarely needed.
+    /// Reads one `section.key=value`. A value that is not TOML is taken as text, so that quotes are rarely
+    /// needed.
     pub fn from_pair(origin: impl Into<String>, pair: &str) -> Result<Layer> {
         let origin = origin.into();
         let Some((key, value)) = pair.split_once('=') else {
@@ -212,7 +214,7 @@ impl Settings {
             lay_over(&mut all, layer)?;
         }
         all.insert("profile".into(), Value::String(profile.into()));
-        let settings: Settings = deserialize(all)?;
+        let settings: Settings = deserialize(&all)?;
         settings.check()?;
         Ok(settings)
     }
@@ -266,7 +268,8 @@ pub fn profiles() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|(name, _)| *name)
 }
 
-/// Returns every setting that `layers` and the profile lead to, as `(key, value)` in the order of the defaults.
+/// Returns every setting that `layers` and the profile lead to, as `(key, value)` in the order of the
+/// defaults.
 pub fn effective(profile: Option<&str>, layers: &[Layer]) -> Result<Vec<(String, String)>> {
     let settings = Settings::from_layers(profile, layers)?;
     let mut all = defaults();
@@ -280,7 +283,8 @@ pub fn effective(profile: Option<&str>, layers: &[Layer]) -> Result<Vec<(String,
     Ok(pairs)
 }
 
-/// Returns the defaults as `init` writes them: every line a comment, so that a later default still reaches the user.
+/// Returns the defaults as `init` writes them: every line a comment, so that a later default still reaches
+/// the user.
 pub fn commented_defaults() -> String {
     let line = |line: &str| {
         let bare = line.is_empty() || line.starts_with('#') || line.starts_with('[');
@@ -325,7 +329,8 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
             match (under.get_mut(key), value) {
                 (None, _) => {
                     let keys = keys();
-                    let sections = keys.iter().filter_map(|key| key.rsplit_once('.')).map(|(section, _)| section);
+                    let sections =
+                        keys.iter().filter_map(|key| key.rsplit_once('.')).map(|(section, _)| section);
                     let known = keys.iter().map(String::as_str).chain(sections);
                     let near = nearest(&path, known).map(str::to_owned);
                     return Err(Error::UnknownSetting { key: path, origin: origin.into(), nearest: near });
@@ -348,11 +353,12 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
     walk("", under, &layer.table, &layer.origin)
 }
 
-fn deserialize(all: Table) -> Result<Settings> {
-    // Keys and kinds are known to be right here; what is left are words such as `telemetry.events = "loud"` and signs.
+fn deserialize(all: &Table) -> Result<Settings> {
+    // Keys and kinds are known to be right here; what is left are words such as `telemetry.events = "loud"`
+    // and signs.
     all.clone().try_into().map_err(|problem: toml::de::Error| {
         let mut culprit = None;
-        flatten("", &all, &mut |key, value| {
+        flatten("", all, &mut |key, value| {
             let mut probe = defaults();
             let pair = Layer::from_pair("", &format!("{key}={value}")).expect("a written value reads back");
             if culprit.is_none()

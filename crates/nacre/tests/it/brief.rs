@@ -12,7 +12,8 @@ fn b1_behavioural_and_recent_first_within_the_limits() {
     place.later(1).call("memory_store", json!({ "content": "A correction", "type": "correction" }));
     place.later(1).call("memory_store", json!({ "content": "Newest fact" }));
     let brief = place.call("memory_brief", json!({})).data;
-    let contents: Vec<&str> = brief["entries"].as_array().unwrap().iter().map(|entry| entry["content"].as_str().unwrap()).collect();
+    let contents: Vec<&str> =
+        brief["entries"].as_array().unwrap().iter().map(|entry| entry["content"].as_str().unwrap()).collect();
     assert_eq!(contents, ["A correction", "An old preference", "Newest fact"]);
     assert_eq!((&brief["entry_count"], &brief["brief_count"]), (&json!(4), &json!(3)));
     assert!(brief["markdown"].as_str().unwrap().contains("(1 more did not fit; search for them.)"));

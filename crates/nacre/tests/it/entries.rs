@@ -14,8 +14,13 @@ fn e1_an_entry_has_its_type_its_flag_and_a_provenance_that_nobody_can_give() {
         (4, "context", false),
         (5, "correction", true),
     ] {
-        let stored = place.call("memory_store", json!({ "content": format!("a {type}"), "type": r#type })).data;
-        assert_eq!((&stored["number"], &stored["behavioral"]), (&json!(number), &json!(behavioral)), "{type}");
+        let stored =
+            place.call("memory_store", json!({ "content": format!("a {type}"), "type": r#type })).data;
+        assert_eq!(
+            (&stored["number"], &stored["behavioral"]),
+            (&json!(number), &json!(behavioral)),
+            "{type}"
+        );
         let entry = place.call("memory_get", json!({ "id": number })).data;
         assert!(entry["id"].as_str().unwrap().starts_with("mem-"));
         assert_eq!(
@@ -37,7 +42,9 @@ fn e1_tags_come_as_an_array_or_with_commas() {
         (json!("a, b c ,, A"), json!(["a", "b c"])),
         (json!([]), json!([])),
     ] {
-        let number = place.call("memory_store", json!({ "content": given.to_string(), "tags": given })).data["number"].clone();
+        let number = place.call("memory_store", json!({ "content": given.to_string(), "tags": given })).data
+            ["number"]
+            .clone();
         assert_eq!(place.call("memory_get", json!({ "id": number })).data["tags"], kept);
     }
     for (tags, says) in [
@@ -54,7 +61,8 @@ fn e1_tags_come_as_an_array_or_with_commas() {
 fn e2_what_is_superseded_stays_for_review_and_out_of_everything_else() {
     let mut place = Place::new();
     let old = place.store("The office is in Lisbon");
-    let new = place.call("memory_store", json!({ "content": "The office moved to Porto", "supersedes": old })).data;
+    let new =
+        place.call("memory_store", json!({ "content": "The office moved to Porto", "supersedes": old })).data;
     assert_eq!(place.found(json!({ "query": "office" })), [2]);
     assert_eq!(place.found(json!({})), [2]);
     assert!(!place.call("memory_brief", json!({})).text.contains("Lisbon"));
@@ -62,10 +70,13 @@ fn e2_what_is_superseded_stays_for_review_and_out_of_everything_else() {
     assert_eq!(place.found(json!({ "query": "Lisbon", "include_superseded": true })), [1]);
 
     // The chain can be walked both ways.
-    let newest = place.call("memory_store", json!({ "content": "The office is in Braga", "supersedes": new["id"] })).data;
+    let newest = place
+        .call("memory_store", json!({ "content": "The office is in Braga", "supersedes": new["id"] }))
+        .data;
     for from in [1, 2, 3] {
         let entry = place.call("memory_get", json!({ "id": from })).data;
-        let mut chain: Vec<i64> = entry["chain"].as_array().unwrap().iter().map(|link| link["number"].as_i64().unwrap()).collect();
+        let mut chain: Vec<i64> =
+            entry["chain"].as_array().unwrap().iter().map(|link| link["number"].as_i64().unwrap()).collect();
         chain.push(from);
         chain.sort_unstable();
         assert_eq!(chain, [1, 2, 3]);
@@ -77,10 +88,19 @@ fn e2_what_is_superseded_stays_for_review_and_out_of_everything_else() {
     assert_eq!(place.refused("memory_store", json!({ "content": "x", "supersedes": foreign })), "no_entry");
     let error = place.try_call("memory_store", json!({ "content": "x", "supersedes": 1 })).unwrap_err();
     assert_eq!(error.code(), "already_superseded");
-    assert!(error.hint().unwrap().contains(newest["id"].as_str().unwrap()), "the hint names the newest of the chain");
+    assert!(
+        error.hint().unwrap().contains(newest["id"].as_str().unwrap()),
+        "the hint names the newest of the chain"
+    );
     assert_eq!(place.found(json!({ "query": "x", "include_superseded": true })), [] as [i64; 0]);
     for tool in ["memory_update", "memory_reinforce", "memory_demote"] {
-        assert_eq!(place.refused(tool, if tool == "memory_update" { json!({ "id": 1, "content": "y" }) } else { json!({ "id": 1 }) }), "already_superseded");
+        assert_eq!(
+            place.refused(
+                tool,
+                if tool == "memory_update" { json!({ "id": 1, "content": "y" }) } else { json!({ "id": 1 }) }
+            ),
+            "already_superseded"
+        );
     }
     place.check();
 }
@@ -89,8 +109,15 @@ fn e2_what_is_superseded_stays_for_review_and_out_of_everything_else() {
 fn e2_the_same_words_may_come_back_after_they_were_superseded() {
     let mut place = Place::new();
     let first = place.store("The door code is on the fridge");
-    let second = place.call("memory_store", json!({ "content": "The door code is in the safe", "supersedes": first })).data;
-    let third = place.call("memory_store", json!({ "content": "The door code is on the fridge", "supersedes": second["id"] })).data;
+    let second = place
+        .call("memory_store", json!({ "content": "The door code is in the safe", "supersedes": first }))
+        .data;
+    let third = place
+        .call(
+            "memory_store",
+            json!({ "content": "The door code is on the fridge", "supersedes": second["id"] }),
+        )
+        .data;
     assert_eq!(third["number"], 3);
     assert!(third.get("duplicate_of").is_none());
     assert_eq!(place.found(json!({ "query": "door code" })), [3]);
@@ -101,7 +128,10 @@ fn e2_the_same_words_may_come_back_after_they_were_superseded() {
 fn e3_search_by_words_type_and_all_tags() {
     let mut place = Place::new();
     place.call("memory_store", json!({ "content": "Luna is a dog", "tags": ["pet", "home"] }));
-    place.call("memory_store", json!({ "content": "Prefers dogs to cats", "type": "preference", "tags": ["pet"] }));
+    place.call(
+        "memory_store",
+        json!({ "content": "Prefers dogs to cats", "type": "preference", "tags": ["pet"] }),
+    );
     place.later(1).call("memory_store", json!({ "content": "The heating is loud", "tags": ["home"] }));
     for (arguments, numbers) in [
         (json!({}), vec![3, 2, 1]),
@@ -125,7 +155,10 @@ fn e3_search_by_words_type_and_all_tags() {
         assert_eq!(hit["why"][0]["lane"], "bm25");
         assert_eq!(hit["why"][0]["words"].as_array().unwrap().len(), 1);
     }
-    assert_eq!(place.call("memory_search", json!({ "query": "zebra" })).text, "Nothing found: nothing matches.");
+    assert_eq!(
+        place.call("memory_search", json!({ "query": "zebra" })).text,
+        "Nothing found: nothing matches."
+    );
     for (limit, code) in [(0, "bad_argument"), (101, "bad_argument")] {
         assert_eq!(place.refused("memory_search", json!({ "limit": limit })), code);
     }
@@ -165,7 +198,11 @@ fn e4_a_deleted_entry_leaves_its_chain_whole() {
     // The number of what is gone is not given again.
     place.call("memory_delete", json!({ "id": 3 }));
     assert_eq!(place.store("something else"), 4);
-    assert_eq!(place.found(json!({ "query": "chain" })), [] as [i64; 0], "what was superseded does not come back");
+    assert_eq!(
+        place.found(json!({ "query": "chain" })),
+        [] as [i64; 0],
+        "what was superseded does not come back"
+    );
     place.check();
 }
 
@@ -197,14 +234,22 @@ fn e5_an_update_keeps_id_and_score_and_remembers_the_earlier_text() {
     place.store("The wifi is called Harbour");
     place.call("memory_reinforce", json!({ "id": 1 }));
     place.later(2);
-    let entry = place.call("memory_update", json!({ "id": 1, "content": "The wifi is called Lighthouse", "tags": "wifi" })).data;
-    assert_eq!((&entry["number"], &entry["score"], &entry["last_hit_at"]), (&json!(1), &json!(3), &json!("2026-01-17T12:00:00.000Z")));
+    let entry = place
+        .call("memory_update", json!({ "id": 1, "content": "The wifi is called Lighthouse", "tags": "wifi" }))
+        .data;
+    assert_eq!(
+        (&entry["number"], &entry["score"], &entry["last_hit_at"]),
+        (&json!(1), &json!(3), &json!("2026-01-17T12:00:00.000Z"))
+    );
     assert_eq!(place.found(json!({ "query": "Harbour" })), [] as [i64; 0]);
     assert_eq!(place.found(json!({ "query": "Lighthouse" })), [1]);
     let versions = place.call("memory_get", json!({ "id": 1 })).data["versions"].clone();
     assert_eq!(versions[0]["content"], "The wifi is called Harbour");
     place.store("The printer is called Gull");
-    assert_eq!(place.refused("memory_update", json!({ "id": 2, "content": "the WIFI is called: lighthouse" })), "same_content");
+    assert_eq!(
+        place.refused("memory_update", json!({ "id": 2, "content": "the WIFI is called: lighthouse" })),
+        "same_content"
+    );
     assert_eq!(place.refused("memory_update", json!({ "id": 2 })), "bad_argument");
     place.check();
 }
@@ -233,7 +278,8 @@ fn e6_rank_is_relevance_times_reinforcement_times_recency() {
     place.later(100);
     let hits = place.call("memory_search", json!({ "query": "alpha" })).data["hits"].clone();
     for (hit, weight) in hits.as_array().unwrap().iter().zip([(0.6f64).exp(), 1.0, (-0.2f64).exp()]) {
-        let [relevance, reinforcement, recency] = [0, 1, 2].map(|n| hit["why"][0]["factors"][n].as_f64().unwrap());
+        let [relevance, reinforcement, recency] =
+            [0, 1, 2].map(|n| hit["why"][0]["factors"][n].as_f64().unwrap());
         assert!((reinforcement - weight).abs() < 1e-3 && (recency - 0.5).abs() < 1e-3, "{hit}");
         let worth = relevance * reinforcement * recency;
         assert!((hit["score"].as_f64().unwrap() - worth / (1.0 + worth)).abs() < 1e-3, "{hit}");
@@ -285,15 +331,26 @@ fn e9_a_database_over_its_size_archives_the_lowest_and_deletes_nothing() {
 #[test]
 fn e12_the_same_is_stored_once_and_the_similar_is_named() {
     let mut place = Place::new();
-    let first = place.call("memory_store", json!({ "content": "User prefers dark roast coffee in the morning" })).data;
-    let same = place.call("memory_store", json!({ "content": "  user PREFERS dark-roast coffee, in the morning!" })).data;
+    let first = place
+        .call("memory_store", json!({ "content": "User prefers dark roast coffee in the morning" }))
+        .data;
+    let same = place
+        .call("memory_store", json!({ "content": "  user PREFERS dark-roast coffee, in the morning!" }))
+        .data;
     assert_eq!((&same["id"], &same["duplicate_of"]), (&first["id"], &first["id"]));
-    let similar = place.call("memory_store", json!({ "content": "User prefers light roast coffee in the morning" })).data;
+    let similar = place
+        .call("memory_store", json!({ "content": "User prefers light roast coffee in the morning" }))
+        .data;
     assert_eq!((&similar["number"], &similar["resembles"]), (&json!(2), &first["id"]));
     let other = place.call("memory_store", json!({ "content": "The bike is in the cellar" })).data;
     assert!(other.get("resembles").is_none() && other.get("duplicate_of").is_none());
     // What replaces another is not told that it resembles it.
-    let replacing = place.call("memory_store", json!({ "content": "User prefers light roast coffee in the evening", "supersedes": 2 })).data;
+    let replacing = place
+        .call(
+            "memory_store",
+            json!({ "content": "User prefers light roast coffee in the evening", "supersedes": 2 }),
+        )
+        .data;
     assert_ne!(replacing.get("resembles"), Some(&similar["id"]));
     place.check();
 }
@@ -303,7 +360,9 @@ fn e12_superseding_with_what_is_known_files_the_old_one_under_it() {
     let mut place = Place::new();
     place.store("The plant is watered on Mondays");
     place.store("The plant is watered on Fridays");
-    let answer = place.call("memory_store", json!({ "content": "the plant is watered on fridays", "supersedes": 1 })).data;
+    let answer = place
+        .call("memory_store", json!({ "content": "the plant is watered on fridays", "supersedes": 1 }))
+        .data;
     assert_eq!((&answer["number"], &answer["duplicate_of"]), (&json!(2), &answer["id"]));
     assert_eq!(place.found(json!({ "query": "plant" })), [2]);
     place.check();
@@ -315,7 +374,12 @@ fn e13_our_own_text_is_not_learned_again() {
     place.store("Luna is a dog");
     let brief = place.call("memory_brief", json!({})).text;
     let listing = place.call("memory_search", json!({ "query": "dog" })).text;
-    for text in [brief.clone(), listing, "- [fact] Luna is a dog (3d ago)".into(), brief.replace("<!-- nacre:memory -->", "")] {
+    for text in [
+        brief.clone(),
+        listing,
+        "- [fact] Luna is a dog (3d ago)".into(),
+        brief.replace("<!-- nacre:memory -->", ""),
+    ] {
         assert_eq!(place.refused("memory_store", json!({ "content": text })), "injected", "{text}");
     }
     place.call("memory_store", json!({ "content": format!("{brief}\nLuna likes snow") }));
@@ -326,17 +390,31 @@ fn e13_our_own_text_is_not_learned_again() {
 fn an_index_made_anew_answers_as_the_one_built_step_by_step() {
     let mut place = Place::with("balanced", &["limits.store=0", "limits.delete=0", "limits.supersede=0"]);
     for number in 0..60 {
-        place.store(&format!("entry {number} about {} and {}", ["cats", "dogs", "birds"][number % 3], ["tea", "rain"][number % 2]));
+        place.store(&format!(
+            "entry {number} about {} and {}",
+            ["cats", "dogs", "birds"][number % 3],
+            ["tea", "rain"][number % 2]
+        ));
     }
     for number in [3, 7, 30] {
         place.call("memory_delete", json!({ "id": number }));
     }
     for number in [4, 8] {
-        place.call("memory_update", json!({ "id": number, "content": format!("changed {number} about fish") }));
-        place.call("memory_store", json!({ "content": format!("newer {number} about tea"), "supersedes": number + 1 }));
+        place.call(
+            "memory_update",
+            json!({ "id": number, "content": format!("changed {number} about fish") }),
+        );
+        place.call(
+            "memory_store",
+            json!({ "content": format!("newer {number} about tea"), "supersedes": number + 1 }),
+        );
     }
     let queries = ["cats tea", "dogs", "fish", "entry rain birds", "newer", "changed"];
-    let answers = |place: &mut Place| queries.map(|query| place.call("memory_search", json!({ "query": query, "limit": 100 })).data.to_string());
+    let answers = |place: &mut Place| {
+        queries.map(|query| {
+            place.call("memory_search", json!({ "query": query, "limit": 100 })).data.to_string()
+        })
+    };
     let before = answers(&mut place);
     let caller = place.caller.clone();
     place.group.reindex(&caller).unwrap();

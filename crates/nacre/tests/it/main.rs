@@ -14,6 +14,8 @@ mod settings;
 mod properties;
 // Databases of every schema that was ever released still open.
 mod released;
+// The documents and the contract of the tools.
+mod docs;
 // What the seeds say, one test a seed, under its profile.
 mod seeds;
 
@@ -25,6 +27,9 @@ fn every_file_is_listed() {
     for file in std::fs::read_dir(folder).unwrap() {
         let name = file.unwrap().file_name().into_string().unwrap();
         let module = name.strip_suffix(".rs").unwrap_or("main");
-        assert!(module == "main" || main.contains(&format!("\nmod {module};")), "{name} is not listed in main.rs");
+        assert!(
+            module == "main" || main.contains(&format!("\nmod {module};")),
+            "{name} is not listed in main.rs"
+        );
     }
 }

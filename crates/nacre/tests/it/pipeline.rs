@@ -15,25 +15,61 @@ fn a2_arguments_are_checked_against_what_is_published() {
         ("memory_store", json!({ "content": "" }), "`content` of `memory_store` is empty"),
         ("memory_store", json!({ "content": "  \n " }), "content is empty"),
         ("memory_store", json!({ "content": 7 }), "`content` of `memory_store` is integer, string is needed"),
-        ("memory_store", json!({ "content": "x".repeat(2001) }), "`content` of `memory_store` has 2001 characters, at most 2000 fit"),
-        ("memory_store", json!({ "content": "x", "type": "wish" }), "`type` of `memory_store` is `wish`, none of preference, fact, instruction, context, correction"),
+        (
+            "memory_store",
+            json!({ "content": "x".repeat(2001) }),
+            "`content` of `memory_store` has 2001 characters, at most 2000 fit",
+        ),
+        (
+            "memory_store",
+            json!({ "content": "x", "type": "wish" }),
+            "`type` of `memory_store` is `wish`, none of preference, fact, instruction, context, correction",
+        ),
         ("memory_store", json!({ "content": "x", "tag": "y" }), "`tag` of `memory_store` is not an argument"),
-        ("memory_store", json!({ "content": "a\u{0}b" }), "`content` of `memory_store` has the control character U+0000"),
-        ("memory_store", json!({ "content": "a\u{1b}[31m" }), "`content` of `memory_store` has the control character U+001B"),
+        (
+            "memory_store",
+            json!({ "content": "a\u{0}b" }),
+            "`content` of `memory_store` has the control character U+0000",
+        ),
+        (
+            "memory_store",
+            json!({ "content": "a\u{1b}[31m" }),
+            "`content` of `memory_store` has the control character U+001B",
+        ),
         ("memory_store", json!([]), "`arguments` of `memory_store` is array, an object is needed"),
         ("memory_search", json!({ "limit": 1.5 }), "`limit` of `memory_search` is number, integer is needed"),
-        ("memory_search", json!({ "limit": 1000 }), "`limit` of `memory_search` is 1000, at most 100 is allowed"),
-        ("memory_search", json!({ "scope": ["everything"] }), "`scope` of `memory_search` has an item that is `everything`, none of entries"),
-        ("memory_search", json!({ "query": "x".repeat(2001) }), "`query` of `memory_search` has 2001 characters, at most 2000 fit"),
-        ("memory_get", json!({ "id": "seven" }), "`arguments` of `memory_get` can't be read: `seven` is neither an entry id (`mem-…`) nor an entry number"),
+        (
+            "memory_search",
+            json!({ "limit": 1000 }),
+            "`limit` of `memory_search` is 1000, at most 100 is allowed",
+        ),
+        (
+            "memory_search",
+            json!({ "scope": ["everything"] }),
+            "`scope` of `memory_search` has an item that is `everything`, none of entries",
+        ),
+        (
+            "memory_search",
+            json!({ "query": "x".repeat(2001) }),
+            "`query` of `memory_search` has 2001 characters, at most 2000 fit",
+        ),
+        (
+            "memory_get",
+            json!({ "id": "seven" }),
+            "`arguments` of `memory_get` can't be read: `seven` is neither an entry id (`mem-…`) nor an entry number",
+        ),
         ("memory_stor", json!({}), "there is no tool `memory_stor`"),
     ] {
         let error = place.try_call(tool, arguments).unwrap_err();
         assert_eq!(error.to_string(), says);
     }
-    let near = place.try_call("memory_store", json!({ "content": "x", "tag": "y" })).unwrap_err().hint().unwrap();
+    let near =
+        place.try_call("memory_store", json!({ "content": "x", "tag": "y" })).unwrap_err().hint().unwrap();
     assert_eq!(near, "did you mean `tags`?");
-    assert_eq!(place.try_call("memory_stor", json!({})).unwrap_err().hint().unwrap(), "did you mean `memory_store`?");
+    assert_eq!(
+        place.try_call("memory_stor", json!({})).unwrap_err().hint().unwrap(),
+        "did you mean `memory_store`?"
+    );
     assert_eq!(place.found(json!({})), [] as [i64; 0], "nothing was stored");
     // An optional argument given as null is one that was left out.
     place.call("memory_store", json!({ "content": "x", "type": null, "tags": null, "supersedes": null }));
@@ -64,7 +100,10 @@ fn a_profile_offers_agents_its_tools_and_a_person_all() {
 
 #[test]
 fn e7_limits_are_counted_per_session_in_the_database() {
-    let mut place = Place::with("balanced", &["limits.store=3", "limits.supersede=1", "limits.delete=1", "limits.untrusted.store=1"]);
+    let mut place = Place::with(
+        "balanced",
+        &["limits.store=3", "limits.supersede=1", "limits.delete=1", "limits.untrusted.store=1"],
+    );
     place.store("one");
     place.call("memory_store", json!({ "content": "two", "supersedes": 1 }));
     // What is there already costs nothing.
@@ -101,10 +140,16 @@ fn a3_the_log_has_every_write_and_refusal_and_no_content() {
     place.call("memory_delete", json!({ "id": 1 }));
     let mut rows: Vec<Value> = Vec::new();
     place.group.export_audit(|line| rows.push(serde_json::from_str(line).unwrap())).unwrap();
-    let told: Vec<(&str, &str)> = rows.iter().map(|row| (row["action"].as_str().unwrap(), row["outcome"].as_str().unwrap())).collect();
+    let told: Vec<(&str, &str)> =
+        rows.iter().map(|row| (row["action"].as_str().unwrap(), row["outcome"].as_str().unwrap())).collect();
     assert_eq!(
         told,
-        [("memory_store", "done"), ("memory_store", "refused"), ("memory_reinforce", "refused"), ("memory_delete", "done")]
+        [
+            ("memory_store", "done"),
+            ("memory_store", "refused"),
+            ("memory_reinforce", "refused"),
+            ("memory_delete", "done")
+        ]
     );
     assert!(!Value::from(rows).to_string().contains("words"));
     assert!(place.group.verify_audit().unwrap().ok);
@@ -120,7 +165,10 @@ fn a3_any_change_or_gap_in_the_log_is_found() {
         ("DELETE FROM audit WHERE seq = 1", "row 1 is missing"),
         ("DELETE FROM audit WHERE seq = 4", "rows behind row 3 are missing"),
         ("DELETE FROM audit", "rows behind row 0 are missing"),
-        ("DELETE FROM audit WHERE seq = 2; UPDATE audit SET seq = seq - 1 WHERE seq > 2", "row 2 was changed"),
+        (
+            "DELETE FROM audit WHERE seq = 2; UPDATE audit SET seq = seq - 1 WHERE seq > 2",
+            "row 2 was changed",
+        ),
     ] {
         let mut place = Place::new();
         for content in ["one", "two", "three", "four"] {
@@ -138,7 +186,10 @@ fn a3_any_change_or_gap_in_the_log_is_found() {
 fn a4_credentials_leave_through_no_answer_and_can_not_be_searched() {
     let mut place = Place::new();
     let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
-    let stored = place.call("memory_store", json!({ "content": format!("The deploy token is {secret}"), "tags": [secret] }));
+    let stored = place.call(
+        "memory_store",
+        json!({ "content": format!("The deploy token is {secret}"), "tags": [secret] }),
+    );
     assert!(stored.text.contains("seems to hold a credential"));
     for (tool, arguments) in [
         ("memory_get", json!({ "id": 1 })),
@@ -172,7 +223,13 @@ fn a5_events_follow_the_call_and_carry_the_payload_of_the_seed() {
     let heard = heard.lock().unwrap().clone();
     let payloads: Vec<(&str, &Value, &Value)> = heard
         .iter()
-        .map(|event| (event["event"].as_str().unwrap(), &event["results"], if event["delta"].is_null() { &event["size"] } else { &event["delta"] }))
+        .map(|event| {
+            (
+                event["event"].as_str().unwrap(),
+                &event["results"],
+                if event["delta"].is_null() { &event["size"] } else { &event["delta"] },
+            )
+        })
         .collect();
     assert_eq!(
         payloads,
@@ -196,7 +253,9 @@ fn a5_the_telemetry_file_is_turned_over() {
     for number in 0..5 {
         place.store(&format!("entry {number}"));
     }
-    let lines = |name: &str| std::fs::read_to_string(place.folder.path().join(name)).map_or(0, |text| text.lines().count());
+    let lines = |name: &str| {
+        std::fs::read_to_string(place.folder.path().join(name)).map_or(0, |text| text.lines().count())
+    };
     assert_eq!((lines("telemetry.jsonl"), lines("telemetry.1.jsonl")), (0, 1));
     let mut quiet = Place::with("balanced", &["telemetry.events=off"]);
     quiet.store("x");

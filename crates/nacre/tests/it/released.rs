@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::sealed::Place;
 
-/// `(schema, what it must find)`. A new schema adds a file under `released/` and a line here; none is ever changed.
+/// `(schema, what it must find)`. A new schema adds a file under `released/` and a line here; none is ever
+/// changed.
 const RELEASED: &[(u32, &str)] = &[(1, "The staging server is called kestrel")];
 
 #[test]

@@ -26,7 +26,8 @@ impl Place {
     /// The same under a profile, with settings changed.
     pub fn with(profile: &str, settings: &[&str]) -> Place {
         let folder = tempfile::tempdir().unwrap();
-        let layers: Vec<Layer> = settings.iter().map(|pair| Layer::from_pair("the test", pair).unwrap()).collect();
+        let layers: Vec<Layer> =
+            settings.iter().map(|pair| Layer::from_pair("the test", pair).unwrap()).collect();
         let home = Home::new(folder.path(), Settings::from_layers(Some(profile), &layers).unwrap());
         let group = home.group(&"main".parse().unwrap(), noon()).unwrap();
         Place { folder, home, group, caller: Caller::agent("test-session".parse().unwrap(), noon()) }

@@ -10,7 +10,10 @@ use crate::sealed::Place;
 fn seed_000_carapace_typed_entries_and_a_brief_that_warns() {
     let mut place = Place::with("carapace", &[]);
     // Four tools, and a type with every entry.
-    assert_eq!(place.group.settings().tools.offer, ["memory_store", "memory_search", "memory_brief", "memory_delete"]);
+    assert_eq!(
+        place.group.settings().tools.offer,
+        ["memory_store", "memory_search", "memory_brief", "memory_delete"]
+    );
     assert_eq!(place.refused("memory_store", json!({ "content": "no type" })), "bad_argument");
     let schema = nacre::tool("memory_store").unwrap().input_schema(place.group.settings());
     assert_eq!(schema["required"], json!(["content", "type"]));
@@ -22,10 +25,16 @@ fn seed_000_carapace_typed_entries_and_a_brief_that_warns() {
         json!({ "type": "preference", "content": "User prefers TypeScript over JavaScript for new projects", "tags": ["coding", "typescript"] }),
     );
     assert_eq!(stored.data["behavioral"], true);
-    assert_eq!(place.refused("memory_store", json!({ "type": "fact", "content": "x", "behavioral": true })), "bad_argument");
+    assert_eq!(
+        place.refused("memory_store", json!({ "type": "fact", "content": "x", "behavioral": true })),
+        "bad_argument"
+    );
 
     // No filters: newest first. Text, tags (AND) and type narrow it; relevance is 0 to 1.
-    place.later(1).call("memory_store", json!({ "type": "fact", "content": "User's dog is named Luna", "tags": ["pets"] }));
+    place.later(1).call(
+        "memory_store",
+        json!({ "type": "fact", "content": "User's dog is named Luna", "tags": ["pets"] }),
+    );
     assert_eq!(place.found(json!({})), [2, 1]);
     assert_eq!(place.found(json!({ "tags": ["coding", "typescript"] })), [1]);
     assert_eq!(place.found(json!({ "tags": ["coding", "pets"] })), [] as [i64; 0]);
@@ -35,15 +44,22 @@ fn seed_000_carapace_typed_entries_and_a_brief_that_warns() {
     assert_eq!((&hit["why"][0]["factors"][1], &hit["why"][0]["factors"][2]), (&json!(1.0), &json!(1.0)));
 
     // What is superseded is kept for review, out of brief and search, and purged after 90 days.
-    place.call("memory_store", json!({ "type": "fact", "content": "User's dog is named Stella", "supersedes": 2 }));
+    place.call(
+        "memory_store",
+        json!({ "type": "fact", "content": "User's dog is named Stella", "supersedes": 2 }),
+    );
     assert_eq!(place.found(json!({ "query": "dog" })), [3]);
     assert_eq!(place.found(json!({ "query": "dog", "include_superseded": true })).len(), 2);
 
     // The brief: behavioural entries under a warning, one line each, superseded ones left out.
     let brief = place.later(2).call("memory_brief", json!({}));
     let markdown = brief.text;
-    let (warning, preference) = (markdown.find("> Suggestions").unwrap(), markdown.find("- [preference]").unwrap());
-    assert!(warning < preference && preference < markdown.find("- [fact] User's dog is named Stella (2d ago)").unwrap());
+    let (warning, preference) =
+        (markdown.find("> Suggestions").unwrap(), markdown.find("- [preference]").unwrap());
+    assert!(
+        warning < preference
+            && preference < markdown.find("- [fact] User's dog is named Stella (2d ago)").unwrap()
+    );
     assert!(!markdown.contains("Luna"));
     assert_eq!((&brief.data["entry_count"], &brief.data["brief_count"]), (&json!(2), &json!(2)));
 
@@ -53,7 +69,10 @@ fn seed_000_carapace_typed_entries_and_a_brief_that_warns() {
     for number in 0..17 {
         place.call("memory_store", json!({ "type": "context", "content": format!("context {number}") }));
     }
-    assert_eq!(place.refused("memory_store", json!({ "type": "context", "content": "one too many" })), "session_limit");
+    assert_eq!(
+        place.refused("memory_store", json!({ "type": "context", "content": "one too many" })),
+        "session_limit"
+    );
     for number in 4..9 {
         place.call("memory_delete", json!({ "id": number }));
     }
@@ -63,12 +82,16 @@ fn seed_000_carapace_typed_entries_and_a_brief_that_warns() {
     place.check();
 }
 
-/// Seed 004: the agent asks by itself and judges what came; ranking follows its judgement; nothing is deleted.
+/// Seed 004: the agent asks by itself and judges what came; ranking follows its judgement; nothing is
+/// deleted.
 #[test]
 fn seed_004_koshi_ranks_by_what_helped_and_deletes_nothing() {
     let mut place = Place::with("koshi", &[]);
     let settings: &Settings = place.group.settings();
-    assert_eq!(settings.tools.offer, ["memory_store", "memory_query", "memory_reinforce", "memory_demote", "memory_update"]);
+    assert_eq!(
+        settings.tools.offer,
+        ["memory_store", "memory_query", "memory_reinforce", "memory_demote", "memory_update"]
+    );
     assert_eq!((settings.rank.reinforce, settings.rank.demote, settings.entries.max_size_mb), (3, 1, 100));
     assert_eq!(place.refused("memory_delete", json!({ "id": 1 })), "not_offered");
 
@@ -96,9 +119,16 @@ fn seed_004_koshi_ranks_by_what_helped_and_deletes_nothing() {
     assert_eq!(query(&mut place, "payment note")[0]["number"], 7);
     for (score, factor) in [(3, 1.8221), (0, 1.0), (-1, 0.8187), (-5, 0.3679)] {
         let number = place.store(&format!("weight of score {score} zebra"));
-        for _ in 0..score { place.call("memory_reinforce", json!({ "id": number })); }
-        for _ in score..0 { place.call("memory_demote", json!({ "id": number })); }
-        let hit = query(&mut place, &format!("zebra weight score {score}")).into_iter().find(|hit| hit["number"] == number).unwrap();
+        for _ in 0..score {
+            place.call("memory_reinforce", json!({ "id": number }));
+        }
+        for _ in score..0 {
+            place.call("memory_demote", json!({ "id": number }));
+        }
+        let hit = query(&mut place, &format!("zebra weight score {score}"))
+            .into_iter()
+            .find(|hit| hit["number"] == number)
+            .unwrap();
         let expected = if score == 3 { (0.2f64 * 9.0).exp() } else { factor };
         assert!((hit["why"][0]["factors"][1].as_f64().unwrap() - expected).abs() < 1e-3, "{hit}");
     }
@@ -106,14 +136,19 @@ fn seed_004_koshi_ranks_by_what_helped_and_deletes_nothing() {
     for _ in 0..3 {
         place.call("memory_demote", json!({ "id": 7 }));
     }
-    assert_eq!(place.call("memory_update", json!({ "id": 7, "content": "payment note seven, corrected" })).data["score"], 0);
+    assert_eq!(
+        place.call("memory_update", json!({ "id": 7, "content": "payment note seven, corrected" })).data["score"],
+        0
+    );
     // Returned and not used: no signal.
     let before = query(&mut place, "payment note 9")[0].clone();
     assert_eq!(before, query(&mut place, "payment note 9")[0]);
 
     // Correction in place keeps the id; what is wrong is updated, not removed.
     place.later(50);
-    let entry = place.call("memory_update", json!({ "id": 9, "content": "payment note about refunds", "tags": "refunds" })).data;
+    let entry = place
+        .call("memory_update", json!({ "id": 9, "content": "payment note about refunds", "tags": "refunds" }))
+        .data;
     assert_eq!((&entry["number"], &entry["last_hit_at"]), (&json!(9), &json!("2026-03-06T12:00:00.000Z")));
 
     // Any question is cleaned: URLs, hyphens, operators, single letters.

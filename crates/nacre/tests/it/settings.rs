@@ -10,29 +10,58 @@ fn file(text: &str) -> Result<Settings, nacre::Error> {
 #[test]
 fn layers_go_over_each_other() {
     let layers = [
-        Layer::from_toml("nacre.toml", "profile = \"koshi\"\n[brief]\nmax_entries = 7\nmax_chars = 900").unwrap(),
-        Layer::from_environment(|name| (name == "NACRE_BRIEF_MAX_CHARS").then(|| "800".into())).unwrap().remove(0),
+        Layer::from_toml("nacre.toml", "profile = \"koshi\"\n[brief]\nmax_entries = 7\nmax_chars = 900")
+            .unwrap(),
+        Layer::from_environment(|name| (name == "NACRE_BRIEF_MAX_CHARS").then(|| "800".into()))
+            .unwrap()
+            .remove(0),
         Layer::from_pair("--set", "limits.untrusted.store=2").unwrap(),
     ];
     let settings = Settings::from_layers(None, &layers).unwrap();
-    assert_eq!((settings.brief.max_entries, settings.brief.max_chars, settings.limits.untrusted.store), (7, 800, 2));
+    assert_eq!(
+        (settings.brief.max_entries, settings.brief.max_chars, settings.limits.untrusted.store),
+        (7, 800, 2)
+    );
     assert_eq!((settings.profile.as_str(), settings.search.limit), ("koshi", 5));
     // A profile given by flag stands under the file all the same.
     let settings = Settings::from_layers(Some("carapace"), &layers).unwrap();
-    assert_eq!((settings.profile.as_str(), settings.limits.store, settings.brief.max_entries), ("carapace", 20, 7));
+    assert_eq!(
+        (settings.profile.as_str(), settings.limits.store, settings.brief.max_entries),
+        ("carapace", 20, 7)
+    );
 }
 
 #[test]
 fn wrong_settings_are_refused_with_a_way_out() {
     for (text, says, hint) in [
-        ("[brief]\nmax_entrys = 3", "unknown setting `brief.max_entrys` in nacre.toml", "did you mean `brief.max_entries`?"),
+        (
+            "[brief]\nmax_entrys = 3",
+            "unknown setting `brief.max_entrys` in nacre.toml",
+            "did you mean `brief.max_entries`?",
+        ),
         ("[breif]\nmax_entries = 3", "unknown setting `breif` in nacre.toml", "did you mean"),
         ("colour = 1", "unknown setting `colour` in nacre.toml", "`nacre settings` lists every key"),
-        ("[brief]\nmax_entries = \"many\"", "setting `brief.max_entries` in nacre.toml is string where integer is needed", "nacre settings --defaults"),
-        ("[brief]\nmax_entries = -1", "setting `brief.max_entries` in the settings can't be -1", "nacre settings --defaults"),
-        ("[brief]\ninject = \"always\"", "setting `brief.inject` in the settings can't be \"always\"", "nacre settings --defaults"),
+        (
+            "[brief]\nmax_entries = \"many\"",
+            "setting `brief.max_entries` in nacre.toml is string where integer is needed",
+            "nacre settings --defaults",
+        ),
+        (
+            "[brief]\nmax_entries = -1",
+            "setting `brief.max_entries` in the settings can't be -1",
+            "nacre settings --defaults",
+        ),
+        (
+            "[brief]\ninject = \"always\"",
+            "setting `brief.inject` in the settings can't be \"always\"",
+            "nacre settings --defaults",
+        ),
         ("[search]\nlimit = 0", "setting `search.limit` in the settings is not between 1 and 100", ""),
-        ("[tools]\noffer = [\"memory_stor\"]", "names `memory_stor`, which is no tool (did you mean `memory_store`?)", ""),
+        (
+            "[tools]\noffer = [\"memory_stor\"]",
+            "names `memory_stor`, which is no tool (did you mean `memory_store`?)",
+            "",
+        ),
         ("profile = \"gate\"", "there is no profile `gate`", "`balanced`, `carapace`, `koshi`"),
         ("[brief\n", "nacre.toml is not valid TOML: line 1", ""),
     ] {
@@ -50,7 +79,15 @@ fn the_commented_file_changes_nothing_and_every_line_of_it_counts() {
     assert_eq!(format!("{settings:?}"), format!("{:?}", Settings::default()));
     let uncommented = commented.replace("# ", "");
     assert!(uncommented.contains("max_entries = 50"));
-    assert_eq!(settings::effective(None, &[]).unwrap().iter().find(|(key, _)| key == "limits.untrusted.store").unwrap().1, "20");
+    assert_eq!(
+        settings::effective(None, &[])
+            .unwrap()
+            .iter()
+            .find(|(key, _)| key == "limits.untrusted.store")
+            .unwrap()
+            .1,
+        "20"
+    );
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! `nacre bench cold`: a fresh `nacre search` beside a fresh `sqlite3` that does the bare FTS5 query on the same rows.
+//! `nacre bench cold`: a fresh `nacre search` beside a fresh `sqlite3` that does the bare FTS5 query on the
+//! same rows.
 //!
 //! Runs alternate, so that a noisy machine is noisy for both; medians are shown and the ratio is what counts.
 
@@ -22,7 +23,11 @@ const IDLE_GOAL_MB: f64 = 20.0;
 pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
     ensure!(rows > 0 && runs > 0, "there is nothing to measure");
     let folder = tempfile::tempdir().context("a folder to measure in")?;
-    let bench = Bench { nacre: std::env::current_exe()?, home: folder.path().join("home"), plain: folder.path().join("plain.db") };
+    let bench = Bench {
+        nacre: std::env::current_exe()?,
+        home: folder.path().join("home"),
+        plain: folder.path().join("plain.db"),
+    };
     let mut words = Words(0x9e37_79b9_7f4a_7c15);
     render::progress(&format!("storing {rows} memories"));
     bench.fill(folder.path(), &mut words, rows)?;
@@ -61,7 +66,9 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
             let _ = writeln!(text, "{what:42} {value:>10} {ratio:>6}  {goal}");
         }
         if cfg!(debug_assertions) {
-            text.push_str("\nThis is a debug build: `cargo run --release -- bench cold` measures what is shipped.\n");
+            text.push_str(
+                "\nThis is a debug build: `cargo run --release -- bench cold` measures what is shipped.\n",
+            );
         }
         render::out(&text)?;
     }
@@ -77,7 +84,9 @@ fn ratio(what: &'static str, time: f64, beside: f64, goal: f64) -> Row {
 
 fn size(what: &'static str, megabytes: Option<f64>, goal: f64) -> Row {
     match megabytes {
-        Some(value) => (what, format!("{value:.1} MB"), String::new(), verdict(value < goal, &format!("under {goal}"))),
+        Some(value) => {
+            (what, format!("{value:.1} MB"), String::new(), verdict(value < goal, &format!("under {goal}")))
+        }
         None => (what, "unknown".into(), String::new(), "only Linux tells".into()),
     }
 }
@@ -96,7 +105,8 @@ impl Bench {
     /// Fills both stores with the same rows: ours through `nacre import`, the other through `sqlite3`.
     fn fill(&self, folder: &Path, words: &mut Words, rows: usize) -> Result<()> {
         let contents: Vec<String> = (0..rows).map(|row| format!("{} {row}", words.sentence(15))).collect();
-        let entries: Vec<Value> = contents.iter().enumerate().map(|(row, content)| entry(row + 1, content)).collect();
+        let entries: Vec<Value> =
+            contents.iter().enumerate().map(|(row, content)| entry(row + 1, content)).collect();
         let export = folder.join("export");
         std::fs::create_dir(&export)?;
         let records = json!({ "format": 1, "group": "main", "entries": entries, "versions": {} });
@@ -126,7 +136,10 @@ impl Bench {
 
     fn sqlite(&self, query: &str) -> Result<f64> {
         let any: Vec<String> = query.split(' ').map(|word| format!("\"{word}\"")).collect();
-        let sql = format!("SELECT content FROM docs WHERE docs MATCH '{}' ORDER BY rank LIMIT 20;", any.join(" OR "));
+        let sql = format!(
+            "SELECT content FROM docs WHERE docs MATCH '{}' ORDER BY rank LIMIT 20;",
+            any.join(" OR ")
+        );
         timed(|| finish(Command::new("sqlite3").arg(&self.plain).arg(&sql).stdout(Stdio::null())))
     }
 
@@ -173,7 +186,9 @@ impl Bench {
         output.read_line(&mut String::new())?;
         std::thread::sleep(Duration::from_millis(200));
         let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
-        let kilobytes = status.lines().find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<f64>().ok());
+        let kilobytes = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:")?.split_whitespace().next()?.parse::<f64>().ok());
         stop(Some(child))?;
         Ok(kilobytes.map(|kilobytes| kilobytes / 1024.0))
     }
@@ -236,9 +251,16 @@ impl Words {
     }
 
     fn word(&mut self) -> String {
-        const SYLLABLES: &[&str] = &["ka", "lo", "mi", "ru", "te", "va", "no", "shi", "pe", "du", "go", "ra", "zu", "fe", "bi", "wo"];
+        const SYLLABLES: &[&str] = &[
+            "ka", "lo", "mi", "ru", "te", "va", "no", "shi", "pe", "du", "go", "ra", "zu", "fe", "bi", "wo",
+        ];
         const VOCABULARY: f64 = 20_000.0;
-        #[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a rank from a fraction")]
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a rank from a fraction"
+        )]
         let mut rank = VOCABULARY.powf((self.next() >> 11) as f64 / (1u64 << 53) as f64) as usize;
         let mut word = String::from("x");
         loop {

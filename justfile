@@ -1,0 +1,19 @@
+# What CI runs.
+check:
+    scripts/check
+
+# Eight processes, 500 writes each, 20 rounds of kills.
+stress:
+    NACRE_STRESS=full cargo test --release -p nacre-cli --test it nothing_lost -- --nocapture
+
+# From cold, beside the sqlite3 program.
+bench:
+    cargo run --release -- bench cold
+
+# One target for a minute: query, redact or request. Needs cargo-fuzz.
+fuzz target="query":
+    cd crates/nacre && cargo fuzz run -s none {{target}} -- -max_total_time=60
+
+# Licences, sources and banned crates. Needs cargo-deny.
+deny:
+    cargo deny check bans licenses sources
