@@ -66,7 +66,8 @@ pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
         let message = message.trim_start_matches("error: ");
         let hint = "`nacre --help` shows the commands, `nacre COMMAND --help` what one takes";
         let kind = Kind::Invalid.as_str();
-        let _ = json(&json!({ "error": { "code": "usage", "kind": kind, "message": message, "hint": hint } }));
+        let _ =
+            json(&json!({ "error": { "code": "usage", "kind": kind, "message": message, "hint": hint } }));
     }
     let _ = problem.print();
     exit_code(Kind::Invalid)

@@ -61,6 +61,8 @@ pub enum Error {
     BadArgument { tool: String, field: String, problem: String, nearest: Option<String> },
     #[error("the request is not JSON: {problem}")]
     NotJson { problem: String },
+    #[error("{what} is not UTF-8 at byte {at}")]
+    NotUtf8 { what: &'static str, at: usize },
     #[error("the request has {size} bytes, at most {limit} are read")]
     RequestTooLarge { size: usize, limit: usize },
     #[error("the request is nested deeper than {limit} levels")]
@@ -149,6 +151,9 @@ impl Error {
             UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),
             BadArgument { nearest, .. } => ("bad_argument", Invalid, did_you_mean(nearest.as_deref())),
             NotJson { .. } => ("not_json", Invalid, String::new()),
+            NotUtf8 { .. } => {
+                ("not_utf8", Invalid, "convert it first, for example with `iconv -t UTF-8`".into())
+            }
             RequestTooLarge { .. } => ("request_too_large", Invalid, "send less in one call".into()),
             RequestTooDeep { .. } => ("request_too_deep", Invalid, String::new()),
             EmptyContent => ("empty_content", Invalid, "say in a sentence what should be remembered".into()),

@@ -12,6 +12,7 @@ use crate::brief::one_line;
 use crate::call::audit;
 use crate::entry::{self, Entry, EntryType, Version};
 use crate::ids::{EntryId, GroupName};
+use crate::store::beside;
 use crate::{Error, Result, Time, files};
 
 /// The file that import reads.
@@ -137,9 +138,10 @@ pub(crate) fn read(folder: &Path) -> Result<Records> {
 
 /// Reads what can be read of a database file: row by row, past what is damaged.
 pub(crate) fn salvage(file: &Path) -> Result<Records> {
+    let copy = Copy::of(file)?;
     let bad = |problem: String| Error::BadImport { path: file.to_owned(), problem };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(file, flags).map_err(|problem| bad(problem.to_string()))?;
+    let db = Connection::open_with_flags(&copy.0, flags).map_err(|problem| bad(problem.to_string()))?;
     // Without this SQLite refuses a file that is shorter than its header says.
     db.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
         .map_err(|problem| bad(problem.to_string()))?;
@@ -171,6 +173,33 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         }
     }
     Ok(records)
+}
+
+/// A copy of a database and its log, which goes when it is dropped: opening a damaged one would change it, and SQLite
+/// throws a log away whose database is empty.
+struct Copy(PathBuf);
+
+impl Copy {
+    fn of(file: &Path) -> Result<Copy> {
+        let copy = Copy(beside(file, ".salvage"));
+        let logged = fs::copy(beside(file, "-wal"), beside(&copy.0, "-wal")).is_ok();
+        match fs::copy(file, &copy.0) {
+            Ok(1..) => {}
+            // One empty page, so that the log is read for what it is.
+            _ if logged => files::write_whole(&copy.0, &[0; 4096])?,
+            Ok(_) => {}
+            Err(source) => return Err(Error::Io { path: file.to_owned(), source }),
+        }
+        Ok(copy)
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        for suffix in ["", "-wal", "-shm"] {
+            let _ = fs::remove_file(beside(&self.0, suffix));
+        }
+    }
 }
 
 /// Takes records in. Ids, numbers, times and scores stay; a number that is taken here is given anew.

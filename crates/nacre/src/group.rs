@@ -43,10 +43,12 @@ impl Group {
     pub(crate) fn open(home: &Path, name: GroupName, settings: Arc<Settings>, now: Time) -> Result<Group> {
         let folder = home.join("groups").join(name.as_str());
         let events = Events::new(home, &settings.telemetry);
-        let db = Db::empty(MIGRATIONS)?;
-        let mut group =
-            Group { name, folder, settings, db, identity: None, events, returned: BTreeMap::new() };
-        group.refresh(now)?;
+        let path = folder.join(FILE);
+        let there = identity(&path);
+        let db = if there.is_some() { Db::open(&path, MIGRATIONS, now)? } else { Db::empty(MIGRATIONS)? };
+        let returned = BTreeMap::new();
+        let mut group = Group { name, folder, settings, db, identity: there, events, returned };
+        group.arrive(now)?;
         Ok(group)
     }
 
@@ -313,15 +315,19 @@ impl Group {
         self.folder.join(FILE)
     }
 
+    /// The databases that were moved out of the way. One of which only the log is left is named as if it were there.
     fn set_aside(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|found| found.path());
         let mut aside: Vec<PathBuf> = files
-            .filter(|path| {
-                let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-                name.starts_with("damaged-") && name.ends_with(".db")
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?;
+                let database = name.strip_suffix("-wal").unwrap_or(name);
+                let ours = database.starts_with("damaged-") && database.ends_with(".db");
+                ours.then(|| path.with_file_name(database))
             })
             .collect();
         aside.sort();
+        aside.dedup();
         aside
     }
 }

@@ -104,8 +104,7 @@ impl Db {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let mut connection =
             Connection::open_with_flags(path, flags).map_err(|error| Error::from(error).at(path))?;
-        prepare(&mut connection)?;
-        let found = match schema(&connection) {
+        let found = match prepare(&mut connection).and_then(|()| schema(&connection)) {
             Err(Error::Sqlite(error)) if may_be_read_only(&error) => {
                 return Self::connect_read_only(path, migrations);
             }
@@ -283,7 +282,7 @@ fn set_aside(path: &Path, now: Time) -> Result<Error> {
 }
 
 /// Returns the path with `suffix` behind its name, as SQLite names its side files.
-fn beside(path: &Path, suffix: &str) -> PathBuf {
+pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
     name.into()

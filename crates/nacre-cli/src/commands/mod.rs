@@ -81,7 +81,7 @@ fn text_or_stdin(argument: &str) -> Result<String> {
     if bytes.len() > nacre::call::MAX_REQUEST {
         bail!(nacre::Error::RequestTooLarge { size: bytes.len(), limit: nacre::call::MAX_REQUEST });
     }
-    let problem =
-        |at: usize| nacre::Error::NotJson { problem: format!("standard input is not UTF-8 at byte {at}") };
-    String::from_utf8(bytes).map_err(|error| problem(error.utf8_error().valid_up_to()).into())
+    String::from_utf8(bytes).map_err(|error| {
+        nacre::Error::NotUtf8 { what: "standard input", at: error.utf8_error().valid_up_to() }.into()
+    })
 }

@@ -125,7 +125,8 @@ fn read(line: &[u8]) -> Result<RxJsonRpcMessage<RoleServer>, Option<Value>> {
     };
     let value =
         nacre::call::parse(line).map_err(|problem| error(&Value::Null, -32700, problem.to_string()))?;
-    let id = value.get("id").cloned();
+    // What is no object is no notification either: whoever sent it waits.
+    let id = if value.is_object() { value.get("id").cloned() } else { Some(Value::Null) };
     serde_json::from_value(value)
         .map_err(|_| id.and_then(|id| error(&id, -32600, "this is not a JSON-RPC request".into())))
 }

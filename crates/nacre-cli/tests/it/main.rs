@@ -1,1 +1,25 @@
+//! The real binary, in sealed places.
+#![allow(clippy::print_stderr, reason = "a test says which seed it used, or why it could not run")]
 
+// A home of its own, an empty environment, a fixed clock; a small MCP client.
+mod sealed;
+
+// The commands, told as short stories.
+mod cli;
+// Bad input: a clear error, and nothing changed.
+mod hostile;
+// Databases that are damaged, foreign or in a place that can't be written.
+mod damage;
+// Many processes on one group, some of them killed: what was acknowledged is there.
+mod nothing_lost;
+
+#[test]
+fn no_file_is_forgotten() {
+    let listed = include_str!("main.rs");
+    for file in std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it")).unwrap() {
+        let file = file.unwrap().file_name().into_string().unwrap();
+        if let Some(name) = file.strip_suffix(".rs").filter(|name| *name != "main") {
+            assert!(listed.contains(&format!("\nmod {name};\n")), "{file} is not in the list of main.rs");
+        }
+    }
+}

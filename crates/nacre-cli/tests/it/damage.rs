@@ -1,0 +1,334 @@
+//! Databases that are damaged, foreign, linked, or in a place that can't be written. What was there is never overwritten.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use rusqlite::Connection;
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::sealed::Sealed;
+
+/// A home whose database has `count` entries.
+fn home_with(count: usize) -> Sealed {
+    let home = Sealed::new();
+    let mut server = home.mcp();
+    for number in 1..=count {
+        let content = format!("Memory {number} is about subject {}", number * 7919);
+        server.data("memory_store", &json!({ "content": content }));
+    }
+    assert_eq!(server.close(), 0);
+    home
+}
+
+/// The file set aside that `status` names: there is one.
+#[track_caller]
+fn set_aside(home: &Sealed) -> PathBuf {
+    let status = home.json(["status"]);
+    let aside = status["set_aside"].as_array().unwrap();
+    assert_eq!(aside.len(), 1, "{status}");
+    aside[0].as_str().unwrap().into()
+}
+
+/// A store has to fail with this code, say these words, and leave the file as it is.
+#[track_caller]
+fn check_refused(home: &Sealed, group: &str, code: &str, says: &str) {
+    let path = home.database(group);
+    let before = fs::read(&path).unwrap();
+    for args in [["store", "x", "--group", group], ["search", "x", "--group", group]] {
+        let (status, error) = home.error(args);
+        assert_eq!((status, &error["code"]), (7, &json!(code)), "{args:?}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(says), "{args:?}: {error}");
+        assert!(
+            error["message"].as_str().unwrap().contains(path.to_str().unwrap()),
+            "the file is named: {error}"
+        );
+    }
+    assert_eq!(fs::read(&path).unwrap(), before, "it was changed");
+}
+
+#[test]
+fn a_damaged_database_is_set_aside() {
+    let sound = home_with(20);
+    let sound = fs::read(sound.database("main")).unwrap();
+    let garbage: Vec<u8> =
+        (0..20_000_u32).map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let bad_header = [b"SQLite format 4\0".as_slice(), &sound[16..]].concat();
+    for (what, bytes) in [
+        ("cut to half", &sound[..sound.len() / 2]),
+        ("cut by a page", &sound[..sound.len() - 4096]),
+        ("cut to a page", &sound[..4096]),
+        ("cut to less than a header", &sound[..50]),
+        ("garbage", &garbage),
+        ("zeros", &[0; 8192]),
+        ("text", b"These are not the bytes you are looking for."),
+        ("another header", &bad_header),
+    ] {
+        let home = Sealed::new();
+        home.json(["init"]);
+        let path = home.database("main");
+        fs::write(&path, bytes).unwrap();
+
+        let (status, error) = home.error(["store", "Into the void"]);
+        let aside = set_aside(&home);
+        let shown = aside.to_str().unwrap();
+        assert_eq!((status, &error["code"]), (7, &json!("set_aside")), "{what}: {error}");
+        assert!(error["message"].as_str().unwrap().contains(shown), "{what}: {error}");
+        let restore = [format!("nacre import database {shown}"), "nacre import nacre".into()];
+        assert!(
+            restore.iter().all(|command| error["hint"].as_str().unwrap().contains(command)),
+            "{what}: {error}"
+        );
+        assert_eq!(fs::read(&aside).unwrap(), bytes, "{what}: the bytes are kept");
+
+        // The next call has an empty database, and what was set aside is not forgotten.
+        home.json(["store", "Into the new one"]);
+        assert_eq!(home.json(["status"])["entries"]["current"], 1, "{what}");
+        let doctor = home.run(["doctor"]);
+        assert!(doctor.status != 0 && doctor.stdout.contains(shown), "{what}: {doctor:?}");
+
+        // Damaged again at the same moment of the clock: the first is not overwritten.
+        fs::write(&path, b"damaged once more").unwrap();
+        home.error(["search", "x"]);
+        assert_eq!(home.json(["status"])["set_aside"].as_array().unwrap().len(), 2, "{what}");
+        assert_eq!(fs::read(&aside).unwrap(), bytes, "{what}");
+    }
+}
+
+#[test]
+fn what_can_be_read_of_a_damaged_database_is_saved() {
+    let home = home_with(300);
+    let path = home.database("main");
+    let sound = fs::read(&path).unwrap();
+    let cut = &sound[..sound.len() * 6 / 10];
+    fs::write(&path, cut).unwrap();
+    home.error(["search", "anything"]);
+    let aside = set_aside(&home);
+    let done = home.json(["import", "database", aside.to_str().unwrap()]);
+    let (saved, lost) = (done["added"].as_u64().unwrap(), done["unreadable"].as_u64().unwrap());
+    assert!(saved >= 50 && lost > 0 && saved + lost <= 300, "{done}");
+    assert_eq!(fs::read(&aside).unwrap(), cut, "saving from it does not change it");
+
+    // What came back is whole: number, text, and found by its words.
+    let found = home.json(["search", "memory", "--limit", "100"]);
+    for hit in found["hits"].as_array().unwrap() {
+        let number = hit["number"].as_u64().unwrap();
+        assert_eq!(hit["text"], format!("Memory {number} is about subject {}", number * 7919));
+    }
+    assert_eq!(home.json(["status"])["entries"]["current"], saved);
+    assert_eq!(home.json(["audit", "verify"])["ok"], true);
+    fs::remove_file(&aside).unwrap();
+    assert_eq!(home.json(["doctor"])["ok"], true, "once it is removed, all is well");
+}
+
+/// A log without its database may hold everything; SQLite alone would throw it away.
+#[test]
+fn a_log_without_its_database_is_kept() {
+    for missing in [true, false] {
+        let home = Sealed::new();
+        let mut server = home.mcp();
+        server.data("memory_store", &json!({ "content": "Only in the log so far" }));
+        let path = home.database("main");
+        let log = path.with_file_name("memory.db-wal");
+        let bytes = fs::read(&log).unwrap();
+        assert!(!bytes.is_empty());
+        // Killed, so that it can't put its log in order, and its database is lost.
+        drop(server);
+        if missing {
+            fs::remove_file(&path).unwrap()
+        } else {
+            fs::write(&path, b"").unwrap()
+        }
+
+        let (_, error) = home.error(["store", "Into the void"]);
+        assert_eq!(error["code"], "set_aside", "missing: {missing}: {error}");
+        let kept: Vec<_> = crate::sealed::files(home.home())
+            .into_iter()
+            .filter(|file| file.to_str().unwrap().ends_with(".db-wal"))
+            .collect();
+        assert_eq!(kept.len(), 1, "missing: {missing}");
+        assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "missing: {missing}");
+        home.json(["store", "Into the new one"]);
+        let status = home.json(["status"]);
+        assert_eq!(status["entries"]["current"], 1);
+        // The way back that the hint names works, and leaves the log as it was.
+        let aside = status["set_aside"][0].as_str().unwrap();
+        assert_eq!(home.json(["import", "database", aside])["added"], 1, "missing: {missing}");
+        assert_eq!(home.json(["search", "log"])["hits"][0]["text"], "Only in the log so far");
+        assert_eq!(fs::read(&kept[0]).unwrap(), bytes, "missing: {missing}");
+    }
+}
+
+#[test]
+fn a_database_from_the_future_is_left_alone() {
+    let home = home_with(1);
+    let db = Connection::open(home.database("main")).unwrap();
+    db.pragma_update(None, "user_version", 99).unwrap();
+    drop(db);
+    check_refused(&home, "main", "newer_database", "has schema 99, this program knows up to");
+}
+
+#[test]
+fn a_database_of_another_program_is_left_alone() {
+    let home = home_with(1);
+    let path = home.database("main");
+    fs::remove_file(&path).unwrap();
+    let db = Connection::open(&path).unwrap();
+    db.execute_batch(
+        "CREATE TABLE bookmarks (url TEXT); INSERT INTO bookmarks VALUES ('https://example.org');",
+    )
+    .unwrap();
+    drop(db);
+    check_refused(&home, "main", "not_ours", "is a database of another program");
+    let doctor = home.run(["doctor"]);
+    assert!(doctor.status != 0 && doctor.stdout.contains("another program"), "{doctor:?}");
+}
+
+/// Two names for one file have two logs, and two logs destroy a database.
+#[cfg(unix)]
+#[test]
+fn a_database_with_two_names_is_refused() {
+    let home = home_with(1);
+    let other = Sealed::new();
+    let path = other.database("main");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+
+    fs::hard_link(home.database("main"), &path).unwrap();
+    check_refused(&other, "main", "not_ours", "has a second name (a hard link)");
+    check_refused(&home, "main", "not_ours", "has a second name (a hard link)");
+    fs::remove_file(&path).unwrap();
+
+    std::os::unix::fs::symlink(home.database("main"), &path).unwrap();
+    check_refused(&other, "main", "not_ours", "is a link to another place");
+    assert_eq!(home.json(["status"])["entries"]["current"], 1, "the file itself is well");
+
+    fs::remove_file(&path).unwrap();
+    fs::create_dir(&path).unwrap();
+    assert_eq!(other.error(["store", "x"]).1["code"], "not_ours", "a folder in its place");
+}
+
+#[test]
+fn a_database_of_another_group_is_refused() {
+    let home = home_with(1);
+    let copy = home.database("other");
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    fs::copy(home.database("main"), &copy).unwrap();
+    check_refused(&home, "other", "not_ours", "belongs to group `main`, not to `other`");
+    // The way to have it there all the same.
+    fs::remove_file(&copy).unwrap();
+    let main = home.database("main");
+    assert_eq!(home.json(["import", "database", main.to_str().unwrap(), "--group", "other"])["added"], 1);
+}
+
+/// A disk of its own, gone when dropped.
+struct Disk(TempDir);
+
+impl Disk {
+    /// `None`, and a line that says why, where this user may not mount.
+    fn new(megabytes: usize) -> Option<Disk> {
+        let folder = TempDir::new().unwrap();
+        let size = format!("size={megabytes}m");
+        let done =
+            Command::new("mount").args(["-t", "tmpfs", "-o", &size, "tmpfs"]).arg(folder.path()).output();
+        match done {
+            Ok(output) if output.status.success() => Some(Disk(folder)),
+            failed => {
+                eprintln!("skipped: a disk can't be mounted here: {failed:?}");
+                None
+            }
+        }
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn make_read_only(&self) {
+        let done = Command::new("mount").args(["-o", "remount,ro"]).arg(self.path()).status().unwrap();
+        assert!(done.success());
+    }
+
+    /// Writes until nothing more fits. Returns the file that takes the room.
+    fn fill(&self) -> PathBuf {
+        use std::io::Write;
+        let path = self.path().join("ballast");
+        let mut file = fs::File::create(&path).unwrap();
+        for size in [4096, 1] {
+            while file.write_all(&vec![1; size]).is_ok() {}
+        }
+        path
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("--lazy").arg(self.path()).status();
+    }
+}
+
+#[test]
+fn a_home_that_cant_be_written_can_be_read() {
+    let Some(disk) = Disk::new(8) else { return };
+    let home = Sealed::at(&disk.path().join("home"));
+    home.json(["store", "The staging server is called heron"]);
+    disk.make_read_only();
+    for args in [vec!["search", "heron"], vec!["show", "1"], vec!["brief"], vec!["audit", "export"]] {
+        let answer = home.json(args.iter().copied()).to_string();
+        assert!(answer.contains("heron") || answer.contains("memory_store"), "{args:?}: {answer}");
+    }
+    for args in [
+        vec!["store", "x"],
+        vec!["delete", "1"],
+        vec!["init", "--group", "new"],
+        vec!["store", "x", "--group", "new"],
+    ] {
+        let (status, error) = home.error(args.iter().copied());
+        assert_eq!((status, &error["code"]), (7, &json!("read_only")), "{args:?}: {error}");
+    }
+    let mut server = home.mcp();
+    assert_eq!(server.data("memory_search", &json!({ "query": "heron" }))["hits"][0]["number"], 1);
+    let refused = server.call("memory_store", &json!({ "content": "x" })).unwrap();
+    assert!(refused["content"][0]["text"].as_str().unwrap().contains("read_only"), "{refused}");
+}
+
+#[test]
+fn a_full_disk_loses_nothing() {
+    let Some(disk) = Disk::new(4) else { return };
+    let home = Sealed::at(&disk.path().join("home"));
+    home.json(["store", "The staging server is called heron"]);
+    let mut server = home.mcp();
+    server.data("memory_store", &json!({ "content": "Written while there was room" }));
+    let ballast = disk.fill();
+
+    // Some room is left in pages that the database has already: it is full when a store says so.
+    let mut stored = 2;
+    let refused = loop {
+        let output =
+            home.run(["store", "--json", &format!("Number {stored} {}", "of many words ".repeat(100))]);
+        if output.status != 0 {
+            break output;
+        }
+        stored += 1;
+        assert!(stored < 2_000, "the disk is not full");
+    };
+    assert!(refused.status == 7 && refused.stdout.contains("\"disk_full\""), "{refused:?}");
+    let told = loop {
+        let content = format!("Number {stored} by an agent {}", "of many words ".repeat(100));
+        let result = server.call("memory_store", &json!({ "content": content })).unwrap();
+        if result["isError"] == true {
+            break result;
+        }
+        stored += 1;
+        assert!(stored < 2_000, "the disk is not full");
+    };
+    assert!(told["content"][0]["text"].as_str().unwrap().contains("disk_full"), "{told}");
+    assert_eq!(home.json(["status"])["entries"]["current"], stored);
+    assert_eq!(home.json(["search", "heron"])["hits"][0]["number"], 1, "a full disk can be read");
+
+    fs::remove_file(ballast).unwrap();
+    home.json(["store", "There is room again"]);
+    server.data("memory_store", &json!({ "content": "For agents too" }));
+    assert_eq!(home.json(["status"])["entries"]["current"], stored + 2);
+    assert_eq!(home.json(["doctor"])["ok"], true);
+}

@@ -1,0 +1,255 @@
+//! A sealed place to run the real binary in: a home of its own, an empty environment, a fixed clock. And the least MCP client that serves.
+
+use std::ffi::OsStr;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// The moment at which everything happens.
+pub const NOW: &str = "2026-02-18T14:30:00Z";
+
+/// Longer than any answer takes on the slowest machine: a server that is silent fails the test instead of stopping it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A folder with a home in it, both gone when dropped.
+pub struct Sealed {
+    folder: TempDir,
+    home: PathBuf,
+}
+
+/// What a finished process left.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit code; -1 where a signal ended it.
+    pub status: i32,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Sealed {
+    pub fn new() -> Sealed {
+        let folder = TempDir::new().unwrap();
+        Sealed { home: folder.path().join("home"), folder }
+    }
+
+    /// A home in a place that is somebody else's to remove.
+    pub fn at(home: &Path) -> Sealed {
+        Sealed { home: home.to_owned(), ..Sealed::new() }
+    }
+
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Returns the path of something beside the home, for an argument.
+    pub fn beside(&self, name: &str) -> String {
+        self.folder.path().join(name).into_os_string().into_string().unwrap()
+    }
+
+    /// Returns the database of a group.
+    pub fn database(&self, group: &str) -> PathBuf {
+        self.home.join("groups").join(group).join("memory.db")
+    }
+
+    pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
+        command.env_clear().env("NACRE_HOME", &self.home).env("NACRE_NOW", NOW).current_dir(&self.folder);
+        command.args(args);
+        command
+    }
+
+    pub fn run<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        self.run_with(args, b"")
+    }
+
+    /// Runs with `input` on standard input.
+    pub fn run_with<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>, input: &[u8]) -> Output {
+        let mut process = Process::start(&mut self.command(args));
+        // One that has read enough of too much is gone before the end of it.
+        let _ = process.input.take().unwrap().write_all(input);
+        process.finish()
+    }
+
+    /// Runs and returns the one JSON value that it answers with.
+    #[track_caller]
+    pub fn json<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Value {
+        let output = self.run(["--json"].into_iter().chain(args));
+        assert_eq!((output.status, output.stderr.as_str()), (0, ""), "{output:?}");
+        serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("not one JSON value: {output:?}"))
+    }
+
+    /// Runs what has to fail, and returns the exit code and the error.
+    #[track_caller]
+    pub fn error<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> (i32, Value) {
+        self.error_with(args, b"")
+    }
+
+    #[track_caller]
+    pub fn error_with<'a>(&self, args: impl IntoIterator<Item = &'a str>, input: &[u8]) -> (i32, Value) {
+        let output = self.run_with(["--json"].into_iter().chain(args), input);
+        assert!(output.status > 0, "it did not fail: {output:?}");
+        let mut answer: Value = serde_json::from_str(&output.stdout)
+            .unwrap_or_else(|_| panic!("the error is not one JSON value: {output:?}"));
+        (output.status, answer["error"].take())
+    }
+
+    /// Everything the group holds, in the form that loses nothing.
+    #[track_caller]
+    pub fn records(&self, group: &str) -> String {
+        let folder = self.beside("records");
+        self.json(["export", &folder, "--group", group]);
+        std::fs::read_to_string(Path::new(&folder).join("nacre.json")).unwrap()
+    }
+
+    /// Starts a server and opens the conversation.
+    #[track_caller]
+    pub fn mcp(&self) -> Mcp {
+        // The limits of a session are for agents, not for a test that stores all day.
+        let mut server = Mcp::start(&mut self.command(["mcp", "--set", "limits.store=0"]));
+        server.open().expect("the server opens the conversation");
+        server
+    }
+}
+
+/// Every file under a folder, whatever its name.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+/// A process that one thread may kill while another reads its answer.
+pub type Victim = Arc<Mutex<Child>>;
+
+/// A process under way.
+pub struct Process {
+    pub victim: Victim,
+    input: Option<ChildStdin>,
+    output: ChildStdout,
+}
+
+impl Process {
+    pub fn start(command: &mut Command) -> Process {
+        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
+        Process { victim: Arc::new(Mutex::new(child)), input, output }
+    }
+
+    /// Reads what it says until it ends. Errors are few lines, so that reading them afterwards can't block it.
+    pub fn finish(mut self) -> Output {
+        drop(self.input.take());
+        let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+        self.output.read_to_end(&mut stdout).unwrap();
+        let mut errors = self.victim.lock().unwrap().stderr.take().unwrap();
+        errors.read_to_end(&mut stderr).unwrap();
+        let status = self.victim.lock().unwrap().wait().unwrap();
+        let text = |bytes| String::from_utf8(bytes).expect("the program speaks UTF-8");
+        Output { status: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
+    }
+}
+
+/// A server over standard input and output, and a client of few words.
+pub struct Mcp {
+    pub victim: Victim,
+    input: Option<ChildStdin>,
+    lines: Receiver<String>,
+    asked: u64,
+}
+
+impl Mcp {
+    pub fn start(command: &mut Command) -> Mcp {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
+        let (send, lines) = channel();
+        std::thread::spawn(move || {
+            let mut output = BufReader::new(output);
+            let mut line = String::new();
+            // A line without its end is an answer that was not given.
+            while output.read_line(&mut line).is_ok() && line.ends_with('\n') {
+                if send.send(std::mem::take(&mut line)).is_err() {
+                    break;
+                }
+            }
+        });
+        Mcp { victim: Arc::new(Mutex::new(child)), input, lines, asked: 0 }
+    }
+
+    /// Opens the conversation; `None`: the server has gone.
+    pub fn open(&mut self) -> Option<Value> {
+        let client = json!({ "name": "test", "version": "1" });
+        let hello = json!({ "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": client });
+        let answer = self.ask("initialize", &hello)?;
+        self.send(
+            &json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string().into_bytes(),
+        )?;
+        Some(answer)
+    }
+
+    /// Sends one line of anything.
+    pub fn send(&mut self, line: &[u8]) -> Option<()> {
+        let input = self.input.as_mut()?;
+        input.write_all(line).and_then(|()| input.write_all(b"\n")).ok()
+    }
+
+    /// Returns the next line of the server; `None`: it has gone.
+    #[track_caller]
+    pub fn next(&mut self) -> Option<Value> {
+        use std::sync::mpsc::RecvTimeoutError;
+        match self.lines.recv_timeout(PATIENCE) {
+            Ok(line) => Some(serde_json::from_str(&line).unwrap_or_else(|_| panic!("not JSON: {line}"))),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("the server is silent"),
+        }
+    }
+
+    #[track_caller]
+    pub fn ask(&mut self, method: &str, params: &Value) -> Option<Value> {
+        self.asked += 1;
+        let request = json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
+        self.send(request.to_string().as_bytes())?;
+        let answer = self.next()?;
+        assert_eq!(answer["id"], self.asked, "{answer}");
+        Some(answer)
+    }
+
+    /// Calls a tool and returns its result, an error included; `None`: the server has gone.
+    #[track_caller]
+    pub fn call(&mut self, tool: &str, arguments: &Value) -> Option<Value> {
+        let mut answer = self.ask("tools/call", &json!({ "name": tool, "arguments": arguments }))?;
+        assert!(answer["result"].is_object(), "{answer}");
+        Some(answer["result"].take())
+    }
+
+    /// Calls a tool that has to work, and returns its data.
+    #[track_caller]
+    pub fn data(&mut self, tool: &str, arguments: &Value) -> Value {
+        let mut result = self.call(tool, arguments).expect("the server is there");
+        assert_eq!(result["isError"], false, "{result}");
+        result["structuredContent"].take()
+    }
+
+    /// Ends the input, as a client does that is done, and returns the exit code.
+    pub fn close(mut self) -> i32 {
+        drop(self.input.take());
+        self.victim.lock().unwrap().wait().unwrap().code().unwrap_or(-1)
+    }
+}
+
+impl Drop for Mcp {
+    fn drop(&mut self) {
+        let mut child = self.victim.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+}
