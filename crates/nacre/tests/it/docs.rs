@@ -12,7 +12,8 @@ fn root() -> PathBuf {
 #[test]
 fn the_paths_that_architecture_names_exist() {
     let text = std::fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
-    let paths: Vec<&str> = text.split('`').skip(1).step_by(2).filter(|word| word.starts_with("crates/")).collect();
+    let paths: Vec<&str> =
+        text.split('`').skip(1).step_by(2).filter(|word| word.starts_with("crates/")).collect();
     assert!(paths.len() > 15, "the map is there");
     for path in paths {
         assert!(root().join(path).exists(), "{path}");
@@ -44,5 +45,8 @@ fn the_tools_are_those_of_the_contract() {
         std::fs::write(&file, &now).unwrap();
     }
     let then = std::fs::read_to_string(&file).unwrap_or_default();
-    assert!(now == then, "the tools changed: run with NACRE_UPDATE=1 and look at the difference in docs/tools.json");
+    assert!(
+        now == then,
+        "the tools changed: run with NACRE_UPDATE=1 and look at the difference in docs/tools.json"
+    );
 }
