@@ -1,7 +1,7 @@
 //! The one way in and out (A2): parse, schema, authorise, limits, run, redact, audit.
 //!
 //! Everything outside arrives as a tool name and JSON arguments and leaves as an [`Answer`]. A tool gets a
-//! [`Call`]: it can read, and it can write only through [`Call::write`], which makes the write, its audit row
+//! `Call`: it can read, and it can write only through `Call::write`, which makes the write, its audit row
 //! and its share of the limits one transaction.
 
 pub(crate) mod audit;

@@ -127,7 +127,7 @@ word_type! {
 pub struct Tags(Vec<String>);
 
 impl Tags {
-    /// Puts tags into their form: trimmed, none twice. Too many or too long ones are for [`Tags::problem`] to
+    /// Puts tags into their form: trimmed, none twice. Too many or too long ones are for `Tags::problem` to
     /// tell.
     pub fn new(given: impl IntoIterator<Item = impl AsRef<str>>) -> Tags {
         let mut tags: Vec<String> = Vec::new();
