@@ -104,6 +104,9 @@ pub enum Command {
     /// Take memories in
     #[command(subcommand)]
     Import(Import),
+    /// Conversations of other programs
+    #[command(subcommand)]
+    Session(Session),
     /// Make the search index anew
     Reindex,
     /// Do what is due: purge what was superseded long ago, archive what ranks lowest in a database that is
@@ -144,7 +147,7 @@ pub struct Search {
     /// How many at most
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Where to look: entries
+    /// Where to look: entries, sessions
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     pub scope: Vec<String>,
     /// Only this type
@@ -266,7 +269,34 @@ pub enum Import {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum Session {
+    /// Take transcripts in: JSONL, Claude Code and Codex sessions, ChatGPT and Claude exports; what is here
+    /// already is passed over
+    Import {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub enum Bench {
+    /// Quality on public conversation sets, through the same calls as an agent's
+    Quality {
+        /// Which: locomo, longmemeval, beam, conflict, scifact or all
+        name: String,
+        /// The folder with the sets, as `NAME.corpus.jsonl.zst` and `NAME.queries.jsonl`
+        data: PathBuf,
+        /// Which half of the questions: tune, aside or all
+        #[arg(long, default_value = "all")]
+        half: String,
+        /// Also measure without each part of the score
+        #[arg(long)]
+        ablation: bool,
+        /// Also show each category
+        #[arg(long)]
+        categories: bool,
+    },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {
         /// How many memories

@@ -83,6 +83,8 @@ pub enum Error {
     UnknownProfile { given: String, known: String },
     #[error("`{}` is not an export of Nacre: {problem}", path.display())]
     BadImport { path: PathBuf, problem: String },
+    #[error("`{name}` is no transcript: {problem}")]
+    BadTranscript { name: String, problem: String },
     #[error("there is no entry `{id}` in this group")]
     NoEntry { id: String },
     #[error("entry `{id}` is already superseded by `{by}`")]
@@ -178,6 +180,11 @@ impl Error {
             }
             UnknownProfile { known, .. } => ("unknown_profile", Invalid, format!("the profiles are {known}")),
             BadImport { .. } => ("bad_import", Invalid, "give the folder that `nacre export` wrote".into()),
+            BadTranscript { .. } => (
+                "bad_transcript",
+                Invalid,
+                "known are JSONL, Claude Code and Codex sessions, and ChatGPT and Claude exports".into(),
+            ),
             NoEntry { .. } => (
                 "no_entry",
                 NotFound,

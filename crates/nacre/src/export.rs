@@ -175,8 +175,8 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     Ok(records)
 }
 
-/// A copy of a database and its log, which goes when it is dropped: opening a damaged one would change it, and SQLite
-/// throws a log away whose database is empty.
+/// A copy of a database and its log, which goes when it is dropped: opening a damaged one would change it,
+/// and SQLite throws a log away whose database is empty.
 struct Copy(PathBuf);
 
 impl Copy {

@@ -1,8 +1,10 @@
 //! One open group: its database and its folder, the handle that all else takes. A handle can't reach another
 //! group.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,12 +16,14 @@ use crate::call::{Caller, Verified, audit};
 use crate::entry::{self, Counts};
 use crate::event::{Event, Events};
 use crate::ids::{EntryId, GroupName, SessionId};
+use crate::index::Space;
+use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::store::Db;
 use crate::{Error, Result, Time, export, files, index};
 
 /// The schema, one migration after the other. Only ever added to.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001.sql")];
+const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001.sql"), include_str!("../migrations/0002.sql")];
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -36,6 +40,8 @@ pub struct Group {
     /// What agents were shown since the last write; goes into the database with the next one, because a read
     /// costs no write.
     returned: BTreeMap<EntryId, Time>,
+    /// Marks and vectors as of the last search; brought up to date by the next.
+    space: RefCell<Space>,
 }
 
 impl Group {
@@ -46,8 +52,8 @@ impl Group {
         let path = folder.join(FILE);
         let there = identity(&path);
         let db = if there.is_some() { Db::open(&path, MIGRATIONS, now)? } else { Db::empty(MIGRATIONS)? };
-        let returned = BTreeMap::new();
-        let mut group = Group { name, folder, settings, db, identity: there, events, returned };
+        let (returned, space) = (BTreeMap::new(), RefCell::default());
+        let mut group = Group { name, folder, settings, db, identity: there, events, returned, space };
         group.arrive(now)?;
         Ok(group)
     }
@@ -176,6 +182,19 @@ impl Group {
         self.take_in(caller, &found)
     }
 
+    /// Takes a transcript in (S7): what is here already is passed over. `name` is the session's id where the
+    /// input has none; `progress` is told how many messages have been read.
+    pub fn import_session(
+        &mut self,
+        caller: &Caller,
+        input: impl BufRead,
+        name: &str,
+        progress: impl FnMut(usize),
+    ) -> Result<Recorded> {
+        self.refresh(caller.now)?;
+        session::record(self, caller, input, name, progress)
+    }
+
     fn take_in(&mut self, caller: &Caller, found: &export::Records) -> Result<export::Imported> {
         self.write(caller.now, |tx| {
             let imported = export::take_in(tx, found)?;
@@ -209,6 +228,15 @@ impl Group {
         self.db.read(work)
     }
 
+    /// Reads one consistent state, with what search needs of every passage.
+    pub(crate) fn read_indexed<T>(&self, work: impl FnOnce(&Connection, &Space) -> Result<T>) -> Result<T> {
+        self.db.read(|db| {
+            let mut space = self.space.borrow_mut();
+            space.refresh(db)?;
+            work(db, &space)
+        })
+    }
+
     pub(crate) fn write<T>(
         &mut self,
         now: Time,
@@ -234,8 +262,8 @@ impl Group {
         self.events.tell(event);
     }
 
-    pub(crate) fn note_returned<'a>(&mut self, ids: impl IntoIterator<Item = &'a EntryId>, now: Time) {
-        self.returned.extend(ids.into_iter().map(|id| (id.clone(), now)));
+    pub(crate) fn note_returned(&mut self, ids: impl IntoIterator<Item = EntryId>, now: Time) {
+        self.returned.extend(ids.into_iter().map(|id| (id, now)));
     }
 
     /// Sees to it that the handle stands on the file that is there now: another process may have made it,
@@ -246,6 +274,7 @@ impl Group {
         if there == self.identity {
             return Ok(());
         }
+        self.space = RefCell::default();
         self.db = match there {
             Some(_) => Db::open(&path, MIGRATIONS, now)?,
             None => Db::empty(MIGRATIONS)?,
@@ -315,7 +344,8 @@ impl Group {
         self.folder.join(FILE)
     }
 
-    /// The databases that were moved out of the way. One of which only the log is left is named as if it were there.
+    /// The databases that were moved out of the way. One of which only the log is left is named as if it were
+    /// there.
     fn set_aside(&self) -> Vec<PathBuf> {
         let files = fs::read_dir(&self.folder).into_iter().flatten().flatten().map(|found| found.path());
         let mut aside: Vec<PathBuf> = files

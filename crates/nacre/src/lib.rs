@@ -31,6 +31,7 @@
 
 mod brief;
 pub mod call;
+mod embed;
 mod entry;
 mod error;
 pub mod event;
@@ -41,6 +42,7 @@ mod home;
 mod ids;
 mod index;
 mod search;
+pub mod session;
 pub mod settings;
 mod store;
 mod time;
@@ -56,7 +58,7 @@ pub use group::{Group, Maintained, Status};
 pub use home::{Home, SETTINGS_FILE};
 pub use ids::{EntryId, EntryRef, GroupName, SessionId};
 pub use index::Scope;
-pub use search::{Found, Hit, Why};
+pub use search::{EntryHit, Found, Hit, MessageHit, Part, Why};
 pub use settings::Settings;
 pub use time::Time;
 

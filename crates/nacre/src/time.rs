@@ -30,8 +30,10 @@ impl Time {
     /// Reads an ISO 8601 moment, or a date alone (its midnight in UTC).
     pub fn parse(text: &str) -> Option<Time> {
         let text = text.trim();
-        let moment = text.parse::<Timestamp>().or_else(|_| format!("{text}T00:00:00Z").parse());
-        moment.ok().map(|moment| Time(moment.as_millisecond()))
+        // Without an offset it is taken as UTC.
+        let forms = [text.to_owned(), format!("{text}Z"), format!("{text}T00:00:00Z")];
+        let moment = forms.iter().find_map(|form| form.parse::<Timestamp>().ok());
+        moment.map(|moment| Time(moment.as_millisecond()))
     }
 
     /// Returns this moment moved by `days`, back for negative ones.

@@ -60,7 +60,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
             tool: "search".into(),
             field: "--scope".into(),
-            problem: format!("is `{word}`, none of entries"),
+            problem: format!("is `{word}`, none of entries, sessions"),
             nearest: None,
         })
     });
@@ -73,6 +73,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         include_archived: args.include_archived,
         limit: args.limit,
         at: args.at,
+        explain: args.explain,
     };
     let answer = context.call("memory_search", &request)?;
     if context.global.json {
@@ -97,39 +98,39 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
 
 fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     let word = |value: &Value| plain(value.as_str().unwrap_or_default());
-    let head = format!("[id:{}]", hit["number"]);
-    let tags: String = hit["tags"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(|tag| format!(" #{}", word(tag).replace(' ', "_")))
-        .collect();
+    let list = |value: &Value| value.as_array().into_iter().flatten().map(word).collect::<Vec<_>>();
+    let (head, kind) = match hit["number"].as_i64() {
+        Some(number) => (format!("[id:{number}]"), word(&hit["type"])),
+        None => ("[msg]".to_owned(), word(&hit["author"])),
+    };
+    let tags: String = list(&hit["tags"]).iter().map(|tag| format!(" #{}", tag.replace(' ', "_"))).collect();
     let mut text = format!(
         "{} {} {}{}{}\n",
         paint.bold(&format!("{head:7}")),
-        paint.cyan(&format!("{:11}", word(&hit["type"]))),
+        paint.cyan(&format!("{:11}", line(&kind, 11))),
         line(&word(&hit["text"]), render::width().saturating_sub(22)),
         paint.dim(&tags),
         paint.dim(&format!("  ({})", age(now, &hit["at"]))),
     );
+    let mut under = |line: String| text.push_str(&paint.dim(&format!("{:20}{line}\n", "")));
     if let Some(newer) = hit["superseded_by"].as_str() {
-        text.push_str(&paint.dim(&format!("{:20}superseded by {}\n", "", plain(newer))));
+        under(format!("superseded by {}", plain(newer)));
     }
-    for why in hit["why"].as_array().into_iter().flatten().filter(|_| explain) {
-        let words = why["words"].as_array().into_iter().flatten().map(word).collect::<Vec<_>>().join(", ");
-        let [relevance, weight, recency] =
-            [0, 1, 2].map(|factor| why["factors"][factor].as_f64().unwrap_or_default());
-        let worth = relevance * weight * recency;
-        text.push_str(&paint.dim(&format!(
-            "{:20}score {} = w / (1 + w), w {worth:.4} = relevance {relevance:.4} × reinforcement {weight:.4} × recency {recency:.4}\n\
-             {:20}{} place {}{}\n",
-            "",
-            hit["score"],
-            "",
-            word(&why["lane"]),
-            why["rank"],
-            if words.is_empty() { String::new() } else { format!(", matched {words}") },
-        )));
+    if let Some(session) = hit["session"].as_str() {
+        under(format!("session {}, message {}", plain(session), word(&hit["message"])));
+    }
+    if explain {
+        for why in hit["why"].as_array().into_iter().flatten() {
+            let words = list(&why["words"]).join(", ");
+            let similarity = why["similarity"].as_f64().map(|near| format!(" {near:.2}")).unwrap_or_default();
+            under(format!("found by {}{similarity} {words}", word(&why["lane"])));
+        }
+        let parts = hit["explain"].as_array().cloned().unwrap_or_default();
+        let total: f64 = parts.iter().filter_map(|part| part["value"].as_f64()).sum();
+        under(format!("score {} of {total:.4}", hit["score"]));
+        for part in &parts {
+            under(format!("  {:>8.4}  {}", part["value"].as_f64().unwrap_or_default(), word(&part["part"])));
+        }
     }
     text
 }

@@ -5,6 +5,7 @@ mod care;
 mod demo;
 mod entry;
 mod events;
+mod session;
 mod tools;
 
 use std::io::Read;
@@ -38,6 +39,10 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Command::Demo => return demo::run(),
+        Command::Bench(Bench::Quality { name, data, half, ablation, categories }) => {
+            let options = bench::Options { half: half.clone(), ablation: *ablation, categories: *categories };
+            return bench::quality(name, data, &options, &cli.global);
+        }
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }
@@ -62,6 +67,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Events(args) => events::run(&context, &args),
         Command::Export(args) => care::export(&context, &args.folder),
         Command::Import(args) => care::import(&context, &args),
+        Command::Session(args) => session::run(&context, &args),
         Command::Reindex => care::reindex(&context),
         Command::Maintain => care::maintain(&context),
         Command::Demo | Command::Bench(_) | Command::Completions(_) | Command::Man => {

@@ -18,6 +18,7 @@ use crate::error::{Kind, nearest};
 use crate::event::Event;
 use crate::group::Group;
 use crate::ids::SessionId;
+use crate::index::Space;
 use crate::settings::Settings;
 use crate::{Error, Result, Time};
 
@@ -218,6 +219,11 @@ impl Call<'_> {
     /// Reads one consistent state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.group.read(work)
+    }
+
+    /// Reads one consistent state, with what search needs of every passage.
+    pub(crate) fn read_indexed<T>(&self, work: impl FnOnce(&Connection, &Space) -> Result<T>) -> Result<T> {
+        self.group.read_indexed(work)
     }
 
     /// Writes, with the audit row and the limits in the same transaction.

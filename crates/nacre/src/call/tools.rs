@@ -237,6 +237,9 @@ pub struct SearchRequest {
     /// When the question is asked, ISO 8601; default now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
+    /// Also say how each score came about.
+    #[serde(default)]
+    pub explain: bool,
 }
 
 impl Request for SearchRequest {
@@ -251,17 +254,17 @@ impl Request for SearchRequest {
             include_archived: self.include_archived,
             limit: self.limit.unwrap_or(call.settings().search.limit),
             at: self.at.unwrap_or(call.caller.now),
+            explain: self.explain,
             query: self.query,
         };
-        let rank = call.settings().rank.clone();
-        let found = call.read(|db| search::run(db, &request, &rank))?;
+        let found = call.read_indexed(|db, space| search::run(db, space, &request, call.settings()))?;
         call.tell(
             "memory:search",
             payload([("query", request.query.into()), ("results", found.hits.len().into())]),
         );
         if call.caller.actor == super::Actor::Agent {
             let now = call.caller.now;
-            call.group().note_returned(found.hits.iter().map(|hit| &hit.id), now);
+            call.group().note_returned(found.hits.iter().filter_map(|hit| hit.id.parse().ok()), now);
         }
         Ok(found)
     }
@@ -272,13 +275,20 @@ impl Request for SearchRequest {
         }
         let mut text = String::new();
         for hit in &answer.hits {
-            let age = now.whole_days_since(hit.at);
-            let _ = write!(text, "[id:{}] [{}] {} ({age}d ago)", hit.number, hit.r#type, one_line(&hit.text));
-            for tag in hit.tags.iter() {
-                let _ = write!(text, " #{}", tag.replace(' ', "_"));
+            let (age, line) = (now.whole_days_since(hit.at), one_line(&hit.text));
+            if let Some(entry) = &hit.entry {
+                let _ = write!(text, "[id:{}] [{}] {line} ({age}d ago)", entry.number, entry.r#type);
+                for tag in entry.tags.iter() {
+                    let _ = write!(text, " #{}", tag.replace(' ', "_"));
+                }
+                if let Some(newer) = &entry.superseded_by {
+                    let _ = write!(text, " superseded by {newer}");
+                }
             }
-            if let Some(newer) = &hit.superseded_by {
-                let _ = write!(text, " superseded by {newer}");
+            if let Some(message) = &hit.message {
+                let author = message.author.as_deref().map(one_line).unwrap_or_default();
+                let _ =
+                    write!(text, "[session {}] {author}: {line} ({})", one_line(&message.session), hit.at);
             }
             text.push('\n');
         }

@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::call::redact;
 use crate::ids::{EntryId, EntryRef, SessionId};
-use crate::index::Passage;
+use crate::index::{Passage, Standing};
 use crate::{Error, Result, Time};
 
 pub(crate) use change::{
@@ -245,6 +245,12 @@ impl Entry {
         self.superseded_at.is_none() && self.archived_at.is_none()
     }
 
+    /// What it is worth apart from what is asked (E6): the clock runs from its last confirmation, else from
+    /// its making.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing::new(self.score, self.last_hit_at.unwrap_or(self.provenance.timestamp))
+    }
+
     /// The passage that stands for this entry in search. Secrets stay out of the index.
     fn passage(&self) -> Passage {
         Passage {
@@ -252,8 +258,11 @@ impl Entry {
             reference: self.id.to_string(),
             text: redact::text(&self.content).into_owned(),
             title: redact::text(&self.tags.0.join(" ")).into_owned(),
+            author: None,
             at: self.provenance.timestamp,
             live: self.is_current(),
+            place: None,
+            standing: Some(self.standing()),
         }
     }
 }

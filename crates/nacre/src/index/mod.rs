@@ -1,80 +1,172 @@
-//! The index: one searchable form for everything that can be found (DESIGN, "Passages").
+//! The index: one searchable form for everything that can be found (ARCHITECTURE, "passages").
 //!
 //! Derived data. The owner of a row writes its passage in the same transaction; [`rebuild`] makes all of it
-//! anew from the owners.
+//! anew from the owners. A message of a session is its own owner: its passage is the only place where its
+//! text stands.
 
 pub(crate) mod analyse;
+pub(crate) mod mark;
+mod packed;
 mod passage;
+pub(crate) mod scan;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{Result, entry};
+use crate::{Result, embed, entry};
 
+pub(crate) use mark::{Mark, Standing, flag};
+pub(crate) use packed::Space;
 pub use passage::Scope;
-pub(crate) use passage::{Passage, put, remove, set_live};
+pub(crate) use passage::{Passage, Writer};
 
-const ANALYSER: &str = "analyser";
+/// The key in `meta` that says what made the index.
+const MADE_BY: &str = "analyser";
 
-/// Makes all passages and their index anew. The answers are the same as those of an index built step by step.
-pub(crate) fn rebuild(db: &Connection) -> Result<usize> {
-    db.execute_batch("INSERT INTO passages_fts (passages_fts) VALUES ('delete-all'); DELETE FROM passages;")?;
-    let passages = entry::passages(db)?;
-    for passage in &passages {
-        put(db, passage)?;
-    }
-    let version = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.execute(version, (ANALYSER, analyse::VERSION))?;
-    Ok(passages.len())
+/// What makes an index: the analyser and the model. Another one's words can't be taken out again, another
+/// one's vectors can't be compared.
+fn maker() -> String {
+    format!("{} {}", analyse::VERSION, embed::builtin::VERSION)
 }
 
-/// Tells whether the index was made by this version of the analyser; another version's words can't be taken
-/// out again.
+/// Makes all that is derived anew. The answers are the same as those of an index built step by step.
+pub(crate) fn rebuild(db: &Connection) -> Result<usize> {
+    db.execute_batch(
+        "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
+         DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind <> 'message';",
+    )?;
+    packed::start_anew(db)?;
+    let messages = passage::rederive(db)?;
+    let passages = entry::passages(db)?;
+    let mut writer = Writer::new(db)?;
+    for passage in &passages {
+        writer.put(passage)?;
+    }
+    writer.finish()?;
+    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.execute(sql, (MADE_BY, maker()))?;
+    Ok(messages + passages.len())
+}
+
+/// Tells whether the index was made by this version of the analyser and the model.
 pub(crate) fn is_current(db: &Connection) -> Result<bool> {
     let made_by: Option<String> = db
         .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
-        .query_row([ANALYSER], |row| row.get(0))
+        .query_row([MADE_BY], |row| row.get(0))
         .optional()?;
-    Ok(made_by.as_deref() == Some(analyse::VERSION))
+    Ok(made_by == Some(maker()))
+}
+
+/// Makes the index anew if another version made it; several processes may see that at once.
+pub(crate) fn rebuild_if_stale(db: &rusqlite::Transaction<'_>) -> Result<usize> {
+    if is_current(db)? { Ok(0) } else { rebuild(db) }
+}
+
+/// Writes one passage.
+pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
+    let mut writer = Writer::new(db)?;
+    writer.put(passage)?;
+    writer.finish()
+}
+
+/// Takes one passage away.
+pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()> {
+    let mut writer = Writer::new(db)?;
+    writer.remove(kind, reference)?;
+    writer.finish()
+}
+
+/// Takes one passage out of every default search, or brings it back.
+pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
+    let mut writer = Writer::new(db)?;
+    writer.set_live(kind, reference, live)?;
+    writer.finish()
+}
+
+/// Changes what one entry is worth apart from what is asked.
+pub(crate) fn set_standing(db: &Connection, kind: &str, reference: &str, standing: Standing) -> Result<()> {
+    let mut writer = Writer::new(db)?;
+    writer.set_standing(kind, reference, standing)?;
+    writer.finish()
 }
 
 /// Compares the index with what it is made from. Returns what does not agree, in words.
 pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
+    const CHECKS: &[(&str, &str)] = &[
+        (
+            "SELECT count(*) FROM entries WHERE id NOT IN (SELECT ref FROM passages WHERE kind = 'entry')",
+            "entries have no passage",
+        ),
+        (
+            "SELECT count(*) FROM passages WHERE kind = 'entry' AND ref NOT IN (SELECT id FROM entries)",
+            "passages have no entry",
+        ),
+        (
+            "SELECT count(*) FROM passages JOIN entries ON kind = 'entry' AND ref = entries.id
+             WHERE live <> (superseded_at IS NULL AND archived_at IS NULL)",
+            "passages are live where their entry is not, or the other way round",
+        ),
+        (
+            "SELECT count(*) FROM passages WHERE id NOT IN (SELECT id FROM passages_fts_docsize)",
+            "passages are missing from the full-text index",
+        ),
+        (
+            "SELECT count(*) FROM passages_fts_docsize WHERE id NOT IN (SELECT id FROM passages)",
+            "rows of the full-text index have no passage",
+        ),
+        (
+            "SELECT count(*) FROM terms LEFT JOIN passages_vocab USING (term) WHERE df IS NOT doc",
+            "words are counted wrongly",
+        ),
+        (
+            "SELECT count(*) FROM passages_vocab WHERE term NOT IN (SELECT term FROM terms)",
+            "words are not counted",
+        ),
+    ];
     let mut problems = Vec::new();
-    let mut count = |sql: &str, problem: &str| -> Result<()> {
+    for (sql, problem) in CHECKS {
         let found: i64 = db.query_row(sql, [], |row| row.get(0))?;
         if found > 0 {
             problems.push(format!("{found} {problem}"));
         }
-        Ok(())
-    };
-    count(
-        "SELECT count(*) FROM entries WHERE id NOT IN (SELECT ref FROM passages WHERE kind = 'entry')",
-        "entries have no passage",
-    )?;
-    count(
-        "SELECT count(*) FROM passages WHERE kind = 'entry' AND ref NOT IN (SELECT id FROM entries)",
-        "passages have no entry",
-    )?;
-    count(
-        "SELECT count(*) FROM passages JOIN entries ON kind = 'entry' AND ref = entries.id
-         WHERE live <> (superseded_at IS NULL AND archived_at IS NULL)",
-        "passages are live where their entry is not, or the other way round",
-    )?;
-    count(
-        "SELECT count(*) FROM passages WHERE id NOT IN (SELECT id FROM passages_fts_docsize)",
-        "passages are missing from the full-text index",
-    )?;
-    count(
-        "SELECT count(*) FROM passages_fts_docsize WHERE id NOT IN (SELECT id FROM passages)",
-        "rows of the full-text index have no passage",
-    )?;
+    }
     if let Err(error) = db.execute("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')", []) {
         problems.push(format!("the full-text index is not sound: {error}"));
     }
+    problems.extend(check_packed(db)?);
     Ok(problems)
 }
 
-/// Makes the index anew if another version of the analyser made it; several processes may see that at once.
-pub(crate) fn rebuild_if_stale(db: &rusqlite::Transaction<'_>) -> Result<usize> {
-    if is_current(db)? { Ok(0) } else { rebuild(db) }
+/// Compares marks and vectors with the passages they belong to.
+fn check_packed(db: &Connection) -> Result<Vec<String>> {
+    let mut space = Space::default();
+    space.refresh(db)?;
+    let mut pieces: Vec<i64> = vec![0; space.marks().len()];
+    for record in space.vectors() {
+        let passage = u32::from_le_bytes([record[0], record[1], record[2], record[3]]) as usize;
+        if let Some(count) = pieces.get_mut(passage) {
+            *count += 1;
+        }
+    }
+    let (mut wrong_marks, mut wrong_vectors, mut known) = (0, 0, 0);
+    let mut statement = db.prepare("SELECT id, live, pieces FROM passages")?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let id = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
+        let mark = space.marks().get(id).copied().unwrap_or_default();
+        wrong_marks += i64::from(mark.flags == 0 || mark.is(flag::LIVE) != row.get::<_, bool>(1)?);
+        wrong_vectors += i64::from(pieces.get(id).copied() != row.get::<_, Option<i64>>(2)?);
+        known += 1;
+    }
+    let marked = space.marks().iter().filter(|mark| mark.flags != 0).count();
+    let mut problems = Vec::new();
+    for (count, problem) in [
+        (wrong_marks, "passages have a wrong mark"),
+        (wrong_vectors, "passages have not all of their vectors"),
+        (i64::try_from(marked).unwrap_or(i64::MAX).saturating_sub(known), "marks have no passage"),
+    ] {
+        if count > 0 {
+            problems.push(format!("{count} {problem}"));
+        }
+    }
+    Ok(problems)
 }

@@ -1,10 +1,15 @@
-//! A passage: kind, reference, text, time; and its words in the full-text index.
+//! A passage: kind, reference, text, time; and all that is derived from it: words in the full-text index,
+//! document frequencies, its mark, its vectors.
+
+use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::analyse;
+use super::mark::{self, Mark, Standing, flag};
+use super::{analyse, packed};
+use crate::embed::builtin;
 use crate::{Result, Time};
 
 /// Where to search.
@@ -13,13 +18,16 @@ use crate::{Result, Time};
 pub enum Scope {
     /// Typed entries.
     Entries,
+    /// Messages of sessions.
+    Sessions,
 }
 
 impl Scope {
-    /// Returns the kind of the passages in this scope.
-    pub(crate) fn kind(self) -> &'static str {
+    /// Returns the bit that the passages of this scope have in their marks.
+    pub(crate) fn flag(self) -> u16 {
         match self {
-            Scope::Entries => "entry",
+            Scope::Entries => flag::ENTRY,
+            Scope::Sessions => flag::MESSAGE,
         }
     }
 }
@@ -29,53 +37,238 @@ pub(crate) struct Passage {
     pub(crate) kind: &'static str,
     pub(crate) reference: String,
     pub(crate) text: String,
-    /// What describes the text: tags, a heading, a speaker.
+    /// What describes the text and is searched with it: tags, a heading, the date and the speaker.
     pub(crate) title: String,
+    /// Who said it: `user`, `assistant` or a name.
+    pub(crate) author: Option<String>,
     pub(crate) at: Time,
     /// Not live: out of every search that does not ask for the past.
     pub(crate) live: bool,
+    /// The number of its session and its place in it.
+    pub(crate) place: Option<(i64, i64)>,
+    /// What an entry is worth apart from what is asked.
+    pub(crate) standing: Option<Standing>,
 }
 
-/// Writes a passage, in place of the one that had its reference.
-pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
-    remove(db, passage.kind, &passage.reference)?;
-    let Passage { kind, reference, text, title, at, live } = passage;
-    db.prepare_cached(
-        "INSERT INTO passages (kind, ref, text, title, at, live) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
-    )?
-    .execute((kind, reference, text, title, at, live))?;
-    db.prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?.execute((
-        db.last_insert_rowid(),
-        indexed(text),
-        indexed(title),
-    ))?;
-    Ok(())
+/// Writes to the index within one transaction. [`Writer::finish`] must be the last call.
+pub(crate) struct Writer<'a> {
+    db: &'a Connection,
+    stamp: i64,
+    /// Changes of document frequencies, kept until the end: a common word is then one update, not thousands.
+    df: HashMap<String, i64>,
+    marks: packed::Marks,
+    vectors: packed::Vectors,
 }
 
-/// Takes a passage away, its words in the index included.
-pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()> {
-    let found: Option<(i64, String, String)> = db
-        .prepare_cached("SELECT id, text, title FROM passages WHERE kind = ?1 AND ref = ?2")?
-        .query_row((kind, reference), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
-        .optional()?;
-    if let Some((id, text, title)) = found {
-        // A contentless index is told what to forget: the same words that it was given.
-        db.prepare_cached(
-            "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', ?1, ?2, ?3)",
-        )?
-        .execute((id, indexed(&text), indexed(&title)))?;
-        db.prepare_cached("DELETE FROM passages WHERE id = ?1")?.execute([id])?;
+impl<'a> Writer<'a> {
+    pub(crate) fn new(db: &'a Connection) -> Result<Writer<'a>> {
+        let stamp = packed::next_stamp(db)?;
+        let (marks, vectors) = (packed::Marks::default(), packed::Vectors::open(db)?);
+        Ok(Writer { db, stamp, df: HashMap::new(), marks, vectors })
     }
-    Ok(())
+
+    /// Writes a passage, in place of the one that had its reference.
+    pub(crate) fn put(&mut self, passage: &Passage) -> Result<()> {
+        self.remove(passage.kind, &passage.reference)?;
+        self.insert(passage)
+    }
+
+    /// Writes a passage whose reference is known to be free.
+    pub(crate) fn insert(&mut self, passage: &Passage) -> Result<()> {
+        let Passage { kind, reference, text, title, author, at, live, place, standing: _ } = passage;
+        let pieces = pieces(text);
+        let slot = self.vectors.next();
+        let (session, seq) = place.unzip();
+        let sql =
+            "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+        self.db.prepare_cached(sql)?.execute((
+            kind,
+            reference,
+            text,
+            title,
+            author,
+            at,
+            live,
+            session,
+            seq,
+            slot,
+            i64::try_from(pieces.len()).expect("pieces of one text"),
+        ))?;
+        let id = self.db.last_insert_rowid();
+        self.insert_derived(id, passage, &pieces)
+    }
+
+    fn insert_derived(&mut self, id: i64, passage: &Passage, pieces: &[&str]) -> Result<()> {
+        let (text, title) = (analyse::words(&passage.text), analyse::words(&passage.title));
+        self.count(&text, &title, 1);
+        self.db
+            .prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?
+            .execute((id, text.join(" "), title.join(" ")))?;
+        self.marks.set(self.db, id, &Mark::of(passage, text.len() + title.len()))?;
+        for piece in pieces {
+            self.vectors.push(self.db, self.stamp, id, &builtin::quantise(&builtin::embed(piece)))?;
+        }
+        if let Some(name) =
+            passage.author.as_deref().filter(|name| !matches!(*name, "" | "user" | "assistant"))
+        {
+            self.db
+                .prepare_cached("INSERT INTO authors (hash, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
+                .execute((mark::author_hash(name), name))?;
+        }
+        Ok(())
+    }
+
+    /// Takes a passage away, with all that is derived from it.
+    pub(crate) fn remove(&mut self, kind: &str, reference: &str) -> Result<()> {
+        type Found = (i64, String, String, Option<i64>, Option<i64>);
+        let found: Option<Found> = self
+            .db
+            .prepare_cached(
+                "SELECT id, text, title, slot, pieces FROM passages WHERE kind = ?1 AND ref = ?2",
+            )?
+            .query_row((kind, reference), |row| {
+                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
+            })
+            .optional()?;
+        let Some((id, text, title, slot, pieces)) = found else {
+            return Ok(());
+        };
+        let (text, title) = (analyse::words(&text), analyse::words(&title));
+        self.count(&text, &title, -1);
+        // A contentless index is told what to forget: the same words that it was given.
+        self.db
+            .prepare_cached(
+                "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', ?1, ?2, ?3)",
+            )?
+            .execute((id, text.join(" "), title.join(" ")))?;
+        self.db.prepare_cached("DELETE FROM passages WHERE id = ?1")?.execute([id])?;
+        self.marks.set(self.db, id, &Mark::default())?;
+        if let (Some(slot), Some(pieces)) = (slot, pieces) {
+            self.vectors.clear(self.db, self.stamp, slot, pieces)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a passage out of every default search, or brings it back.
+    pub(crate) fn set_live(&mut self, kind: &str, reference: &str, live: bool) -> Result<()> {
+        let sql = "UPDATE passages SET live = ?3 WHERE kind = ?1 AND ref = ?2";
+        self.db.prepare_cached(sql)?.execute((kind, reference, live))?;
+        self.change_mark(kind, reference, |mark| {
+            mark.flags = if live { mark.flags | flag::LIVE } else { mark.flags & !flag::LIVE };
+        })
+    }
+
+    /// Changes what an entry is worth apart from what is asked.
+    pub(crate) fn set_standing(&mut self, kind: &str, reference: &str, standing: Standing) -> Result<()> {
+        self.change_mark(kind, reference, |mark| mark.set_standing(standing))
+    }
+
+    fn change_mark(&mut self, kind: &str, reference: &str, change: impl FnOnce(&mut Mark)) -> Result<()> {
+        let sql = "SELECT id FROM passages WHERE kind = ?1 AND ref = ?2";
+        let id: Option<i64> =
+            self.db.prepare_cached(sql)?.query_row((kind, reference), |row| row.get(0)).optional()?;
+        if let Some(id) = id {
+            let mut mark = self.marks.get(self.db, id)?;
+            change(&mut mark);
+            self.marks.set(self.db, id, &mark)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was held back.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        self.marks.flush(self.db, self.stamp)?;
+        self.vectors.flush(self.db, self.stamp)?;
+        let mut update = self.db.prepare_cached(
+            "INSERT INTO terms (term, df) VALUES (?1, ?2) ON CONFLICT (term) DO UPDATE SET df = df + excluded.df",
+        )?;
+        let mut gone = self.db.prepare_cached("DELETE FROM terms WHERE term = ?1 AND df <= 0")?;
+        for (term, change) in self.df {
+            update.execute((&term, change))?;
+            if change < 0 {
+                gone.execute([&term])?;
+            }
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, text: &[String], title: &[String], change: i64) {
+        let mut seen: Vec<&str> = text.iter().chain(title).map(String::as_str).collect();
+        seen.sort_unstable();
+        seen.dedup();
+        for word in seen {
+            match self.df.get_mut(word) {
+                Some(df) => *df += change,
+                None => {
+                    self.df.insert(word.to_owned(), change);
+                }
+            }
+        }
+    }
 }
 
-/// Takes a passage out of every default search, or brings it back.
-pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
-    db.prepare_cached("UPDATE passages SET live = ?3 WHERE kind = ?1 AND ref = ?2")?
-        .execute((kind, reference, live))?;
-    Ok(())
+/// Derives everything anew for passages that have no owner but themselves (messages), in the order of their
+/// ids.
+pub(super) fn rederive(db: &Connection) -> Result<usize> {
+    let mut writer = Writer::new(db)?;
+    let mut statement = db.prepare(
+        "SELECT id, ref, text, title, author, at, live, session, seq FROM passages WHERE kind = 'message' ORDER BY id",
+    )?;
+    let mut rows = statement.query([])?;
+    let mut count = 0;
+    while let Some(row) = rows.next()? {
+        let id: i64 = row.get(0)?;
+        let passage = Passage {
+            kind: "message",
+            reference: row.get(1)?,
+            text: row.get(2)?,
+            title: row.get(3)?,
+            author: row.get(4)?,
+            at: row.get(5)?,
+            live: row.get(6)?,
+            place: Some((row.get(7)?, row.get(8)?)),
+            standing: None,
+        };
+        let pieces = pieces(&passage.text);
+        let slot = writer.vectors.next();
+        db.prepare_cached("UPDATE passages SET slot = ?2, pieces = ?3 WHERE id = ?1")?.execute((
+            id,
+            slot,
+            i64::try_from(pieces.len()).expect("pieces of one text"),
+        ))?;
+        writer.insert_derived(id, &passage, &pieces)?;
+        count += 1;
+    }
+    writer.finish()?;
+    Ok(count)
 }
 
-fn indexed(text: &str) -> String {
-    analyse::words(text).join(" ")
+/// Cuts a text at sentence ends into pieces of about 60 words: one vector for a page of text says nothing.
+fn pieces(text: &str) -> Vec<&str> {
+    const WORDS: usize = 60;
+    let (mut pieces, mut start, mut words) = (Vec::new(), 0, 0);
+    let mut in_word = false;
+    let mut end_of_sentence = false;
+    for (at, c) in text.char_indices() {
+        if c == '\n' || (c.is_whitespace() && end_of_sentence) {
+            if words >= WORDS {
+                pieces.push(text[start..at].trim());
+                (start, words) = (at, 0);
+            }
+        } else if c.is_whitespace() && words >= 2 * WORDS {
+            // A text without sentence ends is cut all the same.
+            pieces.push(text[start..at].trim());
+            (start, words) = (at, 0);
+        }
+        let word = c.is_alphanumeric();
+        words += usize::from(word && !in_word);
+        in_word = word;
+        end_of_sentence = matches!(c, '.' | '!' | '?' | '。' | '！' | '？');
+    }
+    let rest = text[start..].trim();
+    if !rest.is_empty() {
+        pieces.push(rest);
+    }
+    pieces
 }

@@ -1,9 +1,8 @@
-//! Search, written once over passages: query ▶ lanes ▶ rank ▶ why.
-//!
-//! There is one lane so far, the words (BM25). The full-text engine proposes; relevance is computed here over
-//! what it proposed, because the engine's own figure is zero for words that most entries have, and a small
-//! memory is made of such words.
+//! Search, written once over passages: query ▶ lanes ▶ fuse ▶ rank ▶ why.
 
+mod dates;
+mod fuse;
+mod lanes;
 mod query;
 
 use std::collections::HashMap;
@@ -14,17 +13,20 @@ use serde::Serialize;
 
 use crate::entry::{self, Entry, EntryType, Tags};
 use crate::ids::EntryId;
-use crate::index::{Scope, analyse};
-use crate::settings::Rank;
+use crate::index::{Scope, Space, Standing, analyse, flag};
+use crate::settings::{self, Rank};
 use crate::{Result, Time};
 
-pub(crate) use query::Query;
+use fuse::{Field, Rules};
+
+pub(crate) use fuse::PARTS;
+use query::Query;
+
+/// Among how many of the best the newer of two statements on one matter is looked for.
+const AMONG: usize = 20;
 
 /// The most characters of a hit that are shown (Q1).
 const SNIPPET: usize = 700;
-
-/// How many candidates a lane gives at first; more are asked for where filters leave too few.
-const CANDIDATES: usize = 100;
 
 /// What is searched for, and among what.
 pub(crate) struct Request {
@@ -36,6 +38,7 @@ pub(crate) struct Request {
     pub(crate) include_archived: bool,
     pub(crate) limit: usize,
     pub(crate) at: Time,
+    pub(crate) explain: bool,
 }
 
 /// What was found.
@@ -56,48 +59,87 @@ pub struct Found {
 #[expect(missing_docs, reason = "the words of SPEC Q1")]
 pub struct Hit {
     pub kind: &'static str,
-    pub id: EntryId,
-    pub number: i64,
-    pub r#type: EntryType,
+    pub id: String,
     pub text: String,
-    pub tags: Tags,
-    pub behavioral: bool,
     /// 0 to 1, what the order is by.
     pub score: f64,
-    /// 0 to 1, how well the words match.
+    /// 0 to 1, how much of the question it has.
     pub relevance: f64,
     pub at: Time,
+    pub why: Vec<Why>,
+    /// Of an entry.
+    #[serde(flatten)]
+    pub entry: Option<EntryHit>,
+    /// Of a message.
+    #[serde(flatten)]
+    pub message: Option<MessageHit>,
+    /// The parts of its score, which add up.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub explain: Vec<Part>,
+}
+
+/// What an entry adds to its hit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC E1")]
+pub struct EntryHit {
+    pub number: i64,
+    pub r#type: EntryType,
+    pub tags: Tags,
+    pub behavioral: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<EntryId>,
-    pub why: Vec<Why>,
+}
+
+/// What a message adds to its hit: the ids it was imported with.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC S1")]
+pub struct MessageHit {
+    pub session: String,
+    pub message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
 }
 
 /// Why a hit is one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Why {
-    /// The lane that found it, or `recent` where nothing was asked.
+    /// The lane that found it: `bm25`, `vectors`, `near` (a neighbour of what was found), or `recent` where
+    /// nothing was asked.
     pub lane: &'static str,
-    /// Its place in that lane, from 1.
+    /// Its place in the answer, from 1.
     pub rank: usize,
     /// The words of the question that it has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
-    /// The factors of its score: relevance, weight of its reinforcement, recency (E6).
-    pub factors: [f64; 3],
+    /// How near its meaning is, up to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub similarity: Option<f64>,
 }
 
-/// Finds entries: by words, or the newest where none are given (E3).
-pub(crate) fn run(db: &Connection, request: &Request, rank: &Rank) -> Result<Found> {
-    let query = Query::new(&request.query);
-    let hits = if !query.is_empty() {
-        by_words(db, request, &query, rank)?
-    } else if request.query.trim().is_empty() {
-        newest(db, request, rank)?
-    } else {
-        Vec::new()
-    };
-    let note = hits.is_empty().then(|| match query.is_empty() && !request.query.trim().is_empty() {
+/// A part of a score.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "a name and a number")]
+pub struct Part {
+    pub part: &'static str,
+    pub value: f64,
+}
+
+/// Finds what fits: by words and meaning, or the newest entries where nothing is asked (E3, Q1).
+pub(crate) fn run(
+    db: &Connection,
+    space: &Space,
+    request: &Request,
+    settings: &settings::Settings,
+) -> Result<Found> {
+    let asked = !request.query.trim().is_empty();
+    let mut hits = if asked { by_question(db, space, request, settings)? } else { newest(db, request)? };
+    for (place, hit) in hits.iter_mut().enumerate() {
+        hit.why.iter_mut().for_each(|why| why.rank = place + 1);
+    }
+    let wordless = asked && analyse::words(&request.query).is_empty();
+    let note = hits.is_empty().then(|| match wordless {
         true => "the query has no words to search for".to_owned(),
         false => "nothing matches".to_owned(),
     });
@@ -105,40 +147,45 @@ pub(crate) fn run(db: &Connection, request: &Request, rank: &Rank) -> Result<Fou
 }
 
 /// What an entry is worth apart from what is asked: the weight of its reinforcement times its recency (E6).
-pub(crate) fn standing(entry: &Entry, rank: &Rank, now: Time) -> f64 {
-    let [_, weight, recency] = factors(entry, 1.0, rank, now);
-    weight * recency
+pub(crate) fn standing(standing: Standing, rank: &Rank, now: Time) -> f64 {
+    fuse::standing_parts(standing, rank, now).iter().sum::<f64>().exp()
 }
 
 /// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
 /// both together (E12).
 pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<Option<EntryId>> {
-    const PROBES: usize = 24;
-    let mut query = Query::new(content);
-    // The longest words are seldom the most common ones.
-    query.terms.sort_by_key(|term| std::cmp::Reverse(term.term.len()));
-    query.terms.truncate(PROBES);
-    if query.is_empty() {
+    const PROBES: usize = 8;
+    const CANDIDATES: i64 = 32;
+    let wanted = meaning(content);
+    let mut probes: Vec<(i64, &String)> = Vec::new();
+    for word in &wanted {
+        probes.push((lanes::df(db, word)?, word));
+    }
+    probes.retain(|(df, _)| *df > 0);
+    probes.sort_unstable();
+    probes.truncate(PROBES);
+    if probes.is_empty() {
         return Ok(None);
     }
-    let wanted = meaning(content);
+    let any: Vec<String> = probes.iter().map(|(_, word)| format!("\"{word}\"")).collect();
+    let sql = "WITH hits AS MATERIALIZED
+            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH ?1 ORDER BY rank LIMIT ?2)
+        SELECT ref FROM hits JOIN passages USING (id) WHERE kind = 'entry' AND live";
+    let mut statement = db.prepare_cached(sql)?;
+    let found: Vec<String> = statement
+        .query_map((any.join(" OR "), CANDIDATES), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
     let mut best: Option<(f64, EntryId)> = None;
-    let (candidates, _) = candidates(db, &query, &[Scope::Entries], 16)?;
-    for candidate in candidates.iter().filter(|candidate| candidate.live) {
-        for entry in entry::get_all(db, [candidate.reference.as_str()])? {
-            let words = meaning(&entry.content);
-            let shared = words.iter().filter(|word| wanted.contains(word)).count();
-            #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
-            let share = shared as f64 / (words.len() + wanted.len() - shared).max(1) as f64;
-            if share >= least && best.as_ref().is_none_or(|(most, _)| share > *most) {
-                best = Some((share, entry.id));
-            }
+    for entry in entry::get_all(db, found.iter().map(String::as_str))? {
+        let share = shared(&meaning(&entry.content), &wanted);
+        if share >= least && best.as_ref().is_none_or(|(most, _)| share > *most) {
+            best = Some((share, entry.id));
         }
     }
     Ok(best.map(|(_, id)| id))
 }
 
-/// The distinct words of a text that are not common ones.
+/// The distinct words of a text that are not common ones, sorted.
 fn meaning(text: &str) -> Vec<String> {
     let mut words = analyse::words(text);
     words.retain(|word| !analyse::is_common(word));
@@ -147,18 +194,20 @@ fn meaning(text: &str) -> Vec<String> {
     words
 }
 
-fn newest(db: &Connection, request: &Request, rank: &Rank) -> Result<Vec<Hit>> {
+/// The share of the words of both that both have.
+fn shared(left: &[String], right: &[String]) -> f64 {
+    let both = left.iter().filter(|word| right.binary_search(word).is_ok()).count();
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
+    let share = both as f64 / (left.len() + right.len() - both).max(1) as f64;
+    share
+}
+
+fn newest(db: &Connection, request: &Request) -> Result<Vec<Hit>> {
     let mut hits: Vec<Hit> = Vec::new();
     let take = |entry: Entry| {
         if passes(&entry, request) {
-            let place = hits.len() + 1;
-            hits.push(hit(
-                entry,
-                request,
-                rank,
-                1.0,
-                Why { lane: "recent", rank: place, words: Vec::new(), factors: [0.0; 3] },
-            ));
+            let why = Why { lane: "recent", rank: 0, words: Vec::new(), similarity: None };
+            hits.push(entry_hit(entry, 0.0, 0.0, vec![why], Vec::new()));
         }
         hits.len() < request.limit
     };
@@ -170,40 +219,180 @@ fn newest(db: &Connection, request: &Request, rank: &Rank) -> Result<Vec<Hit>> {
     Ok(hits)
 }
 
-fn by_words(db: &Connection, request: &Request, query: &Query, rank: &Rank) -> Result<Vec<Hit>> {
-    let live_only = !(request.include_superseded || request.include_archived);
-    let mut ask = CANDIDATES.max(request.limit * 4);
-    // Filters come after the lane, so the lane is asked for more until there is enough or no more.
-    let (candidates, entries) = loop {
-        let (mut candidates, all) = candidates(db, query, &request.scope, ask)?;
-        candidates.retain(|candidate| candidate.live || !live_only);
-        let mut entries =
-            entry::get_all(db, candidates.iter().map(|candidate| candidate.reference.as_str()))?;
-        entries.retain(|entry| passes(entry, request));
-        if all || entries.len() >= request.limit {
-            break (candidates, entries);
-        }
-        ask *= 8;
+fn by_question(
+    db: &Connection,
+    space: &Space,
+    request: &Request,
+    settings: &settings::Settings,
+) -> Result<Vec<Hit>> {
+    let wanted = request.scope.iter().fold(0, |flags, scope| flags | scope.flag());
+    let past = request.include_superseded || request.include_archived;
+    let within = |mark: &crate::index::Mark| mark.flags & wanted != 0 && (past || mark.is(flag::LIVE));
+    let members: Vec<u32> =
+        (0u32..).zip(space.marks()).filter(|(_, mark)| within(mark)).map(|(id, _)| id).collect();
+    let authors = authors(db)?;
+    let query = Query::new(&request.query, &authors, request.at, &years(space, &members));
+    let hybrid = settings.search.fusion == settings::Fusion::Hybrid;
+    let terms = lanes::words(db, &query, space)?;
+    let cosines = if hybrid {
+        lanes::meaning(db, &query, space, members.len())?
+    } else {
+        vec![0.0; space.marks().len()]
     };
-    let weights = Weights::new(db, query)?;
-    let places: HashMap<&str, usize> = candidates
+    let rules = Rules { search: &settings.search, rank: &settings.rank, now: request.at };
+    let field = Field::new(space, &query, rules, members, &terms, cosines);
+    let mut ranked: Vec<(u32, f32)> = field
+        .members
         .iter()
-        .enumerate()
-        .map(|(place, candidate)| (candidate.reference.as_str(), place + 1))
+        .filter(|id| is_found(&field, **id, settings.search.least_similarity))
+        .map(|id| (*id, field.score(*id)))
         .collect();
-    let texts: HashMap<&str, &str> =
-        candidates.iter().map(|candidate| (candidate.reference.as_str(), candidate.text.as_str())).collect();
-    let mut hits: Vec<Hit> = entries
-        .into_iter()
-        .map(|entry| {
-            let (relevance, words) = weights.relevance(query, texts[entry.id.as_str()]);
-            let place = places[entry.id.as_str()];
-            hit(entry, request, rank, relevance, Why { lane: "bm25", rank: place, words, factors: [0.0; 3] })
-        })
-        .collect();
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(b.at.cmp(&a.at)).then(b.number.cmp(&a.number)));
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
+    let mut hits = load(db, &field, &ranked, request, settings.search.least_similarity)?;
+    if hybrid {
+        newer_first(&field, &mut hits);
+    }
+    hits.sort_by(|a, b| {
+        b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
+    });
     hits.truncate(request.limit);
+    Ok(hits.into_iter().map(|ranked| ranked.hit).collect())
+}
+
+/// Tells whether a passage was found at all: it has a word, means nearly the same, or stands beside one that
+/// does.
+fn is_found(field: &Field<'_>, id: u32, least: f64) -> bool {
+    let alone = |id: u32| field.matched.contains_key(&id) || f64::from(field.cosines[id as usize]) >= least;
+    alone(id) || [-1, 1].iter().any(|step| field.neighbour(id, *step).is_some_and(alone))
+}
+
+/// A hit with what ranking still needs.
+struct Ranked {
+    passage: u32,
+    worth: f64,
+    hit: Hit,
+}
+
+/// Loads what is needed to show the best of what was ranked. Filters that need the rows are applied here, so
+/// the walk goes on until there is enough.
+fn load(
+    db: &Connection,
+    field: &Field<'_>,
+    ranked: &[(u32, f32)],
+    request: &Request,
+    least: f64,
+) -> Result<Vec<Ranked>> {
+    let sql = "SELECT kind, ref, text, passages.at, author, sessions.id FROM passages
+        LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut hits = Vec::new();
+    for (id, score) in ranked {
+        if hits.len() >= request.limit.max(AMONG) {
+            break;
+        }
+        let mut rows = statement.query([id])?;
+        let Some(row) = rows.next()? else { continue };
+        let kind: String = row.get(0)?;
+        let reference: String = row.get(1)?;
+        let worth = f64::from(*score);
+        let explain = if request.explain { explained(field, *id) } else { Vec::new() };
+        let why = why(field, *id, least);
+        let relevance =
+            f64::from(field.coverage.get(id).copied().unwrap_or(0.0).max(field.cosines[*id as usize]))
+                .clamp(0.0, 1.0);
+        let hit = if kind == entry::KIND {
+            let Some(entry) =
+                entry::get_all(db, [reference.as_str()])?.pop().filter(|entry| passes(entry, request))
+            else {
+                continue;
+            };
+            entry_hit(entry, worth, relevance, why, explain)
+        } else {
+            if request.r#type.is_some() || !request.tags.is_empty() {
+                continue;
+            }
+            let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
+            let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
+            Hit {
+                kind: "message",
+                id: reference.clone(),
+                text: snippet(&row.get::<_, String>(2)?),
+                score: shown(worth),
+                relevance: round(relevance),
+                at: row.get(3)?,
+                why,
+                entry: None,
+                message: Some(MessageHit { session, message, author: row.get(4)? }),
+                explain,
+            }
+        };
+        hits.push(Ranked { passage: *id, worth, hit });
+    }
     Ok(hits)
+}
+
+/// The parts of a score that are not zero; where the words are all that counts, they are always among them.
+fn explained(field: &Field<'_>, id: u32) -> Vec<Part> {
+    let words = field.is_words_alone();
+    let parts = PARTS
+        .iter()
+        .zip(field.parts(id))
+        .filter(|(part, value)| *value != 0.0 || (words && **part == "relevance"));
+    parts.map(|(part, value)| Part { part, value: round(f64::from(value)) }).collect()
+}
+
+fn why(field: &Field<'_>, id: u32, least: f64) -> Vec<Why> {
+    let mut why = Vec::new();
+    if let Some(bits) = field.matched.get(&id) {
+        let mut words: Vec<String> = Vec::new();
+        for (index, term) in field.terms().iter().enumerate() {
+            if bits & (1 << (index % 64)) != 0 && !words.contains(&term.shown) {
+                words.push(term.shown.clone());
+            }
+        }
+        why.push(Why { lane: "bm25", rank: 0, words, similarity: None });
+    }
+    let cosine = f64::from(field.cosines[id as usize]);
+    if cosine >= least {
+        why.push(Why { lane: "vectors", rank: 0, words: Vec::new(), similarity: Some(round(cosine)) });
+    }
+    if why.is_empty() {
+        why.push(Why { lane: "near", rank: 0, words: Vec::new(), similarity: None });
+    }
+    why
+}
+
+/// Of two statements on one matter the newer comes first: the same words of the question in both, these a
+/// good part of the shorter one, and enough other words shared. Every looser form was tried and costs more
+/// than it gains.
+fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
+    const SHARE: f64 = 0.3;
+    hits.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.passage.cmp(&a.passage)));
+    let count = AMONG.min(hits.len());
+    let top = &mut hits[..count];
+    let words: Vec<Vec<String>> = top.iter().map(|ranked| meaning(&ranked.hit.text)).collect();
+    let bits = |ranked: &Ranked| field.matched.get(&ranked.passage).copied().unwrap_or(0);
+    let mut oldest_first: Vec<usize> = (0..top.len()).collect();
+    oldest_first.sort_by_key(|index| (top[*index].hit.at, top[*index].passage));
+    for (place, &old) in oldest_first.iter().enumerate() {
+        for &new in &oldest_first[place + 1..] {
+            let same_session = field.mark(top[old].passage).session != 0
+                && field.mark(top[old].passage).session == field.mark(top[new].passage).session;
+            let matched = bits(&top[old]);
+            let count = matched.count_ones();
+            #[expect(clippy::cast_precision_loss, reason = "a few words")]
+            let shorter = words[old].len().min(words[new].len()).max(1) as f64;
+            if top[new].worth <= top[old].worth
+                && !same_session
+                && matched == bits(&top[new])
+                && count >= 2
+                && f64::from(count) / shorter >= SHARE
+                && shared(&words[old], &words[new]) >= SHARE
+            {
+                top[new].worth = top[old].worth + 1e-4;
+            }
+        }
+    }
 }
 
 fn passes(entry: &Entry, request: &Request) -> bool {
@@ -214,31 +403,30 @@ fn passes(entry: &Entry, request: &Request) -> bool {
         && request.tags.iter().all(has)
 }
 
-fn hit(entry: Entry, request: &Request, rank: &Rank, relevance: f64, mut why: Why) -> Hit {
-    why.factors = factors(&entry, relevance, rank, request.at);
-    let worth: f64 = why.factors.iter().product();
+fn entry_hit(entry: Entry, worth: f64, relevance: f64, why: Vec<Why>, explain: Vec<Part>) -> Hit {
     Hit {
         kind: entry::KIND,
+        id: entry.id.to_string(),
         text: snippet(&entry.content),
-        score: round(worth / (1.0 + worth)),
+        score: shown(worth),
         relevance: round(relevance),
         at: entry.provenance.timestamp,
-        id: entry.id,
-        number: entry.number,
-        r#type: entry.r#type,
-        tags: entry.tags,
-        behavioral: entry.behavioral,
-        superseded_by: entry.superseded_by,
-        why: vec![Why { factors: why.factors.map(round), ..why }],
+        why,
+        entry: Some(EntryHit {
+            number: entry.number,
+            r#type: entry.r#type,
+            tags: entry.tags,
+            behavioral: entry.behavioral,
+            superseded_by: entry.superseded_by,
+        }),
+        message: None,
+        explain,
     }
 }
 
-/// Relevance, weight of the reinforcement, recency: their product is what hits are ordered by (E6).
-fn factors(entry: &Entry, relevance: f64, rank: &Rank, now: Time) -> [f64; 3] {
-    #[expect(clippy::cast_precision_loss, reason = "kept within a small bound")]
-    let weight = (entry.score as f64 * rank.score_weight).exp();
-    let days = now.days_since(entry.last_hit_at.unwrap_or(entry.provenance.timestamp));
-    [relevance, weight, 1.0 / (1.0 + days * rank.recency)]
+/// A score as it is shown: 0 to 1, growing with what a hit is worth.
+fn shown(worth: f64) -> f64 {
+    round(1.0 / (1.0 + (-worth).exp()))
 }
 
 fn round(value: f64) -> f64 {
@@ -252,87 +440,22 @@ fn snippet(text: &str) -> String {
     }
 }
 
-/// What the lane of words proposes.
-struct Candidate {
-    reference: String,
-    text: String,
-    live: bool,
+fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
+    let mut statement = db.prepare_cached("SELECT hash, name FROM authors")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Returns the `most` best passages for the words; those of other scopes are left out.
-fn candidates(
-    db: &Connection,
-    query: &Query,
-    scope: &[Scope],
-    most: usize,
-) -> Result<(Vec<Candidate>, bool)> {
-    // Hits come out of the full-text index alone, then meet their passages: with both in one WHERE the
-    // planner may leave the index, and with another order than `rank` alone it sorts by itself.
-    let sql = "WITH hits AS MATERIALIZED
-            (SELECT rowid AS id, rank FROM passages_fts WHERE passages_fts MATCH ?1 ORDER BY rank LIMIT ?2)
-        SELECT kind, ref, text || ' ' || title, live FROM hits JOIN passages USING (id) ORDER BY rank, hits.id";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query((query.expression(), i64::try_from(most).unwrap_or(i64::MAX)))?;
-    let (mut found, mut seen) = (Vec::new(), 0);
-    while let Some(row) = rows.next()? {
-        seen += 1;
-        let kind = row.get_ref(0)?.as_str().unwrap_or_default();
-        if scope.iter().any(|scope| scope.kind() == kind) {
-            found.push(Candidate { reference: row.get(1)?, text: row.get(2)?, live: row.get(3)? });
-        }
+/// The years from which there is something: what a day without a year may mean.
+fn years(space: &Space, members: &[u32]) -> Vec<i16> {
+    let mut seen: HashMap<i16, ()> = HashMap::new();
+    for id in members {
+        let day = dates::day_of(space.marks()[*id as usize].minute);
+        #[expect(clippy::cast_possible_truncation, reason = "a year")]
+        let year = (1970.0 + day / 365.2425) as i16;
+        seen.insert(year, ());
     }
-    Ok((found, seen < most))
-}
-
-/// What each term of a question weighs: rare words more. Never zero, so that one entry in a memory of one is
-/// found with a figure to show.
-struct Weights {
-    idf: Vec<f64>,
-    total: f64,
-}
-
-impl Weights {
-    fn new(db: &Connection, query: &Query) -> Result<Weights> {
-        let passages: i64 = db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;
-        let mut having =
-            db.prepare_cached("SELECT coalesce(sum(doc), 0) FROM passages_vocab WHERE term = ?1")?;
-        let mut idf = Vec::new();
-        for term in &query.terms {
-            let documents: i64 = having.query_row([&term.term], |row| row.get(0))?;
-            #[expect(clippy::cast_precision_loss, reason = "counts far below 2^52")]
-            let (all, with) = (passages.max(documents) as f64, documents as f64);
-            idf.push((1.0 + (all - with + 0.5) / (with + 0.5)).ln());
-        }
-        Ok(Weights { total: idf.iter().sum(), idf })
-    }
-
-    /// Returns the share of the question's weight that a text has, and the words it has. A word counts less
-    /// in a longer text.
-    fn relevance(&self, query: &Query, text: &str) -> (f64, Vec<String>) {
-        // BM25's saturation at k1 = 1.2, b = 0.75 against a usual entry of 20 words; a word said once there
-        // counts as whole.
-        const K1: f64 = 1.2;
-        const B: f64 = 0.75;
-        const USUAL: f64 = 20.0;
-        let words = analyse::words(text);
-        let mut weight = 0.0;
-        let mut matched: Vec<String> = Vec::new();
-        for (term, idf) in query.terms.iter().zip(&self.idf) {
-            let alone = term.term.chars().nth(1).is_none();
-            let count = words
-                .iter()
-                .filter(|word| **word == term.term || alone && word.starts_with(&term.term))
-                .count();
-            if count > 0 {
-                #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
-                let (count, length) = (count as f64, words.len() as f64);
-                let saturated = count * (K1 + 1.0) / (count + K1 * (1.0 - B + B * length / USUAL));
-                weight += idf * saturated.min(1.0);
-                if !matched.contains(&term.shown) {
-                    matched.push(term.shown.clone());
-                }
-            }
-        }
-        (if self.total > 0.0 { weight / self.total } else { 0.0 }, matched)
-    }
+    let mut years: Vec<i16> = seen.into_keys().collect();
+    years.sort_unstable();
+    years
 }

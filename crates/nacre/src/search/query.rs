@@ -1,17 +1,34 @@
-//! A question to terms (E11): URLs out, everything that is not a letter or digit out, common words out where
-//! others are left.
+//! A question, understood: the terms to look for (E11), who and what time it names, and what kind of answer
+//! it wants.
 //!
 //! The terms are made by the analyser that made the index. They are letters and digits only and stand in
-//! quotes, so that no input can mean anything to the full-text engine.
+//! quotes, so that no input can mean anything to the full-text engine. The patterns are English; a question
+//! in another language is searched by its terms and its vector.
 
-use crate::index::analyse;
+use std::collections::HashSet;
+
+use super::dates;
+use crate::Time;
+use crate::index::{analyse, flag};
 
 /// More terms than this add work, not meaning.
 const MOST_TERMS: usize = 64;
 
-/// A cleaned question.
+/// A question, understood.
 pub(crate) struct Query {
+    pub(crate) text: String,
     pub(crate) terms: Vec<Term>,
+    pub(crate) mode: Mode,
+    /// The marks that an answer of the kind asked for has: a time, a number, a name.
+    pub(crate) wants: Vec<u16>,
+    /// Whether it asks for advice, so that preferences matter.
+    pub(crate) advice: bool,
+    /// The times it names, as days since 1970.
+    pub(crate) days: Vec<(f64, f64)>,
+    /// The author it names, if it names one only.
+    pub(crate) author: Option<u32>,
+    /// The words of authors' names: they say who, not what.
+    names: HashSet<String>,
 }
 
 /// A term, and the word of the question that it stands for.
@@ -21,9 +38,42 @@ pub(crate) struct Term {
     pub(crate) shown: String,
 }
 
+/// Whose words are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// What the user said or did.
+    User,
+    /// What the assistant said ("you recommended", "remind me").
+    Asked,
+    /// All of it ("summarise").
+    Summary,
+}
+
 impl Query {
-    /// Cleans a question.
-    pub(crate) fn new(text: &str) -> Query {
+    /// Understands a question put at a moment to a memory in which these authors speak.
+    pub(crate) fn new(text: &str, authors: &[(u32, String)], at: Time, years: &[i16]) -> Query {
+        let lower = text.to_lowercase().replace('’', "'");
+        let names = authors.iter().flat_map(|(_, name)| spoken(&name.to_lowercase())).collect();
+        let mut query = Query {
+            text: text.to_owned(),
+            terms: Vec::new(),
+            mode: mode(&spoken(&lower)),
+            wants: wants(&lower),
+            advice: asks_advice(&lower),
+            days: dates::named(&lower, at, years),
+            author: only_author(&lower, authors),
+            names,
+        };
+        query.terms = query.terms_of(text);
+        query
+    }
+
+    /// Tells whether a word is part of an author's name.
+    pub(crate) fn is_name(&self, word: &str) -> bool {
+        self.names.contains(word)
+    }
+
+    fn terms_of(&self, text: &str) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
         for word in text.split_whitespace().map(without_url) {
             for term in analyse::words(word) {
@@ -33,27 +83,294 @@ impl Query {
                 }
             }
         }
-        if terms.iter().any(|term| !analyse::is_common(&term.term)) {
-            terms.retain(|term| !analyse::is_common(&term.term));
-        }
-        terms.truncate(MOST_TERMS);
-        Query { terms }
-    }
-
-    /// Tells whether nothing is left to search for.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.terms.is_empty()
-    }
-
-    /// Returns the expression for the full-text engine: any of the terms. One character of a script without
-    /// spaces finds the pairs that begin with it.
-    pub(crate) fn expression(&self) -> String {
-        let quoted = |term: &Term| {
-            let alone = term.term.chars().nth(1).is_none();
-            format!("\"{}\"{}", term.term, if alone { " *" } else { "" })
+        // Each kind of word that says little goes, as long as something is left: common words, names of those
+        // who speak, words that ask rather than describe.
+        let bare = |shown: &str| {
+            let shown = shown.to_lowercase().replace('’', "'");
+            shown.strip_suffix("'s").unwrap_or(&shown).to_owned()
         };
-        self.terms.iter().map(quoted).collect::<Vec<_>>().join(" OR ")
+        let mut drop = |least: usize, goes: &dyn Fn(&Term) -> bool| {
+            if terms.iter().filter(|term| !goes(term)).count() >= least {
+                terms.retain(|term| !goes(term));
+            }
+        };
+        drop(1, &|term| analyse::is_common(&term.term));
+        drop(1, &|term| self.names.contains(&bare(&term.shown)));
+        drop(2, &|term| ASKING.contains(&bare(&term.shown).as_str()));
+        terms.truncate(MOST_TERMS);
+        terms
     }
+}
+
+impl Term {
+    /// Returns the expression for the full-text engine. One character of a script without spaces finds the
+    /// pairs that begin with it.
+    pub(crate) fn expression(&self) -> String {
+        format!("\"{}\"{}", self.term, if self.is_prefix() { " *" } else { "" })
+    }
+
+    pub(crate) fn is_prefix(&self) -> bool {
+        self.term.chars().nth(1).is_none()
+    }
+}
+
+/// Words that ask, count or span time, and so match where the matter does not.
+const ASKING: &[&str] = &[
+    "about",
+    "across",
+    "advice",
+    "ago",
+    "anything",
+    "aspects",
+    "based",
+    "brought",
+    "chat",
+    "considering",
+    "conversation",
+    "conversations",
+    "could",
+    "current",
+    "currently",
+    "day",
+    "days",
+    "describe",
+    "different",
+    "discuss",
+    "discussed",
+    "discussion",
+    "excited",
+    "explain",
+    "feel",
+    "feeling",
+    "first",
+    "get",
+    "getting",
+    "give",
+    "good",
+    "got",
+    "happen",
+    "happened",
+    "happens",
+    "help",
+    "idea",
+    "ideas",
+    "items",
+    "kind",
+    "know",
+    "last",
+    "lately",
+    "like",
+    "list",
+    "long",
+    "looking",
+    "made",
+    "make",
+    "many",
+    "mention",
+    "mentioned",
+    "mentions",
+    "might",
+    "month",
+    "months",
+    "most",
+    "much",
+    "name",
+    "names",
+    "now",
+    "number",
+    "often",
+    "old",
+    "only",
+    "order",
+    "past",
+    "please",
+    "previous",
+    "previously",
+    "provide",
+    "recall",
+    "recent",
+    "recently",
+    "recommend",
+    "recommendation",
+    "recommendations",
+    "recommended",
+    "remember",
+    "remind",
+    "something",
+    "sort",
+    "suggest",
+    "suggested",
+    "suggestion",
+    "suggestions",
+    "summarize",
+    "summary",
+    "tell",
+    "think",
+    "thinking",
+    "throughout",
+    "time",
+    "times",
+    "tip",
+    "tips",
+    "told",
+    "total",
+    "type",
+    "use",
+    "used",
+    "using",
+    "walk",
+    "want",
+    "wanted",
+    "week",
+    "weeks",
+    "wondering",
+    "would",
+    "year",
+    "years",
+];
+
+/// Splits lower-case text into spoken words; an apostrophe belongs to its word.
+fn spoken(lower: &str) -> Vec<String> {
+    let words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    words.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn mode(words: &[String]) -> Mode {
+    const SAID: &[&str] = &[
+        "told",
+        "said",
+        "mentioned",
+        "recommended",
+        "suggested",
+        "gave",
+        "provided",
+        "listed",
+        "explained",
+        "described",
+        "shared",
+        "helped",
+        "advised",
+        "created",
+        "wrote",
+        "came",
+        "outlined",
+        "showed",
+        "proposed",
+    ];
+    const SAY: &[&str] = &[
+        "say",
+        "mention",
+        "recommend",
+        "suggest",
+        "tell",
+        "give",
+        "advise",
+        "list",
+        "help",
+        "provide",
+        "propose",
+        "describe",
+        "explain",
+    ];
+    const BETWEEN: &[&str] = &["had", "have", "also", "just", "once", "previously", "originally"];
+    const OF_YOURS: &[&str] = &["recommend", "suggest", "advice", "answer", "list", "plan"];
+    let at = |index: usize| words.get(index).map_or("", String::as_str);
+    for index in 0..words.len() {
+        let rest = || words[index + 1..].iter().map(String::as_str);
+        let asked = match at(index) {
+            "you" | "you'd" | "you've" => {
+                rest().find(|word| !BETWEEN.contains(word)).is_some_and(|word| SAID.contains(&word))
+            }
+            "did" => at(index + 1) == "you" && SAY.contains(&at(index + 2)),
+            "remind" => at(index + 1) == "me",
+            "our" => {
+                matches!(at(index + 1), "previous" | "last" | "earlier" | "past")
+                    && ["conversation", "chat", "discussion"]
+                        .iter()
+                        .any(|word| at(index + 2).starts_with(word))
+            }
+            "we" => {
+                matches!((at(index + 1), at(index + 2)), ("discussed" | "outlined", _) | ("talked", "about"))
+            }
+            "your" => OF_YOURS.iter().any(|word| at(index + 1).starts_with(word)),
+            _ => false,
+        };
+        if asked {
+            return Mode::Asked;
+        }
+    }
+    let summary = |index: usize| {
+        at(index).starts_with("summar")
+            || matches!(at(index), "overview" | "recap")
+            || (at(index) == "everything" && at(index + 1) == "we")
+    };
+    if (0..words.len()).any(summary) { Mode::Summary } else { Mode::User }
+}
+
+fn wants(lower: &str) -> Vec<u16> {
+    const KINDS: &[(u16, &[&str])] = &[
+        (flag::TIME, &["when", "how long", "what date", "what day", "what month", "what year", "what time"]),
+        (
+            flag::NUMBER,
+            &[
+                "how many",
+                "how much",
+                "how old",
+                "how often",
+                "how far",
+                "total",
+                "number of",
+                "what percentage",
+                "at what",
+            ],
+        ),
+        (flag::NAME, &["where", "which city", "which country", "which place"]),
+        (flag::NAME, &["who", "whose", "what is the name", "what are the names", "what was the name"]),
+    ];
+    KINDS
+        .iter()
+        .filter(|(_, phrases)| phrases.iter().any(|phrase| says(lower, phrase)))
+        .map(|(flag, _)| *flag)
+        .collect()
+}
+
+fn asks_advice(lower: &str) -> bool {
+    const PHRASES: &[&str] = &[
+        "recommend",
+        "suggest",
+        "suggestion",
+        "suggestions",
+        "advice",
+        "tips",
+        "idea",
+        "ideas",
+        "should i",
+        "how can i",
+        "how should i",
+        "how do i",
+        "how would i",
+        "can you help",
+        "what should",
+        "what would",
+        "how would you",
+        "could you",
+    ];
+    PHRASES.iter().any(|phrase| says(lower, phrase))
+}
+
+/// Tells whether a text has a phrase as whole words.
+pub(super) fn says(lower: &str, phrase: &str) -> bool {
+    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
+    lower.match_indices(phrase).any(|(at, found)| {
+        edge(lower[..at].chars().next_back()) && edge(lower[at + found.len()..].chars().next())
+    })
+}
+
+fn only_author(lower: &str, authors: &[(u32, String)]) -> Option<u32> {
+    let mut named =
+        authors.iter().filter(|(_, name)| says(lower, &name.to_lowercase())).map(|(hash, _)| *hash);
+    let first = named.next()?;
+    named.all(|other| other == first).then_some(first)
 }
 
 /// Returns a word without the URL that it is or ends in.
@@ -69,25 +386,66 @@ fn without_url(word: &str) -> &str {
 mod tests {
     use super::*;
 
+    fn plain(text: &str) -> Query {
+        Query::new(text, &[], Time::default(), &[])
+    }
+
     #[track_caller]
     fn check(text: &str, expression: &str) {
-        assert_eq!(Query::new(text).expression(), expression, "{text}");
+        let terms: Vec<String> = plain(text).terms.iter().map(Term::expression).collect();
+        assert_eq!(terms.join(" "), expression, "{text}");
     }
 
     #[test]
     fn questions_are_cleaned() {
-        check("what is the user's dog called?", r#""user" OR "dog" OR "call""#);
-        check("see https://example.org/a?b=c and www.example.org now", r#""see" OR "now""#);
-        check("well-known", r#""well" OR "known" OR "wellknown""#);
-        check("who am I", r#""who" OR "am""#);
+        check("what is the user's dog called?", r#""user" "dog" "call""#);
+        check("see https://example.org/a?b=c and www.example.org now", r#""see" "now""#);
+        check("well-known", r#""well" "known" "wellknown""#);
+        check("who am I", r#""who" "am""#);
         check("a b c", "");
+        check("can you recommend a good hotel in Lisbon", r#""hotel" "lisbon""#);
+        check("any advice", r#""advic""#);
     }
 
     #[test]
     fn operators_mean_nothing() {
-        check(r#"NEAR("a b", 2) AND text: ^x* -y + (z"#, r#""near" OR "text""#);
+        check(r#"NEAR("a b", 2) AND text: ^x* -y + (z"#, r#""near" "text""#);
         check("\"\"\"", "");
         check("' OR 1=1 --", "\"or\"");
-        check("日本", "\"日本\" OR \"本\" *");
+        check("日本", "\"日本\" \"本\" *");
+    }
+
+    #[test]
+    fn whose_words_are_asked_for() {
+        for (text, expected) in [
+            ("Which hotel did I book?", Mode::User),
+            ("Can you help me plan a trip?", Mode::User),
+            ("What was the book you recommended?", Mode::Asked),
+            ("you had previously suggested a recipe", Mode::Asked),
+            ("Remind me of the dose", Mode::Asked),
+            ("In our last conversation, what was the name?", Mode::Asked),
+            ("Give me a summary of the project", Mode::Summary),
+        ] {
+            assert_eq!(plain(text).mode, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn an_author_is_named_alone_or_not_at_all() {
+        let authors = [(1, "Ana".to_owned()), (2, "Ben".to_owned())];
+        for (text, author, terms) in [
+            ("What did Ana paint?", Some(1), vec!["paint"]),
+            ("What did Ana's sister paint?", Some(1), vec!["sister", "paint"]),
+            ("What did Ana and Ben paint?", None, vec!["paint"]),
+            ("Who has bananas?", None, vec!["banana"]),
+        ] {
+            let query = Query::new(text, &authors, Time::default(), &[]);
+            assert_eq!(query.author, author, "{text}");
+            assert_eq!(
+                query.terms.iter().map(|term| term.term.as_str()).collect::<Vec<_>>(),
+                terms,
+                "{text}"
+            );
+        }
     }
 }

@@ -76,6 +76,19 @@ pub struct Rank {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Search {
     pub limit: usize,
+    pub fusion: Fusion,
+    pub least_similarity: f64,
+    pub without: Vec<String>,
+}
+
+/// How lanes become one order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fusion {
+    /// Words, meaning and structure together.
+    Hybrid,
+    /// The words alone.
+    Words,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -245,6 +258,19 @@ impl Settings {
         within("rank.score_weight", (0.0..=2.0).contains(&self.rank.score_weight), "is not between 0 and 2")?;
         within("rank.recency", (0.0..=10.0).contains(&self.rank.recency), "is not between 0 and 10")?;
         within("search.limit", (1..=100).contains(&self.search.limit), "is not between 1 and 100")?;
+        within(
+            "search.least_similarity",
+            (0.0..=1.0).contains(&self.search.least_similarity),
+            "is not between 0 and 1",
+        )?;
+        for part in &self.search.without {
+            let known = crate::search::PARTS;
+            within(
+                "search.without",
+                known.contains(&part.as_str()),
+                &format!("names `{part}`, none of {}", known.join(", ")),
+            )?;
+        }
         within("brief.max_chars", self.brief.max_chars >= 500, "is below 500")?;
         for name in &self.tools.offer {
             if crate::call::tool(name).is_none() {

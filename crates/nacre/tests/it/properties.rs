@@ -167,7 +167,8 @@ proptest! {
         found.sort_unstable();
         prop_assert_eq!(found, current.keys().copied().collect::<Vec<_>>());
         for (number, word) in &current {
-            prop_assert_eq!(place.found(json!({ "query": format!("x{}", name(*word)) })), vec![*number]);
+            let found = place.found(json!({ "query": format!("x{}", name(*word)) }));
+            prop_assert_eq!(found.first(), Some(number));
         }
         place.check();
     }

@@ -1,6 +1,6 @@
 //! What the seeds say, walked claim by claim under the profile named after each, for the parts that exist.
 
-use nacre::Settings;
+use nacre::{Actor, Settings};
 use serde_json::{Value, json};
 
 use crate::sealed::Place;
@@ -38,10 +38,12 @@ fn seed_000_carapace_typed_entries_and_a_brief_that_warns() {
     assert_eq!(place.found(json!({})), [2, 1]);
     assert_eq!(place.found(json!({ "tags": ["coding", "typescript"] })), [1]);
     assert_eq!(place.found(json!({ "tags": ["coding", "pets"] })), [] as [i64; 0]);
-    let hit = place.call("memory_search", json!({ "query": "dog named" })).data["hits"][0].clone();
+    let hit =
+        place.call("memory_search", json!({ "query": "dog named", "explain": true })).data["hits"][0].clone();
     assert!((0.0..=1.0).contains(&hit["relevance"].as_f64().unwrap()));
-    // Neither age nor reinforcement changes the order.
-    assert_eq!((&hit["why"][0]["factors"][1], &hit["why"][0]["factors"][2]), (&json!(1.0), &json!(1.0)));
+    // Neither age nor reinforcement changes the order: relevance is all there is.
+    let parts: Vec<&Value> = hit["explain"].as_array().unwrap().iter().map(|part| &part["part"]).collect();
+    assert_eq!(parts, ["relevance"]);
 
     // What is superseded is kept for review, out of brief and search, and purged after 90 days.
     place.call(
@@ -117,20 +119,25 @@ fn seed_004_koshi_ranks_by_what_helped_and_deletes_nothing() {
     // bm25 × e^(0.2 score) × 1 / (1 + 0.01 days): +3 and −1, both directions, reset of the clock.
     place.call("memory_reinforce", json!({ "id": 7 }));
     assert_eq!(query(&mut place, "payment note")[0]["number"], 7);
-    for (score, factor) in [(3, 1.8221), (0, 1.0), (-1, 0.8187), (-5, 0.3679)] {
-        let number = place.store(&format!("weight of score {score} zebra"));
-        for _ in 0..score {
-            place.call("memory_reinforce", json!({ "id": number }));
+    for (helped, failed, factor) in [(1, 0, 1.8221f64), (0, 0, 1.0), (0, 1, 0.8187), (0, 5, 0.3679)] {
+        let number = place.store(&format!("zebra {helped} {failed}"));
+        for (tool, times) in [("memory_reinforce", helped), ("memory_demote", failed)] {
+            for _ in 0..times {
+                place.call(tool, json!({ "id": number }));
+            }
         }
-        for _ in score..0 {
-            place.call("memory_demote", json!({ "id": number }));
-        }
-        let hit = query(&mut place, &format!("zebra weight score {score}"))
-            .into_iter()
-            .find(|hit| hit["number"] == number)
-            .unwrap();
-        let expected = if score == 3 { (0.2f64 * 9.0).exp() } else { factor };
-        assert!((hit["why"][0]["factors"][1].as_f64().unwrap() - expected).abs() < 1e-3, "{hit}");
+        // What agents are shown by memory_query, a person can have explained.
+        place.caller.actor = Actor::Person;
+        let hits =
+            place.call("memory_search", json!({ "query": "zebra", "explain": true })).data["hits"].clone();
+        place.caller.actor = Actor::Agent;
+        let hit = hits.as_array().unwrap().iter().find(|hit| hit["number"] == number).unwrap();
+        let parts = hit["explain"].as_array().unwrap();
+        let part = parts
+            .iter()
+            .find(|part| part["part"] == "reinforcement")
+            .map_or(0.0, |part| part["value"].as_f64().unwrap());
+        assert!((part.exp() - factor).abs() < 1e-3, "{hit}");
     }
     // A proven memory survives three demotions before it is neutral.
     for _ in 0..3 {

@@ -1,0 +1,50 @@
+//! Measures of a ranked answer against what should be in it.
+
+/// The measures, in the order of [`Row`]. *any*: one of the right ones is among the first k; *fraction*: the
+/// share of them that is.
+pub const NAMES: [&str; 8] =
+    ["any@1", "any@5", "any@10", "fraction@1", "fraction@5", "fraction@10", "NDCG@10", "MRR"];
+
+/// One question's measures.
+pub type Row = [f64; NAMES.len()];
+
+/// Measures one answer.
+#[expect(clippy::cast_precision_loss, reason = "places and counts are small")]
+pub fn measure(ranked: &[&str], right: &[&str]) -> Row {
+    let place = |name: &&&str| ranked.iter().position(|found| found == *name);
+    let places: Vec<usize> = right.iter().filter_map(|name| place(&name)).collect();
+    let within = |k: usize| places.iter().filter(|place| **place < k).count();
+    let gain = |place: usize| 1.0 / (place as f64 + 2.0).log2();
+    let ideal: f64 = (0..right.len().min(10)).map(gain).sum();
+    let found: f64 = places.iter().filter(|place| **place < 10).map(|place| gain(*place)).sum();
+    let any = |k: usize| f64::from(u8::from(within(k) > 0));
+    let fraction = |k: usize| within(k) as f64 / right.len() as f64;
+    let first = places.iter().min().map_or(0.0, |place| 1.0 / (*place as f64 + 1.0));
+    [any(1), any(5), any(10), fraction(1), fraction(5), fraction(10), found / ideal, first]
+}
+
+/// The mean of rows.
+#[expect(clippy::cast_precision_loss, reason = "counts are small")]
+pub fn mean<'a>(rows: impl IntoIterator<Item = &'a Row>) -> Row {
+    let (mut sum, mut count) = ([0.0; NAMES.len()], 0usize);
+    for row in rows {
+        sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+        count += 1;
+    }
+    sum.map(|sum| sum / count.max(1) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measures_are_what_their_names_say() {
+        let row = measure(&["x", "a", "y", "b"], &["a", "b", "c"]);
+        assert_eq!(row[..6], [0.0, 1.0, 1.0, 0.0, 2.0 / 3.0, 2.0 / 3.0]);
+        let (gain, ideal) = (1.0 / 3f64.log2() + 1.0 / 5f64.log2(), 1.0 + 1.0 / 3f64.log2() + 0.5);
+        assert!((row[6] - gain / ideal).abs() < 1e-12);
+        assert!((row[7] - 0.5).abs() < 1e-12);
+        assert_eq!(measure(&[], &["a"]), [0.0; 8]);
+    }
+}

@@ -1,0 +1,290 @@
+//! `nacre bench quality`: what search finds on public conversation sets, through the public calls: the corpus
+//! goes in by the session import, every question is a `memory_search`.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use nacre::settings::Layer;
+use nacre::{Caller, Home, Settings, Time, call};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::measure::{NAMES, Row, mean, measure};
+use crate::args::Global;
+use crate::context::now;
+use crate::render;
+
+/// The sets: the name to ask for, and the name of the files.
+const SETS: &[(&str, &str)] = &[
+    ("locomo", "locomo_turn"),
+    ("longmemeval", "longmemeval_s_turn"),
+    ("beam", "beam_100k_turn"),
+    ("conflict", "conflict_6k"),
+    ("scifact", "scifact"),
+];
+/// The parts whose share `--ablation` shows.
+const PARTS: &[&str] = &[
+    "bm25",
+    "vectors",
+    "session",
+    "before",
+    "after",
+    "author",
+    "speaker",
+    "time",
+    "first",
+    "person",
+    "answers",
+    "instruction",
+    "preference",
+];
+/// How many hits a question asks for.
+const HITS: usize = 50;
+
+pub struct Options {
+    pub half: String,
+    pub ablation: bool,
+    pub categories: bool,
+}
+
+#[derive(Deserialize)]
+struct Turn {
+    id: String,
+    text: String,
+    session: Option<String>,
+    timestamp: Option<String>,
+    speaker: Option<String>,
+    scope: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Question {
+    id: String,
+    query: String,
+    category: String,
+    gold: Vec<String>,
+    #[serde(default)]
+    gold_sessions: Vec<String>,
+    scope: Option<String>,
+    timestamp: Option<String>,
+    #[serde(default)]
+    abstain: bool,
+}
+
+/// What one variant of the settings gave for one set.
+#[derive(Default)]
+struct Results {
+    turns: Vec<(String, Row)>,
+    sessions: Vec<Row>,
+    milliseconds: Vec<f64>,
+}
+
+pub fn run(set: &str, data: &Path, options: &Options, global: &Global) -> Result<ExitCode> {
+    let wanted: Vec<_> = SETS.iter().filter(|(name, _)| set == "all" || set == *name).collect();
+    ensure!(!wanted.is_empty(), "there is no set `{set}`; the sets are {}, all", names(SETS));
+    let mut variants: Vec<(String, Vec<String>)> = vec![("all parts".into(), Vec::new())];
+    if options.ablation {
+        variants.extend(
+            PARTS
+                .iter()
+                .map(|part| (format!("without {part}"), vec![format!("search.without=[\"{part}\"]")])),
+        );
+        variants.push(("words alone".into(), vec!["search.fusion=words".into()]));
+    }
+    let mut report = Vec::new();
+    let mut text = String::new();
+    for (name, file) in wanted {
+        let started = Instant::now();
+        let (results, ingest) = measure_set(data, file, &variants, options, global)?;
+        render::progress("");
+        let _ = writeln!(
+            text,
+            "{name} ({} half), {:.0} messages a second in, {:.0} s",
+            options.half,
+            ingest,
+            started.elapsed().as_secs_f64()
+        );
+        let _ = writeln!(
+            text,
+            "{:26} {:>4}  {}  ms p50/p99",
+            "",
+            "n",
+            NAMES.map(|name| format!("{name:>11}")).join("")
+        );
+        for ((variant, _), results) in variants.iter().zip(&results) {
+            let rows: Vec<Row> = results.turns.iter().map(|(_, row)| *row).collect();
+            line(&mut text, &format!("{variant}, turns"), &rows, Some(&results.milliseconds));
+            report.push(json!({ "set": name, "half": options.half, "variant": variant, "level": "turns", "n": rows.len(), "measures": named(&rows) }));
+            if !results.sessions.is_empty() {
+                line(&mut text, &format!("{variant}, sessions"), &results.sessions, None);
+                report.push(json!({ "set": name, "half": options.half, "variant": variant, "level": "sessions", "n": results.sessions.len(), "measures": named(&results.sessions) }));
+            }
+        }
+        if options.categories {
+            let mut by: BTreeMap<&str, Vec<Row>> = BTreeMap::new();
+            for (category, row) in &results[0].turns {
+                by.entry(category).or_default().push(*row);
+            }
+            for (category, rows) in by {
+                line(&mut text, &format!("  {category}"), &rows, None);
+            }
+        }
+        text.push('\n');
+    }
+    if global.json {
+        render::json(&report)?
+    } else {
+        render::out(&text)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(text: &mut String, name: &str, rows: &[Row], times: Option<&[f64]>) {
+    let mean = mean(rows).map(|value| format!("{value:>11.4}")).join("");
+    let times = times.map(|times| {
+        let mut times = times.to_vec();
+        times.sort_by(f64::total_cmp);
+        let at =
+            |share: usize| times.get((times.len().saturating_sub(1)) * share / 100).copied().unwrap_or(0.0);
+        format!("  {:.2} / {:.2}", at(50), at(99))
+    });
+    let _ = writeln!(text, "{name:26} {:>4}  {mean}{}", rows.len(), times.unwrap_or_default());
+}
+
+fn named(rows: &[Row]) -> Value {
+    NAMES.iter().zip(mean(rows)).map(|(name, value)| ((*name).to_owned(), Value::from(value))).collect()
+}
+
+fn measure_set(
+    data: &Path,
+    file: &str,
+    variants: &[(String, Vec<String>)],
+    options: &Options,
+    global: &Global,
+) -> Result<(Vec<Results>, f64)> {
+    let questions = questions(data, file, &options.half)?;
+    let mut corpus: BTreeMap<String, Vec<Turn>> = BTreeMap::new();
+    for line in lines(&data.join(format!("{file}.corpus.jsonl.zst")))? {
+        let turn: Turn = serde_json::from_str(&line)?;
+        corpus.entry(turn.scope.clone().unwrap_or_default()).or_default().push(turn);
+    }
+    let mut results: Vec<Results> = variants.iter().map(|_| Results::default()).collect();
+    let (mut messages, mut seconds) = (0.0, 0.0);
+    let scopes: Vec<(&String, &Vec<Question>)> = questions.iter().collect();
+    for (number, (scope, questions)) in scopes.iter().enumerate() {
+        render::progress(&format!("{file}: {} of {} histories", number + 1, scopes.len()));
+        let turns = corpus.get(*scope).with_context(|| format!("the corpus has no `{scope}`"))?;
+        let folder = tempfile::tempdir()?;
+        let caller = Caller::person("bench".parse()?, now());
+        let homes: Vec<Home> = variants
+            .iter()
+            .map(|(_, settings)| {
+                let layers = ["telemetry.events=off".to_owned()]
+                    .iter()
+                    .chain(&global.set)
+                    .chain(settings)
+                    .map(|pair| Layer::from_pair("the bench", pair))
+                    .collect::<Result<Vec<_>, _>>()?;
+                Ok(Home::new(folder.path(), Settings::from_layers(global.profile.as_deref(), &layers)?))
+            })
+            .collect::<Result<_>>()?;
+        let started = Instant::now();
+        let mut group = homes[0].group(&"main".parse()?, caller.now)?;
+        group.import_session(&caller, transcript(turns).as_bytes(), "bench", |_| {})?;
+        seconds += started.elapsed().as_secs_f64();
+        messages += f64::from(u32::try_from(turns.len())?);
+        for (home, results) in homes.iter().zip(&mut results) {
+            let mut group = home.group(&"main".parse()?, caller.now)?;
+            // The first reads the vectors.
+            call(&mut group, &caller, "memory_search", json!({ "query": "warm up", "scope": ["sessions"] }))?;
+            for question in *questions {
+                ask(&mut group, &caller, question, results)?;
+            }
+        }
+    }
+    Ok((results, messages / seconds))
+}
+
+fn ask(group: &mut nacre::Group, caller: &Caller, question: &Question, results: &mut Results) -> Result<()> {
+    let mut request = json!({ "query": question.query, "scope": ["sessions"], "limit": HITS });
+    if let Some(at) = question.timestamp.as_deref().and_then(Time::parse) {
+        request["at"] = at.to_string().into();
+    }
+    let started = Instant::now();
+    let answer = call(group, caller, "memory_search", request)?;
+    results.milliseconds.push(started.elapsed().as_secs_f64() * 1000.0);
+    let hits = answer.data["hits"].as_array().context("a search answers with hits")?;
+    let turns: Vec<&str> = hits.iter().filter_map(|hit| hit["message"].as_str()).collect();
+    let right: Vec<&str> = question.gold.iter().map(String::as_str).collect();
+    results.turns.push((question.category.clone(), measure(&turns, &right)));
+    if !question.gold_sessions.is_empty() {
+        let mut sessions: Vec<&str> = Vec::new();
+        for session in hits.iter().filter_map(|hit| hit["session"].as_str()) {
+            if !sessions.contains(&session) {
+                sessions.push(session);
+            }
+        }
+        let right: Vec<&str> = question.gold_sessions.iter().map(String::as_str).collect();
+        results.sessions.push(measure(&sessions, &right));
+    }
+    Ok(())
+}
+
+/// The turns in the form that `session import` takes. What belongs to no session is one of its own.
+fn transcript(turns: &[Turn]) -> String {
+    let mut text = String::new();
+    for turn in turns {
+        let line = json!({
+            "id": turn.id, "session": turn.session.as_ref().unwrap_or(&turn.id), "speaker": turn.speaker, "text": turn.text,
+            "timestamp": turn.timestamp,
+        });
+        let _ = writeln!(text, "{line}");
+    }
+    text
+}
+
+/// The questions that have an answer, of one half, by what they search.
+fn questions(data: &Path, file: &str, half: &str) -> Result<BTreeMap<String, Vec<Question>>> {
+    let path = data.join(format!("{file}.queries.jsonl"));
+    let text = std::fs::read_to_string(&path).with_context(|| format!("{} can't be read", path.display()))?;
+    let mut by_scope: BTreeMap<String, Vec<Question>> = BTreeMap::new();
+    for line in text.lines() {
+        let question: Question = serde_json::from_str(line)?;
+        let kept = match half {
+            "all" => true,
+            "tune" => is_for_tuning(&question.id),
+            "aside" => !is_for_tuning(&question.id),
+            other => bail!("there is no half `{other}`: tune, aside or all"),
+        };
+        if kept && !question.gold.is_empty() && !question.abstain {
+            by_scope.entry(question.scope.clone().unwrap_or_default()).or_default().push(question);
+        }
+    }
+    Ok(by_scope)
+}
+
+/// Cuts a set in two for good: what is tuned is tuned on one half, and the other shows whether it holds.
+fn is_for_tuning(id: &str) -> bool {
+    let byte = if id.contains('/') || id.bytes().all(|byte| byte.is_ascii_digit()) { 0 } else { 1 };
+    Sha256::digest(id.as_bytes())[byte] & 1 == 1
+}
+
+fn lines(path: &Path) -> Result<Vec<String>> {
+    let file = File::open(path).with_context(|| format!("{} can't be opened", path.display()))?;
+    let mut plain = ruzstd::decoding::StreamingDecoder::new(BufReader::new(file))
+        .map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))?;
+    let mut bytes = Vec::new();
+    plain.read_to_end(&mut bytes)?;
+    Ok(bytes.lines().collect::<Result<_, _>>()?)
+}
+
+fn names(sets: &[(&str, &str)]) -> String {
+    sets.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,220 @@
+//! WordPiece in the manner of BERT uncased: words in lower case and without accents, cut from the left into
+//! the longest pieces the vocabulary knows.
+//!
+//! The vocabulary is ASCII. A word that does not fold to ASCII is left out, as is one that is too long or
+//! can't be covered by pieces. `training/wordpiece.py` is the reference, and `training/check_vectors.json`
+//! holds the two together.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::builtin;
+
+/// Longer words are left out: nobody means them, and base64 would fill the vector.
+const LONGEST_WORD: usize = 100;
+
+/// Gives the tokens of a text to `take`, one after the other: the whole word it stands in, lower-cased and
+/// folded, and the token's row in the model.
+pub(crate) fn tokens(text: &str, take: impl FnMut(&str, u32)) {
+    if text.is_ascii() { split(text.as_bytes(), take) } else { split(&fold(text), take) }
+}
+
+/// Stands in a folded text for a letter that is not ASCII.
+const FOREIGN: u8 = 0xff;
+
+/// Returns a text without case and accents, one byte for a character.
+fn fold(text: &str) -> Vec<u8> {
+    text.chars()
+        .flat_map(char::to_lowercase)
+        .nfd()
+        .filter(|c| !is_combining_mark(*c) && !is_invisible(*c))
+        .map(|c| match u8::try_from(c) {
+            Ok(byte) if byte.is_ascii() => byte,
+            _ if c.is_alphanumeric() && !is_ideograph(c) => FOREIGN,
+            // A sign or an ideograph is a word of its own that has no row: it only parts its neighbours.
+            _ => b' ',
+        })
+        .collect()
+}
+
+/// Tells whether a character is written inside a word and not seen: soft hyphen, joiners, byte order mark.
+fn is_invisible(c: char) -> bool {
+    matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}')
+}
+
+fn is_ideograph(c: char) -> bool {
+    matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
+}
+
+fn split(text: &[u8], mut take: impl FnMut(&str, u32)) {
+    let mut word = Word { bytes: [0; LONGEST_WORD], len: 0, rows: [0; LONGEST_WORD] };
+    for &byte in text {
+        match KINDS[usize::from(byte)] {
+            Kind::Letter => word.push(byte.to_ascii_lowercase()),
+            Kind::Foreign => word.spoil(),
+            Kind::Space => word.end(&mut take),
+            Kind::Sign => {
+                word.end(&mut take);
+                word.push(byte);
+                word.end(&mut take);
+            }
+        }
+    }
+    word.end(&mut take);
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    /// A letter or digit: part of a word.
+    Letter,
+    /// A letter that no row is known for: its word is left out.
+    Foreign,
+    /// A word of its own.
+    Sign,
+    /// Between words: white space and control characters.
+    Space,
+}
+
+static KINDS: [Kind; 256] = {
+    let mut kinds = [Kind::Foreign; 256];
+    let mut byte = 0;
+    while byte < 128u8 {
+        kinds[byte as usize] = match byte {
+            _ if byte.is_ascii_alphanumeric() => Kind::Letter,
+            _ if byte.is_ascii_punctuation() => Kind::Sign,
+            _ => Kind::Space,
+        };
+        byte += 1;
+    }
+    kinds
+};
+
+/// The word being read.
+struct Word {
+    bytes: [u8; LONGEST_WORD],
+    /// Above `LONGEST_WORD` for a word that is to be left out.
+    len: usize,
+    /// Room for its pieces.
+    rows: [u32; LONGEST_WORD],
+}
+
+impl Word {
+    fn push(&mut self, byte: u8) {
+        if let Some(place) = self.bytes.get_mut(self.len) {
+            *place = byte;
+        }
+        self.len += 1;
+    }
+
+    fn spoil(&mut self) {
+        self.len = LONGEST_WORD + 1;
+    }
+
+    /// Gives the pieces of the word, and begins the next.
+    fn end(&mut self, take: &mut impl FnMut(&str, u32)) {
+        if let Some(word @ [_, ..]) = self.bytes.get(..self.len) {
+            let word = str::from_utf8(word).expect("only ASCII was pushed");
+            for &row in pieces(word.as_bytes(), &mut self.rows) {
+                take(word, row);
+            }
+        }
+        self.len = 0;
+    }
+}
+
+/// What the vocabulary writes before a piece that continues a word.
+const CONTINUED: &[u8] = b"##";
+
+/// Returns the rows of a word's longest known pieces from left to right, or none where it can't be covered.
+fn pieces<'a>(word: &[u8], rows: &'a mut [u32; LONGEST_WORD]) -> &'a [u32] {
+    let (mut rest, mut count) = (word, 0);
+    while !rest.is_empty() {
+        let lead = if count == 0 { &[] } else { CONTINUED };
+        let Some((row, len)) = longest(lead, rest) else { return &[] };
+        rows[count] = row;
+        count += 1;
+        rest = &rest[len..];
+    }
+    &rows[..count]
+}
+
+/// Returns the row and the length of the longest known piece that `rest` begins with.
+fn longest(lead: &[u8], rest: &[u8]) -> Option<(u32, usize)> {
+    // One pass hashes every beginning; most words are found at the first look-up, which is the whole of them.
+    let mut hashes = [0; builtin::LONGEST_TOKEN];
+    let mut hash = builtin::hash(builtin::HASH_START, lead);
+    for (place, byte) in hashes.iter_mut().zip(rest) {
+        hash = builtin::hash(hash, std::slice::from_ref(byte));
+        *place = hash;
+    }
+    let most = rest.len().min(builtin::LONGEST_TOKEN - lead.len());
+    (1..=most).rev().find_map(|len| Some((builtin::find(hashes[len - 1], lead, &rest[..len])?, len)))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn check(text: &str, expected: &[(&str, &str)]) {
+        let mut found = Vec::new();
+        tokens(text, |word, row| found.push((word.to_owned(), builtin::token(row).to_owned())));
+        let expected: Vec<_> =
+            expected.iter().map(|(word, token)| ((*word).into(), (*token).into())).collect();
+        assert_eq!(found, expected, "{text:?}");
+    }
+
+    #[test]
+    fn words_are_cut_into_the_longest_pieces() {
+        check("", &[]);
+        check(" \t\r\n\0\x7f", &[]);
+        check("The DOG", &[("the", "the"), ("dog", "dog")]);
+        check("don't", &[("don", "don"), ("'", "'"), ("t", "t")]);
+        check("a_b", &[("a", "a"), ("_", "_"), ("b", "b")]);
+        check("embedding", &[("embedding", "em"), ("embedding", "##bed"), ("embedding", "##ding")]);
+        // Accents, in one character or two, and signs beside words.
+        check("Café Cafe\u{301}", &[("cafe", "cafe"), ("cafe", "cafe")]);
+        check("“café”—€50…", &[("cafe", "cafe"), ("50", "50")]);
+        check("co\u{ad}operate", &[("cooperate", "cooperate")]);
+        // What does not fold to ASCII takes its word with it, but not the neighbours.
+        check("Straße dog", &[("dog", "dog")]);
+        check("狗dog狗 собака", &[("dog", "dog")]);
+        check(
+            "[CLS] ##ing",
+            &[("[", "["), ("cls", "cl"), ("cls", "##s"), ("]", "]"), ("#", "#"), ("#", "#"), ("ing", "ing")],
+        );
+    }
+
+    #[test]
+    fn a_word_may_have_a_hundred_characters() {
+        let count = |text: &str| {
+            let mut count = 0;
+            tokens(text, |_, _| count += 1);
+            count
+        };
+        assert!(count(&"a".repeat(100)) > 0);
+        assert!(count(&"á".repeat(100)) > 0);
+        assert_eq!(count(&"a".repeat(101)), 0);
+        assert_eq!(count(&"á".repeat(101)), 0);
+        assert_eq!(count(&"9f".repeat(5000)), 0);
+    }
+
+    proptest! {
+        #[test]
+        fn the_pieces_of_a_word_make_the_word(text in "\\PC*|[a-zA-Z0-9 .é]*") {
+            let (mut whole, mut joined) = (String::new(), String::new());
+            tokens(&text, |word, row| {
+                let token = builtin::token(row);
+                match token.strip_prefix("##") {
+                    Some(piece) => joined += piece,
+                    None => {
+                        whole += word;
+                        joined += token;
+                    }
+                }
+            });
+            prop_assert_eq!(whole, joined);
+        }
+    }
+}

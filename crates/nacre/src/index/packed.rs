@@ -1,0 +1,240 @@
+//! Packed records, many to a row: marks by passage id, vectors in the order they came. A write touches the
+//! pages of its record and no others; a reader takes whole rows, and only those whose stamp is newer than
+//! what it has.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use rusqlite::{Connection, MAIN_DB, OptionalExtension};
+
+use super::mark::{self, Mark};
+use crate::Result;
+use crate::embed::builtin::DIMS;
+
+/// How many records stand in one row.
+const MARKS: usize = 1024;
+const VECTORS: usize = 256;
+/// The bytes of one vector: the passage, its scale, its components.
+pub(crate) const VECTOR_BYTES: usize = 8 + DIMS;
+
+/// A vector in the form it is kept in: one scale, a byte a component.
+pub(crate) type Quantised = (f32, [i8; DIMS]);
+
+const STAMP: &str = "index_stamp";
+/// The stamp at which the whole index was last made anew.
+const EPOCH: &str = "index_epoch";
+
+/// Moves the stamp on, for a write.
+pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
+    let next = number(db, STAMP)? + 1;
+    set_number(db, STAMP, next)?;
+    Ok(next)
+}
+
+/// Throws all packed rows away; readers will forget what they have.
+pub(crate) fn start_anew(db: &Connection) -> Result<()> {
+    db.execute_batch("DELETE FROM marks; DELETE FROM vectors;")?;
+    let epoch = next_stamp(db)?;
+    set_number(db, EPOCH, epoch)
+}
+
+fn number(db: &Connection, key: &str) -> Result<i64> {
+    let found: Option<String> = db
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    Ok(found.and_then(|number| number.parse().ok()).unwrap_or(0))
+}
+
+fn set_number(db: &Connection, key: &str, value: i64) -> Result<()> {
+    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.prepare_cached(sql)?.execute((key, value.to_string()))?;
+    Ok(())
+}
+
+/// Marks to be written, row by row.
+#[derive(Default)]
+pub(crate) struct Marks {
+    rows: BTreeMap<i64, Vec<u8>>,
+}
+
+impl Marks {
+    pub(crate) fn set(&mut self, db: &Connection, id: i64, mark: &Mark) -> Result<()> {
+        let (row, at) = self.row(db, id)?;
+        row[at..at + mark::BYTES].copy_from_slice(&mark.to_bytes());
+        Ok(())
+    }
+
+    pub(crate) fn get(&mut self, db: &Connection, id: i64) -> Result<Mark> {
+        let (row, at) = self.row(db, id)?;
+        Ok(Mark::from_bytes(row[at..at + mark::BYTES].try_into().expect("the bytes of one mark")))
+    }
+
+    fn row(&mut self, db: &Connection, id: i64) -> Result<(&mut Vec<u8>, usize)> {
+        let (chunk, place) = split(id, MARKS);
+        let row = match self.rows.entry(chunk) {
+            Entry::Occupied(row) => row.into_mut(),
+            Entry::Vacant(free) => {
+                let found: Option<Vec<u8>> = db
+                    .prepare_cached("SELECT data FROM marks WHERE chunk = ?1")?
+                    .query_row([chunk], |row| row.get(0))
+                    .optional()?;
+                let mut row = found.unwrap_or_default();
+                row.resize(MARKS * mark::BYTES, 0);
+                free.insert(row)
+            }
+        };
+        Ok((row, place * mark::BYTES))
+    }
+
+    pub(crate) fn flush(&mut self, db: &Connection, stamp: i64) -> Result<()> {
+        let sql = "INSERT INTO marks (chunk, stamp, data) VALUES (?1, ?2, ?3)
+            ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";
+        for (chunk, row) in std::mem::take(&mut self.rows) {
+            db.prepare_cached(sql)?.execute((chunk, stamp, row))?;
+        }
+        Ok(())
+    }
+}
+
+/// Vectors to be written behind those that are there.
+pub(crate) struct Vectors {
+    next: i64,
+    /// Records not written yet; the first of them has number `next - held.len()`.
+    held: Vec<u8>,
+}
+
+impl Vectors {
+    pub(crate) fn open(db: &Connection) -> Result<Vectors> {
+        let sql = "SELECT chunk, used FROM vectors ORDER BY chunk DESC LIMIT 1";
+        let last: Option<(i64, i64)> =
+            db.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let rows = i64::try_from(VECTORS).expect("a small number");
+        Ok(Vectors { next: last.map_or(0, |(chunk, used)| chunk * rows + used), held: Vec::new() })
+    }
+
+    /// Returns the number that the next vector will have.
+    pub(crate) fn next(&self) -> i64 {
+        self.next
+    }
+
+    pub(crate) fn push(
+        &mut self,
+        db: &Connection,
+        stamp: i64,
+        passage: i64,
+        vector: &Quantised,
+    ) -> Result<()> {
+        self.held.extend_from_slice(&u32::try_from(passage).unwrap_or(0).to_le_bytes());
+        self.held.extend_from_slice(&vector.0.to_le_bytes());
+        self.held.extend(vector.1.iter().map(|component| component.to_le_bytes()[0]));
+        self.next += 1;
+        if split(self.next, VECTORS).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
+    }
+
+    /// Writes what is held; it fits the last row, because a full row is written at once.
+    pub(crate) fn flush(&mut self, db: &Connection, stamp: i64) -> Result<()> {
+        if self.held.is_empty() {
+            return Ok(());
+        }
+        let count = self.held.len() / VECTOR_BYTES;
+        let first = self.next - i64::try_from(count).expect("one row at most");
+        let (chunk, place) = split(first, VECTORS);
+        if place == 0 {
+            let room = i64::try_from(VECTORS * VECTOR_BYTES).expect("a small number");
+            db.prepare_cached(
+                "INSERT INTO vectors (chunk, stamp, used, data) VALUES (?1, ?2, 0, zeroblob(?3))",
+            )?
+            .execute((chunk, stamp, room))?;
+        }
+        let mut blob = db.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
+        blob.write_at(&self.held, place * VECTOR_BYTES)?;
+        blob.close()?;
+        db.prepare_cached("UPDATE vectors SET stamp = ?2, used = ?3 WHERE chunk = ?1")?.execute((
+            chunk,
+            stamp,
+            i64::try_from(place + count).expect("a row's length"),
+        ))?;
+        self.held.clear();
+        Ok(())
+    }
+
+    /// Overwrites the vectors of a passage that is gone.
+    pub(crate) fn clear(&mut self, db: &Connection, stamp: i64, slot: i64, count: i64) -> Result<()> {
+        self.flush(db, stamp)?;
+        for number in slot..slot + count {
+            let (chunk, place) = split(number, VECTORS);
+            let mut blob = db.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
+            blob.write_at(&[0; VECTOR_BYTES], place * VECTOR_BYTES)?;
+            blob.close()?;
+            db.prepare_cached("UPDATE vectors SET stamp = ?2 WHERE chunk = ?1")?.execute((chunk, stamp))?;
+        }
+        Ok(())
+    }
+}
+
+fn split(number: i64, rows: usize) -> (i64, usize) {
+    let rows = i64::try_from(rows).expect("a small number");
+    (number.div_euclid(rows), usize::try_from(number.rem_euclid(rows)).expect("below the number of rows"))
+}
+
+/// All marks and vectors of a group, in memory.
+#[derive(Default)]
+pub(crate) struct Space {
+    stamp: i64,
+    marks: Vec<Mark>,
+    /// The records of `vectors`, end to end.
+    vectors: Vec<u8>,
+}
+
+impl Space {
+    /// Brings this up to date with the database: only rows that changed are read.
+    pub(crate) fn refresh(&mut self, db: &Connection) -> Result<()> {
+        let now = number(db, STAMP)?;
+        if now == self.stamp {
+            return Ok(());
+        }
+        if now < self.stamp || number(db, EPOCH)? > self.stamp {
+            *self = Space::default();
+        }
+        let mut changed =
+            db.prepare_cached("SELECT chunk, data FROM marks WHERE stamp > ?1 ORDER BY chunk")?;
+        let mut rows = changed.query([self.stamp])?;
+        while let Some(row) = rows.next()? {
+            let start = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0) * MARKS;
+            let data = row.get_ref(1)?.as_blob().unwrap_or_default();
+            if self.marks.len() < start + MARKS {
+                self.marks.resize(start + MARKS, Mark::default());
+            }
+            for (mark, bytes) in self.marks[start..].iter_mut().zip(data.as_chunks::<{ mark::BYTES }>().0) {
+                *mark = Mark::from_bytes(bytes);
+            }
+        }
+        let mut changed =
+            db.prepare_cached("SELECT chunk, used, data FROM vectors WHERE stamp > ?1 ORDER BY chunk")?;
+        let mut rows = changed.query([self.stamp])?;
+        while let Some(row) = rows.next()? {
+            let start = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0) * VECTORS * VECTOR_BYTES;
+            let used = usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0).min(VECTORS) * VECTOR_BYTES;
+            let data = row.get_ref(2)?.as_blob().unwrap_or_default();
+            if self.vectors.len() < start + used {
+                self.vectors.resize(start + used, 0);
+            }
+            if let Some(data) = data.get(..used) {
+                self.vectors[start..start + used].copy_from_slice(data);
+            }
+        }
+        self.stamp = now;
+        Ok(())
+    }
+
+    /// Returns the marks; the place of one is the id of its passage.
+    pub(crate) fn marks(&self) -> &[Mark] {
+        &self.marks
+    }
+
+    /// Returns the records of vectors: passage, scale, components.
+    pub(crate) fn vectors(&self) -> &[[u8; VECTOR_BYTES]] {
+        self.vectors.as_chunks().0
+    }
+}

@@ -1,0 +1,71 @@
+//! The scan: a query's vector against every vector, exactly. The one file with `unsafe`, which is the call of
+//! the same code compiled for newer processors; the portable form stands beside it and a test holds them
+//! together.
+#![allow(unsafe_code)]
+
+use super::packed::VECTOR_BYTES;
+use crate::embed::builtin::DIMS;
+
+/// Gives `(passage, cosine)` for every vector, in order. `query` is quantised with `scale`.
+pub(crate) fn cosines(records: &[[u8; VECTOR_BYTES]], query: &(f32, [i8; DIMS]), take: impl FnMut(u32, f32)) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { cosines_avx2(records, query, take) };
+    }
+    cosines_portable(records, query, take);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn cosines_avx2(records: &[[u8; VECTOR_BYTES]], query: &(f32, [i8; DIMS]), take: impl FnMut(u32, f32)) {
+    cosines_portable(records, query, take);
+}
+
+#[inline(always)]
+fn cosines_portable(
+    records: &[[u8; VECTOR_BYTES]],
+    query: &(f32, [i8; DIMS]),
+    mut take: impl FnMut(u32, f32),
+) {
+    let wide: [i16; DIMS] = query.1.map(i16::from);
+    for record in records {
+        let (head, components) = record.split_at(8);
+        let passage = u32::from_le_bytes(head[..4].try_into().expect("four bytes"));
+        let scale = f32::from_le_bytes(head[4..].try_into().expect("four bytes"));
+        let mut sum = 0i32;
+        for (component, weight) in components.iter().zip(&wide) {
+            sum += i32::from(i16::from(component.cast_signed()) * weight);
+        }
+        #[expect(clippy::cast_precision_loss, reason = "below 2^24")]
+        take(passage, sum as f32 * scale * query.0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_processor_path_gives_the_same() {
+        let mut seed = 7u32;
+        let mut next = || {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            seed.to_le_bytes()[3]
+        };
+        let records: Vec<[u8; VECTOR_BYTES]> = (0..500u32)
+            .map(|id| {
+                let mut record = [0; VECTOR_BYTES];
+                record[..4].copy_from_slice(&id.to_le_bytes());
+                record[4..8].copy_from_slice(&0.01f32.to_le_bytes());
+                record[8..].iter_mut().for_each(|byte| *byte = next());
+                record
+            })
+            .collect();
+        let query = (0.02, std::array::from_fn(|_| next().cast_signed()));
+        let (mut quick, mut portable) = (Vec::new(), Vec::new());
+        cosines(&records, &query, |passage, cosine| quick.push((passage, cosine.to_bits())));
+        cosines_portable(&records, &query, |passage, cosine| portable.push((passage, cosine.to_bits())));
+        assert_eq!(quick, portable);
+    }
+}

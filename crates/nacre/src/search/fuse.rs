@@ -1,0 +1,337 @@
+//! Fusion: one score a passage, the sum of named parts. Scores of the lanes are made comparable by their mean
+//! and spread over the scope (z), not by rank; a lane adds, it never silences another.
+//!
+//! The parts and their weights were found on halves of public conversation sets (docs/benchmarks.md). Most of
+//! what they gain is structure: who speaks, what answers what, when.
+#![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
+
+use std::collections::HashMap;
+
+use super::dates;
+use super::lanes::TermHits;
+use super::query::{Mode, Query};
+use crate::Time;
+use crate::index::{Mark, Space, Standing, flag};
+use crate::settings;
+
+/// The parts of a score, by the names that `--explain` shows.
+pub(crate) const PARTS: [&str; 16] = [
+    "bm25",
+    "vectors",
+    "session",
+    "before",
+    "after",
+    "author",
+    "speaker",
+    "time",
+    "first",
+    "person",
+    "answers",
+    "instruction",
+    "preference",
+    "relevance",
+    "reinforcement",
+    "recency",
+];
+
+/// How much each part weighs.
+#[derive(Clone, Debug)]
+pub(super) struct Weights {
+    pub(super) words: f32,
+    pub(super) meaning: f32,
+    pub(super) session: f32,
+    /// The passage before, where it asks; else where people talk.
+    pub(super) answered: f32,
+    pub(super) before: f32,
+    pub(super) after: f32,
+    /// The assistant's reply behind a user's turn echoes its topic.
+    pub(super) reply: f32,
+    pub(super) replied: f32,
+    pub(super) after_reply: f32,
+    pub(super) author: f32,
+    pub(super) user: f32,
+    pub(super) time: f32,
+    pub(super) first: f32,
+    pub(super) person: f32,
+    pub(super) answers: f32,
+    pub(super) instruction: f32,
+    pub(super) preference: f32,
+}
+
+impl Default for Weights {
+    fn default() -> Weights {
+        Weights {
+            words: 0.35,
+            meaning: 0.65,
+            session: 0.15,
+            answered: 0.7,
+            before: 0.1,
+            after: 0.1,
+            reply: 0.35,
+            replied: 0.2,
+            after_reply: 0.05,
+            author: 2.5,
+            user: 2.5,
+            time: 2.5,
+            first: 0.6,
+            person: 0.4,
+            answers: 0.5,
+            instruction: 1.2,
+            preference: 2.0,
+        }
+    }
+}
+
+/// What the settings and the moment say about ranking.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    pub(super) search: &'a settings::Search,
+    pub(super) rank: &'a settings::Rank,
+    pub(super) now: Time,
+}
+
+/// All that is known of the passages in scope for one question.
+pub(super) struct Field<'a> {
+    space: &'a Space,
+    query: &'a Query,
+    weights: Weights,
+    rules: Rules<'a>,
+    /// 0 for each part that is left out.
+    counts: [f32; PARTS.len()],
+    /// The ids in scope.
+    pub(super) members: Vec<u32>,
+    /// z of the lanes, by passage id.
+    words: Vec<f32>,
+    meaning: Vec<f32>,
+    pub(super) cosines: Vec<f32>,
+    /// Which terms a passage has, a bit each.
+    pub(super) matched: HashMap<u32, u64>,
+    /// The share of the question's weight that a passage has.
+    pub(super) coverage: HashMap<u32, f32>,
+    /// z of the words over whole sessions.
+    sessions: HashMap<u32, f32>,
+}
+
+impl<'a> Field<'a> {
+    pub(super) fn new(
+        space: &'a Space,
+        query: &'a Query,
+        rules: Rules<'a>,
+        members: Vec<u32>,
+        terms: &[TermHits],
+        cosines: Vec<f32>,
+    ) -> Field<'a> {
+        let mut field = Field {
+            space,
+            query,
+            weights: Weights::default(),
+            counts: PARTS
+                .map(|part| if rules.search.without.iter().any(|name| name == part) { 0.0 } else { 1.0 }),
+            rules,
+            members,
+            words: Vec::new(),
+            meaning: Vec::new(),
+            cosines,
+            matched: HashMap::new(),
+            coverage: HashMap::new(),
+            sessions: HashMap::new(),
+        };
+        field.read_words(terms);
+        field.meaning = z(&field.members, &field.cosines, 0.1);
+        field
+    }
+
+    fn read_words(&mut self, terms: &[TermHits]) {
+        let size = self.space.marks().len();
+        let mut inside = vec![false; size];
+        for id in &self.members {
+            inside[*id as usize] = true;
+        }
+        let mut scores = vec![0.0; size];
+        let all = self.members.len() as f32;
+        let weights: Vec<f32> = terms
+            .iter()
+            .map(|term| {
+                let with =
+                    term.hits.iter().filter(|(id, _)| inside.get(*id as usize) == Some(&true)).count() as f32;
+                (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln()
+            })
+            .collect();
+        let total: f32 =
+            terms.iter().zip(&weights).filter(|(term, _)| term.read).map(|(_, weight)| weight).sum();
+        let mut by_session: HashMap<u32, Vec<f32>> = HashMap::new();
+        for (index, (term, weight)) in terms.iter().zip(&weights).enumerate() {
+            for (id, saturated) in term.hits.iter().filter(|(id, _)| inside.get(*id as usize) == Some(&true))
+            {
+                scores[*id as usize] += weight * saturated;
+                *self.matched.entry(*id).or_default() |= 1 << (index % 64);
+                *self.coverage.entry(*id).or_default() +=
+                    weight * saturated.min(1.0) / total.max(f32::MIN_POSITIVE);
+                let session = self.space.marks()[*id as usize].session;
+                if session != 0 {
+                    by_session.entry(session).or_insert_with(|| vec![0.0; terms.len()])[index] += 1.0;
+                }
+            }
+        }
+        self.words = z(&self.members, &scores, 0.0);
+        self.read_sessions(&by_session, terms.len());
+    }
+
+    /// BM25 over whole sessions: a passage in a session about the matter is likelier than one that only has
+    /// the word.
+    fn read_sessions(&mut self, found: &HashMap<u32, Vec<f32>>, terms: usize) {
+        let mut lengths: HashMap<u32, f32> = HashMap::new();
+        for id in &self.members {
+            let mark = self.space.marks()[*id as usize];
+            if mark.session != 0 {
+                *lengths.entry(mark.session).or_default() += f32::from(mark.words);
+            }
+        }
+        if lengths.len() < 2 {
+            return;
+        }
+        let all = lengths.len() as f32;
+        let usual = lengths.values().sum::<f32>() / all;
+        let idf: Vec<f32> = (0..terms)
+            .map(|term| {
+                let with = found.values().filter(|counts| counts[term] > 0.0).count() as f32;
+                (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
+            })
+            .collect();
+        let scores: HashMap<u32, f32> = lengths
+            .iter()
+            .map(|(session, length)| {
+                let score = found.get(session).map_or(0.0, |counts| {
+                    let saturate =
+                        |count: f32| count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / usual.max(1.0)));
+                    counts.iter().zip(&idf).map(|(count, idf)| idf * saturate(*count)).sum()
+                });
+                (*session, score)
+            })
+            .collect();
+        let mean = scores.values().sum::<f32>() / all;
+        let spread = (scores.values().map(|score| (score - mean).powi(2)).sum::<f32>() / all).sqrt();
+        if spread > 1e-6 {
+            self.sessions =
+                scores.into_iter().map(|(session, score)| (session, (score - mean) / spread)).collect();
+        }
+    }
+
+    /// Tells whether the words are all that counts.
+    pub(super) fn is_words_alone(&self) -> bool {
+        self.rules.search.fusion == settings::Fusion::Words
+    }
+
+    pub(super) fn terms(&self) -> &[super::query::Term] {
+        &self.query.terms
+    }
+
+    pub(super) fn mark(&self, id: u32) -> Mark {
+        self.space.marks()[id as usize]
+    }
+
+    /// The lanes together.
+    fn lanes(&self, id: u32) -> f32 {
+        self.counts[0] * self.weights.words * self.words[id as usize]
+            + self.counts[1] * self.weights.meaning * self.meaning[id as usize]
+    }
+
+    /// The neighbour in the same session, if it counts.
+    pub(super) fn neighbour(&self, id: u32, step: i64) -> Option<u32> {
+        let other = u32::try_from(i64::from(id) + step).ok()?;
+        let mark = self.space.marks().get(other as usize)?;
+        let session = self.mark(id).session;
+        (session != 0 && mark.session == session && mark.is(flag::LIVE)).then_some(other)
+    }
+
+    /// The score of a passage.
+    pub(super) fn score(&self, id: u32) -> f32 {
+        self.parts(id).iter().sum()
+    }
+
+    /// The parts of its score, in the order of [`PARTS`].
+    pub(super) fn parts(&self, id: u32) -> [f32; PARTS.len()] {
+        let (mark, w, query) = (self.mark(id), &self.weights, self.query);
+        let [reinforcement, recency] = mark
+            .standing()
+            .map_or([0.0; 2], |standing| standing_parts(standing, self.rules.rank, self.rules.now));
+        if self.is_words_alone() {
+            let mut parts = [0.0; PARTS.len()];
+            parts[13] = self.coverage.get(&id).copied().unwrap_or(f32::MIN_POSITIVE).ln();
+            [parts[14], parts[15]] = [reinforcement as f32, recency as f32];
+            return parts;
+        }
+        let (before, after) = (self.neighbour(id, -1), self.neighbour(id, 1));
+        let [said_before, said_after] =
+            [before, after].map(|other| other.map_or(0.0, |other| self.lanes(other)));
+        let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
+        let of_person = query.mode == Mode::User;
+        let (weigh_before, weigh_after) = if mark.session == 0 {
+            (0.0, 0.0)
+        } else if mark.is(flag::USER) {
+            (0.0, w.reply)
+        } else if mark.is(flag::ASSISTANT) {
+            (w.replied, w.after_reply)
+        } else {
+            let asked = before.is_some_and(|other| self.mark(other).is(flag::ASKS));
+            (if asked { w.answered } else { w.before }, w.after)
+        };
+        let by_user = has(flag::USER).max(has(flag::ENTRY));
+        let speaker = match query.mode {
+            Mode::User => w.user,
+            Mode::Asked => -0.5,
+            Mode::Summary => 0.0,
+        };
+        let lanes = self.lanes(id);
+        let parts = [
+            w.words * self.words[id as usize],
+            w.meaning * self.meaning[id as usize],
+            w.session * self.sessions.get(&mark.session).copied().unwrap_or(0.0),
+            weigh_before * said_before,
+            weigh_after * said_after,
+            if query.author.is_some_and(|author| author == mark.author) { w.author } else { 0.0 },
+            speaker * by_user,
+            w.time * self.nearness(mark),
+            if of_person && mark.session != 0 { w.first * has(flag::FIRST) } else { 0.0 },
+            if of_person { w.person * has(flag::FIRST_PERSON) } else { 0.0 },
+            w.answers * query.wants.iter().map(|wanted| has(*wanted)).sum::<f32>(),
+            w.instruction * has(flag::INSTRUCTION),
+            if query.advice { w.preference * has(flag::PREFERENCE) * lanes.clamp(0.0, 1.0) } else { 0.0 },
+            0.0,
+            reinforcement as f32,
+            recency as f32,
+        ];
+        std::array::from_fn(|part| parts[part] * self.counts[part])
+    }
+
+    /// How near a passage is to a time that the question names: people speak of things after they happened.
+    fn nearness(&self, mark: Mark) -> f32 {
+        let day = dates::day_of(mark.minute);
+        let near = |(from, to): &(f64, f64)| {
+            let (late, early) = ((day - to).max(0.0), (from - day).max(0.0));
+            ((-late / 5.0).exp() * (-early / 2.0).exp()) as f32
+        };
+        self.query.days.iter().map(near).fold(0.0, f32::max)
+    }
+}
+
+/// The logarithms of both factors of E6, so that they add up with the other parts of a score: the weight of
+/// the reinforcement, and recency.
+pub(super) fn standing_parts(standing: Standing, rank: &settings::Rank, now: Time) -> [f64; 2] {
+    let days = now.days_since(Time::from_millis(i64::from(standing.day) * 86_400_000));
+    [f64::from(standing.score) * rank.score_weight, -(1.0 + days.floor() * rank.recency).ln()]
+}
+
+/// How many spreads each value lies from the mean of the scope. A spread below `least` counts as that: what
+/// is the same everywhere says nothing.
+fn z(members: &[u32], values: &[f32], least: f32) -> Vec<f32> {
+    let count = members.len().max(1) as f64;
+    let mean = members.iter().map(|id| f64::from(values[*id as usize])).sum::<f64>() / count;
+    let spread =
+        members.iter().map(|id| (f64::from(values[*id as usize]) - mean).powi(2)).sum::<f64>() / count;
+    let spread = spread.sqrt().max(f64::from(least));
+    if spread < 1e-9 {
+        return vec![0.0; values.len()];
+    }
+    values.iter().map(|value| ((f64::from(*value) - mean) / spread) as f32).collect()
+}

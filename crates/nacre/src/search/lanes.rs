@@ -1,0 +1,122 @@
+//! The lanes: each says, for the passages it knows something about, how well they fit.
+#![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::query::{Query, Term};
+use crate::Result;
+use crate::embed::builtin;
+use crate::index::{Space, analyse, scan};
+
+/// Above this many passages a word is read without counting how often it stands in each: the count would cost
+/// more than it tells.
+const COUNTED: i64 = 4_000;
+/// The words of a question are read from the rarest on until this many hits are together. What the commonest
+/// would add is below what can change the order, and their number grows with the memory.
+const READ: i64 = 60_000;
+
+/// BM25's constants, as FTS5 has them.
+const K1: f32 = 1.2;
+const B: f32 = 0.75;
+
+/// What the lane of words found for one term.
+pub(super) struct TermHits {
+    /// Passages that have it, with BM25's saturated count.
+    pub(super) hits: Vec<(u32, f32)>,
+    /// Whether it was read; a very common one beside rarer ones is not.
+    pub(super) read: bool,
+}
+
+/// Reads the hits of every term.
+pub(super) fn words(db: &Connection, query: &Query, space: &Space) -> Result<Vec<TermHits>> {
+    let mut order: Vec<(i64, usize)> = Vec::new();
+    for (index, term) in query.terms.iter().enumerate() {
+        order.push((df(db, &term.term)?, index));
+    }
+    order.sort_unstable();
+    let passages = space.marks().iter().filter(|mark| mark.flags != 0).count();
+    let length =
+        space.marks().iter().map(|mark| f32::from(mark.words)).sum::<f32>() / (passages.max(1) as f32);
+    let mut found: Vec<TermHits> =
+        query.terms.iter().map(|_| TermHits { hits: Vec::new(), read: false }).collect();
+    let mut read = 0;
+    for (df, index) in order {
+        if read > 0 && read + df > READ {
+            break;
+        }
+        read += df;
+        let term = &query.terms[index];
+        let hits =
+            if df > COUNTED { present(db, term, space, length)? } else { counted(db, term, passages)? };
+        found[index] = TermHits { hits, read: true };
+    }
+    Ok(found)
+}
+
+/// Hits with the saturated count that FTS5's `bm25()` contains: its value divided by its own idf.
+fn counted(db: &Connection, term: &Term, passages: usize) -> Result<Vec<(u32, f32)>> {
+    let sql = "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows =
+        statement.query_map([term.expression()], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, f64>(1)?)))?;
+    let hits: Vec<(u32, f64)> = rows.collect::<rusqlite::Result<_>>()?;
+    let (all, with) = (passages as f64, hits.len() as f64);
+    let idf = ((all - with + 0.5) / (with + 0.5)).ln();
+    let idf = if idf <= 0.0 { 1e-6 } else { idf };
+    Ok(hits.into_iter().map(|(id, value)| (id, (-value / idf) as f32)).collect())
+}
+
+/// Hits of a common word, each taken to have it once.
+fn present(db: &Connection, term: &Term, space: &Space, usual: f32) -> Result<Vec<(u32, f32)>> {
+    let mut statement = db.prepare_cached("SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?1")?;
+    let ids = statement.query_map([term.expression()], |row| row.get::<_, u32>(0))?;
+    let mut hits = Vec::new();
+    for id in ids {
+        let id = id?;
+        let words = space.marks().get(id as usize).map_or(usual, |mark| f32::from(mark.words));
+        hits.push((id, (K1 + 1.0) / (1.0 + K1 * (1.0 - B + B * words / usual.max(1.0)))));
+    }
+    Ok(hits)
+}
+
+/// In how many passages a word stands.
+pub(super) fn df(db: &Connection, term: &str) -> Result<i64> {
+    let found = db
+        .prepare_cached("SELECT df FROM terms WHERE term = ?1")?
+        .query_row([term], |row| row.get(0))
+        .optional()?;
+    Ok(found.unwrap_or(0))
+}
+
+/// The cosine of every passage's best piece with the question. Rare words of this memory count more, names of
+/// those who speak not at all: they stand everywhere and drown the matter.
+pub(super) fn meaning(db: &Connection, query: &Query, space: &Space, passages: usize) -> Result<Vec<f32>> {
+    let mut problem = None;
+    let vector = builtin::embed_weighted(&query.text, |word| {
+        if query.is_name(word) {
+            return 0.0;
+        }
+        let df = analyse::words(word).first().map_or(Ok(0), |term| df(db, term));
+        match df {
+            Ok(df) => {
+                let (all, with) = (passages.max(1) as f32, df as f32);
+                (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln().sqrt()
+            }
+            Err(error) => {
+                problem = Some(error);
+                0.0
+            }
+        }
+    });
+    if let Some(problem) = problem {
+        return Err(problem);
+    }
+    let mut best = vec![f32::MIN; space.marks().len()];
+    scan::cosines(space.vectors(), &builtin::quantise(&vector), |passage, cosine| {
+        if let Some(known) = best.get_mut(passage as usize) {
+            *known = known.max(cosine);
+        }
+    });
+    best.iter_mut().filter(|cosine| **cosine == f32::MIN).for_each(|cosine| *cosine = 0.0);
+    Ok(best)
+}

@@ -1,0 +1,346 @@
+//! Bytes ▶ JSON values: the lines of a file, or the elements of an array, one in memory at a time.
+//!
+//! An array is cut at its commas before anything is parsed, so that one broken element costs only itself.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead, ErrorKind, Read as _};
+
+use serde_json::Value;
+
+use super::Why;
+
+/// The longest line that is read.
+const MAX_LINE: usize = 16 << 20;
+/// The longest element of an array that is read: one conversation with all its messages.
+const MAX_ELEMENT: usize = 32 << 20;
+
+/// The JSON values of an input.
+pub(super) struct Values<R> {
+    input: R,
+    frame: Frame,
+    /// Of the line or element that was read last.
+    number: usize,
+    elements: usize,
+    buffer: Vec<u8>,
+}
+
+/// Where in the input we are.
+#[derive(Clone, Copy)]
+enum Frame {
+    /// Before the first byte that says which of the others it is.
+    Start,
+    Lines,
+    Array,
+    End,
+}
+
+/// One value with its place.
+pub(super) struct Numbered {
+    /// The line, or the element of the array, from 1.
+    pub number: usize,
+    pub value: Item,
+}
+
+/// A value, or why there is none.
+pub(super) enum Item {
+    /// `mended`: it had broken Unicode.
+    Value {
+        value: Value,
+        mended: bool,
+    },
+    Bad {
+        why: Why,
+        problem: String,
+    },
+}
+
+/// What was cut out of the input.
+enum Piece {
+    /// It is in the buffer. `last`: the input ends behind it.
+    Whole {
+        last: bool,
+    },
+    TooLong {
+        limit: usize,
+    },
+    Cut,
+}
+
+impl<R: BufRead> Values<R> {
+    pub(super) fn new(input: R) -> Values<R> {
+        Values { input, frame: Frame::Start, number: 0, elements: 0, buffer: Vec::new() }
+    }
+
+    /// Returns the next value, or `None` at the end.
+    pub(super) fn next(&mut self) -> io::Result<Option<Numbered>> {
+        let piece = loop {
+            match self.frame {
+                Frame::Start => self.start()?,
+                Frame::Lines => match self.line()? {
+                    Some(piece) => break piece,
+                    None => self.frame = Frame::End,
+                },
+                Frame::Array => match self.element()? {
+                    Some(piece) => break piece,
+                    // What follows is told like the beginning, so that nothing behind the array is unseen.
+                    None => self.frame = Frame::Start,
+                },
+                Frame::End => return Ok(None),
+            }
+        };
+        let value = match piece {
+            Piece::Whole { last } => parse(&self.buffer, last),
+            Piece::TooLong { limit } => {
+                Item::Bad { why: Why::TooLong, problem: format!("at most {} MiB are read", limit >> 20) }
+            }
+            Piece::Cut => Item::Bad { why: Why::Cut, problem: "the array has no end".to_owned() },
+        };
+        Ok(Some(Numbered { number: self.number, value }))
+    }
+
+    /// Passes over white space and a byte order mark, and looks at what comes first.
+    fn start(&mut self) -> io::Result<()> {
+        loop {
+            let byte = chunk(&mut self.input)?.first().copied();
+            match byte {
+                None => {
+                    self.frame = Frame::End;
+                    return Ok(());
+                }
+                Some(b'[') => {
+                    self.input.consume(1);
+                    self.frame = Frame::Array;
+                    self.number = self.elements;
+                    return Ok(());
+                }
+                Some(b'\n') => self.number += 1,
+                Some(b' ' | b'\t' | b'\r' | 0xEF | 0xBB | 0xBF) => {}
+                Some(_) => {
+                    self.frame = Frame::Lines;
+                    return Ok(());
+                }
+            }
+            self.input.consume(1);
+        }
+    }
+
+    /// Reads the next line that is not blank.
+    fn line(&mut self) -> io::Result<Option<Piece>> {
+        loop {
+            self.buffer.clear();
+            let limit = MAX_LINE + 1;
+            let read = (&mut self.input).take(limit as u64).read_until(b'\n', &mut self.buffer)?;
+            if read == 0 {
+                return Ok(None);
+            }
+            self.number += 1;
+            let last = self.buffer.last() != Some(&b'\n');
+            if last && read == limit {
+                self.input.skip_until(b'\n')?;
+                return Ok(Some(Piece::TooLong { limit: MAX_LINE }));
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                return Ok(Some(Piece::Whole { last }));
+            }
+        }
+    }
+
+    /// Reads the next element, or returns `None` behind the last.
+    fn element(&mut self) -> io::Result<Option<Piece>> {
+        self.buffer.clear();
+        let mut nesting = Nesting::default();
+        let mut size = 0;
+        loop {
+            let chunk = chunk(&mut self.input)?;
+            if chunk.is_empty() {
+                self.frame = Frame::End;
+                self.count();
+                return Ok(Some(Piece::Cut));
+            }
+            let end = chunk.iter().position(|&byte| nesting.ends_at(byte));
+            let piece = &chunk[..end.unwrap_or(chunk.len())];
+            let (taken, closing) = (piece.len(), end.map(|end| chunk[end]));
+            size += taken;
+            if size <= MAX_ELEMENT {
+                self.buffer.extend_from_slice(piece);
+            }
+            self.input.consume(taken + usize::from(end.is_some()));
+            let Some(closing) = closing else { continue };
+            let closed = closing == b']';
+            if closed {
+                self.frame = Frame::Start;
+            }
+            if size > MAX_ELEMENT {
+                self.count();
+                return Ok(Some(Piece::TooLong { limit: MAX_ELEMENT }));
+            }
+            if !self.buffer.trim_ascii().is_empty() {
+                self.count();
+                return Ok(Some(Piece::Whole { last: false }));
+            }
+            if closed {
+                return Ok(None);
+            }
+            (size, nesting) = (0, Nesting::default());
+            self.buffer.clear();
+        }
+    }
+
+    fn count(&mut self) {
+        self.elements += 1;
+        self.number = self.elements;
+    }
+}
+
+/// Returns what the input has at hand; nothing at its end.
+fn chunk(input: &mut impl BufRead) -> io::Result<&[u8]> {
+    loop {
+        match input.fill_buf() {
+            Err(problem) if problem.kind() == ErrorKind::Interrupted => {}
+            Err(problem) => return Err(problem),
+            Ok(_) => break,
+        }
+    }
+    input.fill_buf()
+}
+
+/// How deep in brackets and strings a scan of an array's element is.
+#[derive(Default)]
+struct Nesting {
+    depth: usize,
+    string: bool,
+    escape: bool,
+}
+
+impl Nesting {
+    /// Steps over a byte; returns whether it ends the element.
+    fn ends_at(&mut self, byte: u8) -> bool {
+        if self.escape {
+            self.escape = false;
+        } else if self.string {
+            self.escape = byte == b'\\';
+            self.string = byte != b'"';
+        } else {
+            match byte {
+                b'"' => self.string = true,
+                b'{' | b'[' => self.depth += 1,
+                b',' | b']' if self.depth == 0 => return true,
+                b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+/// Parses one value. `last`: the input ends behind it, so that what is incomplete was cut off.
+fn parse(bytes: &[u8], last: bool) -> Item {
+    let text = String::from_utf8_lossy(bytes);
+    let problem = match serde_json::from_str(&text) {
+        Ok(value) => return Item::Value { value, mended: matches!(text, Cow::Owned(_)) },
+        Err(problem) => problem,
+    };
+    if let Some(Ok(value)) = whole_surrogates(&text).map(|text| serde_json::from_str(&text)) {
+        return Item::Value { value, mended: true };
+    }
+    let why = if last && problem.is_eof() { Why::Cut } else { Why::NotJson };
+    // Without its "at line 1": the line is the one that the note names.
+    let words = problem.to_string();
+    let words = words.split(" at line ").next().unwrap_or_default();
+    Item::Bad { why, problem: format!("{words} at column {}", problem.column()) }
+}
+
+/// Replaces half surrogate pairs, `None` if there are none. JavaScript cuts strings in the middle of an emoji
+/// and writes the half as an escape, which serde_json refuses together with all around it.
+fn whole_surrogates(text: &str) -> Option<String> {
+    let unit = |at: usize| {
+        let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
+        u16::from_str_radix(digits, 16).ok()
+    };
+    let mut whole = String::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(next) = text[at..].find('\\') {
+        at += next;
+        at += match unit(at) {
+            Some(0xD800..=0xDBFF) if matches!(unit(at + 6), Some(0xDC00..=0xDFFF)) => 12,
+            Some(0xD800..=0xDFFF) => {
+                whole.push_str(&text[copied..at]);
+                whole.push_str("\\ufffd");
+                copied = at + 6;
+                6
+            }
+            // The backslash and what it escapes, be it a backslash.
+            _ => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
+        };
+    }
+    whole.push_str(&text[copied..]);
+    (copied > 0).then_some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What comes out, shown: values as JSON, the rest as its reason; each behind its number.
+    fn shown(input: &[u8]) -> Vec<String> {
+        // A buffer of three bytes, so that every piece is in pieces.
+        let mut values = Values::new(io::BufReader::with_capacity(3, input));
+        let mut shown = Vec::new();
+        while let Some(Numbered { number, value }) = values.next().unwrap() {
+            shown.push(match value {
+                Item::Value { value, mended } => {
+                    format!("{number} {value}{}", if mended { " mended" } else { "" })
+                }
+                Item::Bad { why, .. } => format!("{number} {why}"),
+            });
+        }
+        shown
+    }
+
+    #[test]
+    fn cuts_the_input_into_values() {
+        for (input, expected) in [
+            // Lines.
+            (r#"{"a":1}"#, &[r#"1 {"a":1}"#][..]),
+            ("{\"a\":1}\r\n\n \n{\"b\":2}\n", &[r#"1 {"a":1}"#, r#"4 {"b":2}"#]),
+            ("\u{feff}\n{}\n{", &["2 {}", "3 cut off in the middle"]),
+            ("{}\n{\n{}\n", &["1 {}", "2 not JSON", "3 {}"]),
+            // Arrays.
+            ("[]", &[]),
+            (" [1, \"a,]\\\"\" ,{\"b\":[{}]}\n]\n", &["1 1", "2 \"a,]\\\"\"", "3 {\"b\":[{}]}"]),
+            ("[{\"a\":1},{broken},,{\"b\":2}]", &["1 {\"a\":1}", "2 not JSON", "3 {\"b\":2}"]),
+            ("[1}},2]", &["1 not JSON", "2 2"]),
+            ("[{\"a\":1},{\"b\":", &["1 {\"a\":1}", "2 cut off in the middle"]),
+            ("[1", &["1 cut off in the middle"]),
+            ("[1][2]\n{}", &["1 1", "2 2", "4 {}"]),
+            // Neither.
+            ("", &[]),
+            ("\n \n", &[]),
+            ("plain words\n", &["1 not JSON"]),
+            // Broken Unicode.
+            (
+                r#"["\ud83d\ude00 \ud83d x \\ud83d \ude00"]"#,
+                &["1 \"😀 \u{fffd} x \\\\ud83d \u{fffd}\" mended"],
+            ),
+        ] {
+            assert_eq!(shown(input.as_bytes()), expected, "{input}");
+        }
+        assert_eq!(shown(b"\"a\xffb\""), ["1 \"a\u{fffd}b\" mended"]);
+    }
+
+    #[test]
+    fn what_is_too_long_or_too_deep_costs_only_itself() {
+        let long = format!("1\n\"{}\"\n2", "x".repeat(MAX_LINE));
+        let mut values = Values::new(long.as_bytes());
+        let mut numbers = Vec::new();
+        while let Some(Numbered { number, value }) = values.next().unwrap() {
+            numbers.push((number, matches!(value, Item::Bad { why: Why::TooLong, .. })));
+        }
+        assert_eq!(numbers, [(1, false), (2, true), (3, false)]);
+
+        let deep = format!("{}{}", "[".repeat(1000), "]".repeat(1000));
+        assert_eq!(shown(format!("{{}}\n{deep}\n{{}}").as_bytes()), ["1 {}", "2 not JSON", "3 {}"]);
+        assert_eq!(shown(format!("[{{}},{deep},{{}}]").as_bytes()), ["1 {}", "2 not JSON", "3 {}"]);
+    }
+}

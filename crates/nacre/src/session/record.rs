@@ -1,0 +1,136 @@
+//! Imported messages become passages: batch by batch, each batch one transaction, so that an import that was
+//! stopped goes on where it was when it is run again.
+
+use std::collections::HashMap;
+use std::io::BufRead;
+
+use jiff::tz::TimeZone;
+use rusqlite::{Connection, OptionalExtension};
+use serde::Serialize;
+
+use super::import::{self, Author, Message, Read};
+use crate::call::{Caller, audit, redact};
+use crate::group::Group;
+use crate::index::{Passage, Writer};
+use crate::{Result, Time};
+
+/// How many messages go into one transaction.
+const BATCH: usize = 2_000;
+
+/// What an import of sessions did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recorded {
+    /// What the input held.
+    #[serde(flatten)]
+    pub read: Read,
+    /// Messages that are new here.
+    pub added: usize,
+    /// Messages that were here already.
+    pub present: usize,
+}
+
+/// Takes a transcript in. `progress` is told how many messages have been read.
+pub(crate) fn import(
+    group: &mut Group,
+    caller: &Caller,
+    input: impl BufRead,
+    name: &str,
+    mut progress: impl FnMut(usize),
+) -> Result<Recorded> {
+    let (mut added, mut present, mut seen) = (0, 0, 0);
+    let mut batch: Vec<Message> = Vec::new();
+    let mut flush = |group: &mut Group, batch: &mut Vec<Message>| -> Result<()> {
+        let (new, old) = record(group, caller, batch)?;
+        (added, present, seen) = (added + new, present + old, seen + batch.len());
+        batch.clear();
+        progress(seen);
+        Ok(())
+    };
+    let read = import::read(input, name, |message| {
+        batch.push(message);
+        if batch.len() >= BATCH { flush(group, &mut batch) } else { Ok(()) }
+    })?;
+    flush(group, &mut batch)?;
+    Ok(Recorded { read, added, present })
+}
+
+fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usize, usize)> {
+    if batch.is_empty() {
+        return Ok((0, 0));
+    }
+    group.write(caller.now, |tx| {
+        let mut sessions: HashMap<&str, i64> = HashMap::new();
+        let mut writer = Writer::new(tx)?;
+        let (mut added, mut present) = (0, 0);
+        for message in batch {
+            let number = match sessions.get(message.session.as_str()) {
+                Some(number) => *number,
+                None => {
+                    let number = session_number(tx, message)?;
+                    sessions.insert(&message.session, number);
+                    number
+                }
+            };
+            let reference = format!("{}/{}", message.session, message.id);
+            if is_present(tx, &reference)? {
+                present += 1;
+                continue;
+            }
+            let at = message.at.unwrap_or(caller.now);
+            widen(tx, number, at)?;
+            writer.insert(&passage(message, reference, number, at))?;
+            added += 1;
+        }
+        writer.finish()?;
+        let mut row = audit::Row::new("session_import");
+        row.detail.insert("messages".into(), added.into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        Ok((added, present))
+    })
+}
+
+fn passage(message: &Message, reference: String, session: i64, at: Time) -> Passage {
+    let author = match &message.author {
+        Author::Unknown => None,
+        author => Some(author.as_str().to_owned()),
+    };
+    let named = match &message.author {
+        Author::Name(name) => name.as_str(),
+        _ => "",
+    };
+    Passage {
+        kind: "message",
+        reference,
+        text: redact::text(&message.text).into_owned(),
+        title: format!("{} {named}", date_words(at)).trim().to_owned(),
+        author,
+        at,
+        live: true,
+        place: Some((session, i64::from(message.seq))),
+        standing: None,
+    }
+}
+
+/// A day in the words in which people ask for it.
+fn date_words(at: Time) -> String {
+    let day = jiff::Timestamp::from_millisecond(at.as_millis()).map(|at| at.to_zoned(TimeZone::UTC));
+    day.map(|day| day.strftime("%-d %B %Y").to_string()).unwrap_or_default()
+}
+
+fn session_number(db: &Connection, message: &Message) -> Result<i64> {
+    let sql = "INSERT INTO sessions (id, format) VALUES (?1, 'import') ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING number";
+    Ok(db.prepare_cached(sql)?.query_row([&message.session], |row| row.get(0))?)
+}
+
+/// Moves the ends of a session so that this moment lies between them.
+fn widen(db: &Connection, session: i64, at: Time) -> Result<()> {
+    let sql = "UPDATE sessions SET started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?2), ?2)
+        WHERE number = ?1 AND (started_at IS NULL OR ?2 < started_at OR ?2 > ended_at)";
+    db.prepare_cached(sql)?.execute((session, at))?;
+    Ok(())
+}
+
+fn is_present(db: &Connection, reference: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM passages WHERE kind = 'message' AND ref = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([reference], |_| Ok(())).optional()?.is_some())
+}
