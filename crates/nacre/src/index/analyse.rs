@@ -52,12 +52,15 @@ pub(crate) fn is_common(word: &str) -> bool {
 
 /// Function words, question words and pronouns, stemmed as the analyser stems them.
 const COMMON: &[&str] = &[
-    "a", "about", "after", "all", "also", "am", "an", "and", "ani", "are", "as", "at", "be", "becaus",
-    "been", "befor", "but", "by", "can", "could", "did", "do", "doe", "for", "from", "had", "has", "have",
-    "he", "her", "him", "his", "how", "i", "if", "in", "into", "is", "it", "me", "my", "no", "not", "of",
-    "on", "or", "our", "she", "should", "so", "some", "than", "that", "the", "their", "them", "then",
-    "there", "these", "they", "this", "those", "to", "up", "us", "was", "we", "were", "what", "when",
-    "where", "whi", "which", "who", "whom", "whose", "will", "with", "would", "you", "your",
+    "a", "about", "abov", "after", "again", "all", "also", "am", "an", "and", "ani", "are", "as", "at", "be",
+    "becaus", "been", "befor", "below", "between", "both", "but", "by", "can", "could", "did", "do", "doe",
+    "down", "dure", "each", "few", "for", "from", "further", "had", "has", "have", "he", "her", "here",
+    "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "me", "more",
+    "most", "my", "myself", "no", "nor", "not", "now", "of", "off", "on", "onc", "onli", "or", "other",
+    "our", "out", "over", "own", "same", "she", "should", "so", "some", "such", "than", "that", "the",
+    "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under",
+    "until", "up", "us", "veri", "was", "we", "were", "what", "when", "where", "whi", "which", "while",
+    "who", "whom", "whose", "will", "with", "would", "you", "your",
 ];
 
 struct Words {

@@ -244,31 +244,34 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
     Ok(count)
 }
 
-/// Cuts a text at sentence ends into pieces of about 60 words: one vector for a page of text says nothing.
+/// Cuts a text at sentence ends into pieces of at most 60 words: one vector for a page of text says nothing. A sentence
+/// that is longer is a piece of its own.
 fn pieces(text: &str) -> Vec<&str> {
     const WORDS: usize = 60;
     let (mut pieces, mut start, mut words) = (Vec::new(), 0, 0);
-    let mut in_word = false;
-    let mut end_of_sentence = false;
-    for (at, c) in text.char_indices() {
-        if c == '\n' || (c.is_whitespace() && end_of_sentence) {
-            if words >= WORDS {
-                pieces.push(text[start..at].trim());
-                (start, words) = (at, 0);
-            }
-        } else if c.is_whitespace() && words >= 2 * WORDS {
-            // A text without sentence ends is cut all the same.
-            pieces.push(text[start..at].trim());
-            (start, words) = (at, 0);
+    let mut from = 0;
+    for to in sentence_ends(text) {
+        let more =
+            text[from..to].split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
+        if words > 0 && words + more > WORDS {
+            pieces.push(text[start..from].trim());
+            (start, words) = (from, 0);
         }
-        let word = c.is_alphanumeric();
-        words += usize::from(word && !in_word);
-        in_word = word;
-        end_of_sentence = matches!(c, '.' | '!' | '?' | '。' | '！' | '？');
+        words += more;
+        from = to;
     }
-    let rest = text[start..].trim();
-    if !rest.is_empty() {
-        pieces.push(rest);
-    }
+    pieces.push(text[start..].trim());
+    pieces.retain(|piece| !piece.is_empty());
     pieces
+}
+
+/// Where sentences and lines end, the end of the text included.
+fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
+    let mut ended = false;
+    let ends = text.char_indices().filter(move |(_, c)| {
+        let end = *c == '\n' || (ended && c.is_whitespace());
+        ended = matches!(c, '.' | '!' | '?' | '。' | '！' | '？');
+        end
+    });
+    ends.map(|(at, _)| at).chain([text.len()])
 }

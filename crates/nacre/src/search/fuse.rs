@@ -44,6 +44,8 @@ pub(super) struct Weights {
     pub(super) answered: f32,
     pub(super) before: f32,
     pub(super) after: f32,
+    /// Where people talk, the passages two away on either side: what a conversation is about outlasts a turn.
+    pub(super) around: f32,
     /// The assistant's reply behind a user's turn echoes its topic.
     pub(super) reply: f32,
     pub(super) replied: f32,
@@ -63,18 +65,19 @@ impl Default for Weights {
         Weights {
             words: 0.35,
             meaning: 0.65,
-            session: 0.15,
+            session: 0.2,
             answered: 0.7,
             before: 0.1,
             after: 0.1,
-            reply: 0.35,
-            replied: 0.2,
+            around: 0.15,
+            reply: 0.2,
+            replied: 0.3,
             after_reply: 0.05,
-            author: 2.5,
+            author: 3.2,
             user: 2.5,
             time: 2.5,
-            first: 0.6,
-            person: 0.4,
+            first: 0.8,
+            person: 0.6,
             answers: 0.5,
             instruction: 1.2,
             preference: 2.0,
@@ -244,6 +247,11 @@ impl<'a> Field<'a> {
         (session != 0 && mark.session == session && mark.is(flag::LIVE)).then_some(other)
     }
 
+    /// What the lanes say of a neighbour, so many steps away.
+    fn beside(&self, id: u32, steps: i64) -> f32 {
+        self.neighbour(id, steps).map_or(0.0, |other| self.lanes(other))
+    }
+
     /// The score of a passage.
     pub(super) fn score(&self, id: u32) -> f32 {
         self.parts(id).iter().sum()
@@ -262,19 +270,18 @@ impl<'a> Field<'a> {
             return parts;
         }
         let (before, after) = (self.neighbour(id, -1), self.neighbour(id, 1));
-        let [said_before, said_after] =
-            [before, after].map(|other| other.map_or(0.0, |other| self.lanes(other)));
+        let (said_before, said_after) = (self.beside(id, -1), self.beside(id, 1));
         let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
         let of_person = query.mode == Mode::User;
-        let (weigh_before, weigh_after) = if mark.session == 0 {
-            (0.0, 0.0)
+        let (weigh_before, weigh_after, weigh_around) = if mark.session == 0 {
+            (0.0, 0.0, 0.0)
         } else if mark.is(flag::USER) {
-            (0.0, w.reply)
+            (0.0, w.reply, 0.0)
         } else if mark.is(flag::ASSISTANT) {
-            (w.replied, w.after_reply)
+            (w.replied, w.after_reply, 0.0)
         } else {
             let asked = before.is_some_and(|other| self.mark(other).is(flag::ASKS));
-            (if asked { w.answered } else { w.before }, w.after)
+            (if asked { w.answered } else { w.before }, w.after, w.around)
         };
         let by_user = has(flag::USER).max(has(flag::ENTRY));
         let speaker = match query.mode {
@@ -287,8 +294,8 @@ impl<'a> Field<'a> {
             w.words * self.words[id as usize],
             w.meaning * self.meaning[id as usize],
             w.session * self.sessions.get(&mark.session).copied().unwrap_or(0.0),
-            weigh_before * said_before,
-            weigh_after * said_after,
+            weigh_before * said_before + weigh_around * self.beside(id, -2),
+            weigh_after * said_after + weigh_around * self.beside(id, 2),
             if query.author.is_some_and(|author| author == mark.author) { w.author } else { 0.0 },
             speaker * by_user,
             w.time * self.nearness(mark),
