@@ -269,7 +269,7 @@ impl<'a> Field<'a> {
             [parts[14], parts[15]] = [reinforcement as f32, recency as f32];
             return parts;
         }
-        let (before, after) = (self.neighbour(id, -1), self.neighbour(id, 1));
+        let before = self.neighbour(id, -1);
         let (said_before, said_after) = (self.beside(id, -1), self.beside(id, 1));
         let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
         let of_person = query.mode == Mode::User;
