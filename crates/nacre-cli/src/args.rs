@@ -297,6 +297,12 @@ pub enum Bench {
         #[arg(long)]
         categories: bool,
     },
+    /// Search and import as a memory grows, beside a plain FTS5 table with the same texts
+    Speed {
+        /// How many messages, such as 10k,100k,1m; a million takes minutes
+        #[arg(long, value_delimiter = ',', default_value = "10k,100k")]
+        sizes: Vec<String>,
+    },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {
         /// How many memories

@@ -43,6 +43,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             let options = bench::Options { half: half.clone(), ablation: *ablation, categories: *categories };
             return bench::quality(name, data, &options, &cli.global);
         }
+        Command::Bench(Bench::Speed { sizes }) => return bench::speed(sizes, &cli.global),
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }
