@@ -4,9 +4,12 @@ mod clock;
 mod cold;
 mod measure;
 mod quality;
+mod report;
 mod speed;
+mod svg;
 mod words;
 
 pub use cold::run as cold;
-pub use quality::{Options, run as quality};
+pub use quality::{Beside, Options, run as quality};
+pub use report::run as report;
 pub use speed::run as speed;
