@@ -36,6 +36,7 @@ struct Measured {
 }
 
 pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
+    let mut text = head();
     let tune = quality(data, "tune", Beside::EachPart, global)?;
     let aside = quality(data, "aside", Beside::Words, global)?;
     let all: Vec<Measured> =
@@ -47,7 +48,6 @@ pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
     std::fs::write(page.with_file_name(&pictures[0]), headlines(&aside))?;
     std::fs::write(page.with_file_name(&pictures[1]), ablation(&tune))?;
 
-    let mut text = head();
     let _ =
         writeln!(text, "## Quality\n\n{WHAT_IS_MEASURED}\n\n![Words alone and all parts]({})\n", pictures[0]);
     for (half, measured) in
@@ -115,14 +115,14 @@ fn head() -> String {
     )
 }
 
-/// The commit it was built from, or the one that is checked out here.
+/// The commit it was built from, or else the one that is checked out where it runs.
 fn commit() -> Option<String> {
     if let Some(commit) = option_env!("NACRE_COMMIT") {
         return Some(commit.to_owned());
     }
     let output = Command::new("git").args(["describe", "--always", "--dirty"]).output().ok()?;
     let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !commit.is_empty()).then_some(commit)
+    (output.status.success() && !commit.is_empty()).then(|| format!("in a checkout of {commit}"))
 }
 
 fn quality(data: &Path, half: &str, beside: Beside, global: &Global) -> Result<Vec<Measured>> {
@@ -202,7 +202,8 @@ fn ablation(measured: &[Measured]) -> String {
     };
     let mut variants: Vec<&str> = Vec::new();
     for found in measured {
-        if found.variant != ALL_PARTS && !variants.contains(&found.variant.as_str()) {
+        let whole_or_words = [ALL_PARTS, WORDS_ALONE].contains(&found.variant.as_str());
+        if !whole_or_words && !variants.contains(&found.variant.as_str()) {
             variants.push(&found.variant);
         }
     }

@@ -9,7 +9,7 @@ pub struct Row {
 }
 
 const WIDTH: f64 = 720.0;
-const LEFT: f64 = 190.0;
+const LEFT: f64 = 230.0;
 const RIGHT: f64 = 70.0;
 const TOP: f64 = 62.0;
 const BAR: f64 = 13.0;
