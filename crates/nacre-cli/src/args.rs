@@ -297,6 +297,19 @@ pub enum Bench {
         #[arg(long)]
         categories: bool,
     },
+    /// Search and import as a memory grows, beside a plain FTS5 table with the same texts
+    Speed {
+        /// How many messages, such as 10k,100k,1m; a million takes minutes
+        #[arg(long, value_delimiter = ',', default_value = "10k,100k")]
+        sizes: Vec<String>,
+    },
+    /// Quality and speed as one page of Markdown, with two pictures beside it
+    Report {
+        /// The folder with the sets
+        data: PathBuf,
+        /// The page to write
+        page: PathBuf,
+    },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {
         /// How many memories

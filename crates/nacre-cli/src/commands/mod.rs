@@ -40,9 +40,12 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Demo => return demo::run(),
         Command::Bench(Bench::Quality { name, data, half, ablation, categories }) => {
-            let options = bench::Options { half: half.clone(), ablation: *ablation, categories: *categories };
+            let beside = if *ablation { bench::Beside::EachPart } else { bench::Beside::Nothing };
+            let options = bench::Options { half: half.clone(), beside, categories: *categories };
             return bench::quality(name, data, &options, &cli.global);
         }
+        Command::Bench(Bench::Speed { sizes }) => return bench::speed(sizes, &cli.global),
+        Command::Bench(Bench::Report { data, page }) => return bench::report(data, page, &cli.global),
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }

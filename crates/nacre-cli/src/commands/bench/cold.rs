@@ -7,11 +7,13 @@ use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
+use super::clock::{finish, percentile, timed};
+use super::words::Words;
 use crate::render;
 
 /// The goals of the foundation: times as a multiple of `sqlite3`, megabytes.
@@ -28,7 +30,7 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
         home: folder.path().join("home"),
         plain: folder.path().join("plain.db"),
     };
-    let mut words = Words(0x9e37_79b9_7f4a_7c15);
+    let mut words = Words::default();
     render::progress(&format!("storing {rows} memories"));
     bench.fill(folder.path(), &mut words, rows)?;
 
@@ -46,7 +48,7 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
     }
     render::progress("");
     let idle = bench.idle_megabytes()?;
-    let [sqlite, search, mcp] = [sqlite, search, mcp].map(median);
+    let [sqlite, search, mcp] = [sqlite, search, mcp].map(|times| percentile(&times, 50));
     let binary = megabytes(std::fs::metadata(&bench.nacre)?.len());
     let table = [
         ("sqlite3, bare FTS5 query, fresh process", format!("{sqlite:.2} ms"), "1.00".into(), String::new()),
@@ -211,64 +213,7 @@ fn entry(number: usize, content: &str) -> Value {
     })
 }
 
-fn finish(command: &mut Command) -> Result<()> {
-    let program = command.get_program().to_owned();
-    let status = command.status().with_context(|| format!("{} can't be started", program.display()))?;
-    ensure!(status.success(), "{} failed", program.display());
-    Ok(())
-}
-
-fn timed(work: impl FnOnce() -> Result<()>) -> Result<f64> {
-    let start = Instant::now();
-    work()?;
-    Ok(start.elapsed().as_secs_f64() * 1000.0)
-}
-
-fn median(mut times: Vec<f64>) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
-}
-
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
 fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
-}
-
-/// Invented words, the common ones as common as in language (Zipf): what makes an OR query slow.
-struct Words(u64);
-
-impl Words {
-    fn next(&mut self) -> u64 {
-        // xorshift: the same words in every run.
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0
-    }
-
-    fn sentence(&mut self, words: usize) -> String {
-        (0..words).map(|_| self.word()).collect::<Vec<_>>().join(" ")
-    }
-
-    fn word(&mut self) -> String {
-        const SYLLABLES: &[&str] = &[
-            "ka", "lo", "mi", "ru", "te", "va", "no", "shi", "pe", "du", "go", "ra", "zu", "fe", "bi", "wo",
-        ];
-        const VOCABULARY: f64 = 20_000.0;
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a rank from a fraction"
-        )]
-        let mut rank = VOCABULARY.powf((self.next() >> 11) as f64 / (1u64 << 53) as f64) as usize;
-        let mut word = String::from("x");
-        loop {
-            word.push_str(SYLLABLES[rank % SYLLABLES.len()]);
-            rank /= SYLLABLES.len();
-            if rank == 0 {
-                return word;
-            }
-        }
-    }
 }

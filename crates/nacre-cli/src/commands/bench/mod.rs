@@ -1,8 +1,15 @@
 //! `nacre bench`: measured through the shipped program, beside something the reader knows, in the same run.
 
+mod clock;
 mod cold;
 mod measure;
 mod quality;
+mod report;
+mod speed;
+mod svg;
+mod words;
 
 pub use cold::run as cold;
-pub use quality::{Options, run as quality};
+pub use quality::{Beside, Options, run as quality};
+pub use report::run as report;
+pub use speed::run as speed;

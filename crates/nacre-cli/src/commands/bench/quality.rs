@@ -16,6 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
+use super::clock::percentile;
 use super::measure::{NAMES, Row, mean, measure};
 use crate::args::Global;
 use crate::context::now;
@@ -50,9 +51,23 @@ const HITS: usize = 50;
 
 pub struct Options {
     pub half: String,
-    pub ablation: bool,
+    pub beside: Beside,
     pub categories: bool,
 }
+
+/// What is measured beside the settings as they are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Beside {
+    Nothing,
+    /// The words alone.
+    Words,
+    /// Each part left out, and the words alone.
+    EachPart,
+}
+
+/// The variants that a page compares, by the names they have in what is measured.
+pub const ALL_PARTS: &str = "all parts";
+pub const WORDS_ALONE: &str = "words alone";
 
 #[derive(Deserialize)]
 struct Turn {
@@ -87,16 +102,34 @@ struct Results {
 }
 
 pub fn run(set: &str, data: &Path, options: &Options, global: &Global) -> Result<ExitCode> {
+    let (report, text) = measure_sets(set, data, options, global)?;
+    if global.json {
+        render::json(&report)?
+    } else {
+        render::out(&text)?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Measures one set or all: an object for each set, variant and level, and the same as a table.
+pub fn measure_sets(
+    set: &str,
+    data: &Path,
+    options: &Options,
+    global: &Global,
+) -> Result<(Vec<Value>, String)> {
     let wanted: Vec<_> = SETS.iter().filter(|(name, _)| set == "all" || set == *name).collect();
     ensure!(!wanted.is_empty(), "there is no set `{set}`; the sets are {}, all", names(SETS));
-    let mut variants: Vec<(String, Vec<String>)> = vec![("all parts".into(), Vec::new())];
-    if options.ablation {
+    let mut variants: Vec<(String, Vec<String>)> = vec![(ALL_PARTS.into(), Vec::new())];
+    if options.beside == Beside::EachPart {
         variants.extend(
             PARTS
                 .iter()
                 .map(|part| (format!("without {part}"), vec![format!("search.without=[\"{part}\"]")])),
         );
-        variants.push(("words alone".into(), vec!["search.fusion=words".into()]));
+    }
+    if options.beside != Beside::Nothing {
+        variants.push((WORDS_ALONE.into(), vec!["search.fusion=words".into()]));
     }
     let mut report = Vec::new();
     let mut text = String::new();
@@ -138,23 +171,12 @@ pub fn run(set: &str, data: &Path, options: &Options, global: &Global) -> Result
         }
         text.push('\n');
     }
-    if global.json {
-        render::json(&report)?
-    } else {
-        render::out(&text)?
-    }
-    Ok(ExitCode::SUCCESS)
+    Ok((report, text))
 }
 
 fn line(text: &mut String, name: &str, rows: &[Row], times: Option<&[f64]>) {
     let mean = mean(rows).map(|value| format!("{value:>11.4}")).join("");
-    let times = times.map(|times| {
-        let mut times = times.to_vec();
-        times.sort_by(f64::total_cmp);
-        let at =
-            |share: usize| times.get((times.len().saturating_sub(1)) * share / 100).copied().unwrap_or(0.0);
-        format!("  {:.2} / {:.2}", at(50), at(99))
-    });
+    let times = times.map(|times| format!("  {:.2} / {:.2}", percentile(times, 50), percentile(times, 99)));
     let _ = writeln!(text, "{name:26} {:>4}  {mean}{}", rows.len(), times.unwrap_or_default());
 }
 

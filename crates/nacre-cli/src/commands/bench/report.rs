@@ -1,0 +1,238 @@
+//! `nacre bench report`: quality and speed as one page of Markdown, with two pictures beside it. All of it is
+//! measured by the run that writes it.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::measure::{NAMES, Row};
+use super::quality::{ALL_PARTS, Beside, Options, WORDS_ALONE, measure_sets};
+use super::{clock, speed, svg};
+use crate::args::Global;
+use crate::context::now;
+use crate::render;
+
+const SIZES: &[usize] = &[10_000, 100_000];
+/// The measure that pictures show of each set and level: the set, the level, and its place in [`NAMES`].
+const HEADLINES: &[(&str, &str, usize)] = &[
+    ("locomo", "turns", 5),
+    ("longmemeval", "turns", 5),
+    ("longmemeval", "sessions", 4),
+    ("beam", "turns", 5),
+    ("conflict", "turns", 0),
+    ("scifact", "turns", 6),
+];
+
+/// What one variant gave on one set, level and half.
+struct Measured {
+    set: String,
+    level: String,
+    variant: String,
+    questions: f64,
+    row: Row,
+}
+
+pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
+    let mut text = head();
+    let tune = quality(data, "tune", Beside::EachPart, global)?;
+    let aside = quality(data, "aside", Beside::Words, global)?;
+    let all: Vec<Measured> =
+        aside.iter().filter_map(|right| Some(both(find(&tune, right)?, right))).collect();
+    let speeds = speed::measure(SIZES, global)?;
+
+    let stem = page.file_stem().context("the page needs a name")?.to_string_lossy().into_owned();
+    let pictures = [format!("{stem}-parts.svg"), format!("{stem}-ablation.svg")];
+    std::fs::write(page.with_file_name(&pictures[0]), headlines(&aside))?;
+    std::fs::write(page.with_file_name(&pictures[1]), ablation(&tune))?;
+
+    let _ =
+        writeln!(text, "## Quality\n\n{WHAT_IS_MEASURED}\n\n![Words alone and all parts]({})\n", pictures[0]);
+    for (half, measured) in
+        [("The half set aside", &aside), ("The half that was tuned on", &tune), ("All questions", &all)]
+    {
+        let _ = writeln!(text, "### {half}\n");
+        let shown =
+            measured.iter().filter(|found| [ALL_PARTS, WORDS_ALONE].contains(&found.variant.as_str()));
+        table(&mut text, shown);
+    }
+    let _ = writeln!(
+        text,
+        "### What each part is worth\n\nOn the half that was tuned on: what is lost when one part is left out.\n\n\
+         ![The loss without each part]({})\n",
+        pictures[1]
+    );
+    table(&mut text, tune.iter().filter(|found| found.level == "turns"));
+    let _ = writeln!(
+        text,
+        "## Speed\n\nInvented conversations beside a plain FTS5 table with the same texts, which is asked for any of the \
+         words, ordered by `rank`. Warm searches and imports are {}, measured in turn; fresh processes are the `nacre` \
+         and `sqlite3` programs, median on the wall.\n",
+        clock::kind()
+    );
+    for measured in &speeds {
+        let _ = writeln!(
+            text,
+            "| {} | nacre | plain FTS5 | ratio | |\n| --- | ---: | ---: | ---: | --- |",
+            speed::title(measured)
+        );
+        for line in measured.lines() {
+            let _ = writeln!(
+                text,
+                "| {} | {} | {} | {} | {} |",
+                line.what, line.ours, line.plain, line.ratio, line.goal
+            );
+        }
+        text.push('\n');
+    }
+    std::fs::write(page, text).with_context(|| format!("{} can't be written", page.display()))?;
+    render::out(&format!("{}, {} and {} are written\n", page.display(), pictures[0], pictures[1]))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+const WHAT_IS_MEASURED: &str = "Through the public calls: each history goes in by `session import` into a memory of its own, each \
+question is one `memory_search`. Questions without an answer are left out. *any@k*: one of the right messages is among \
+the first k; *fraction@k*: the share of them that is.\n\n\
+Every set is cut in two for good by a hash of the question's id. The weights were tuned on one half of the questions; \
+the other half was set aside and shows whether they hold. Histories are shared by the halves of locomo, beam, conflict \
+and scifact; in longmemeval each question has its own.";
+
+fn head() -> String {
+    let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let model = std::fs::read_to_string("/proc/cpuinfo").ok().and_then(|text| {
+        Some(text.lines().find(|line| line.starts_with("model name"))?.split(": ").nth(1)?.to_owned())
+    });
+    let processor = model.map_or_else(String::new, |model| format!(" of {model}"));
+    let commit = commit().map_or_else(String::new, |commit| format!(" ({commit})"));
+    let day = now().to_string().chars().take(10).collect::<String>();
+    let debug = if cfg!(debug_assertions) { " This is a debug build: its times say nothing." } else { "" };
+    format!(
+        "# Benchmarks\n\nWritten by `nacre bench report` on {day}: nacre {}{commit}, {}, {cores} cores{processor}.{debug}\n\n",
+        env!("CARGO_PKG_VERSION"),
+        std::env::consts::OS,
+    )
+}
+
+/// The commit it was built from, or else the one that is checked out where it runs.
+fn commit() -> Option<String> {
+    if let Some(commit) = option_env!("NACRE_COMMIT") {
+        return Some(commit.to_owned());
+    }
+    let output = Command::new("git").args(["describe", "--always", "--dirty"]).output().ok()?;
+    let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !commit.is_empty()).then(|| format!("in a checkout of {commit}"))
+}
+
+fn quality(data: &Path, half: &str, beside: Beside, global: &Global) -> Result<Vec<Measured>> {
+    let options = Options { half: half.to_owned(), beside, categories: false };
+    let (found, _) = measure_sets("all", data, &options, global)?;
+    let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let number = |value: &Value| value.as_f64().unwrap_or_default();
+    let read = |value: &Value| Measured {
+        set: word(&value["set"]),
+        level: word(&value["level"]),
+        variant: word(&value["variant"]),
+        questions: number(&value["n"]),
+        row: NAMES.map(|name| number(&value["measures"][name])),
+    };
+    Ok(found.iter().map(read).collect())
+}
+
+fn find<'a>(among: &'a [Measured], like: &Measured) -> Option<&'a Measured> {
+    let is = |found: &&Measured| {
+        (&found.set, &found.level, &found.variant) == (&like.set, &like.level, &like.variant)
+    };
+    among.iter().find(is)
+}
+
+/// Both halves together: the mean over all questions.
+fn both(left: &Measured, right: &Measured) -> Measured {
+    let questions = left.questions + right.questions;
+    let mean = |(left_value, right_value): (f64, f64)| {
+        (left_value * left.questions + right_value * right.questions) / questions
+    };
+    let row = std::array::from_fn(|place| mean((left.row[place], right.row[place])));
+    Measured {
+        set: left.set.clone(),
+        level: left.level.clone(),
+        variant: left.variant.clone(),
+        questions,
+        row,
+    }
+}
+
+fn table<'a>(text: &mut String, rows: impl Iterator<Item = &'a Measured>) {
+    let _ = writeln!(text, "| set | | questions | {} |", NAMES.join(" | "));
+    let _ = writeln!(text, "| --- | --- | ---: |{}", " ---: |".repeat(NAMES.len()));
+    for Measured { set, level, variant, questions, row } in rows {
+        let row = row.map(|value| format!("{value:.3}")).join(" | ");
+        let _ = writeln!(text, "| {set}, {level} | {variant} | {questions} | {row} |");
+    }
+    text.push('\n');
+}
+
+fn value(among: &[Measured], headline: (&str, &str, usize), variant: &str) -> Option<f64> {
+    let (set, level, place) = headline;
+    let is = |found: &&Measured| (&*found.set, &*found.level, &*found.variant) == (set, level, variant);
+    among.iter().find(is).map(|found| found.row[place])
+}
+
+fn headlines(measured: &[Measured]) -> String {
+    let row = |headline: &(&str, &str, usize)| {
+        let (set, level, place) = *headline;
+        let values = [WORDS_ALONE, ALL_PARTS].map(|variant| value(measured, *headline, variant));
+        let values: Vec<f64> = values.into_iter().collect::<Option<_>>()?;
+        let level = if level == "turns" { "" } else { " sessions" };
+        Some(svg::Row { label: format!("{set}{level}, {}", NAMES[place]), values })
+    };
+    let rows: Vec<svg::Row> = HEADLINES.iter().filter_map(row).collect();
+    svg::bars("What is found, on the half set aside", &[WORDS_ALONE, ALL_PARTS], &rows, 3)
+}
+
+/// For each part the mean loss over the headlines.
+fn ablation(measured: &[Measured]) -> String {
+    let mean = |variant: &str| {
+        let values: Vec<f64> =
+            HEADLINES.iter().filter_map(|headline| value(measured, *headline, variant)).collect();
+        #[expect(clippy::cast_precision_loss, reason = "a few sets")]
+        let count = values.len().max(1) as f64;
+        values.iter().sum::<f64>() / count
+    };
+    let mut variants: Vec<&str> = Vec::new();
+    for found in measured {
+        let whole_or_words = [ALL_PARTS, WORDS_ALONE].contains(&found.variant.as_str());
+        if !whole_or_words && !variants.contains(&found.variant.as_str()) {
+            variants.push(&found.variant);
+        }
+    }
+    let whole = mean(ALL_PARTS);
+    let mut rows: Vec<svg::Row> = variants
+        .iter()
+        .map(|variant| svg::Row {
+            label: (*variant).to_owned(),
+            values: vec![100.0 * (whole - mean(variant))],
+        })
+        .collect();
+    rows.sort_by(|a, b| b.values[0].total_cmp(&a.values[0]));
+    svg::bars("Points lost, mean of the headline measures, on the half tuned on", &["loss"], &rows, 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_together_are_the_mean_over_all_questions() {
+        let half = |questions: f64, value: f64| Measured {
+            set: "a".into(),
+            level: "turns".into(),
+            variant: ALL_PARTS.into(),
+            questions,
+            row: [value; NAMES.len()],
+        };
+        let all = both(&half(1.0, 1.0), &half(3.0, 0.0));
+        assert_eq!((all.questions, all.row[0]), (4.0, 0.25));
+    }
+}
