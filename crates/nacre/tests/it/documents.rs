@@ -201,6 +201,21 @@ fn scopes_and_filters() {
     assert_eq!(kinds(json!({ "scope": ["memory"] })), Vec::<String>::new());
 }
 
+/// Entries once stood above every document, however little they had of the question.
+#[test]
+fn what_fits_better_comes_first_whatever_it_is() {
+    let mut place = Place::new();
+    for n in 0..3 {
+        place.store(&format!("Server number {n} is dusted every spring"));
+    }
+    place.write("MEMORY.md", "# Servers\n\nThe staging server is called heron and runs Debian.\n");
+    assert_eq!(place.best("what is the staging server called?"), "MEMORY.md#L1-L3");
+    place.write("notes.md", "The server room is cold.\n");
+    place.store("The production server is called kestrel");
+    let best = place.hits("what is the production server called?")[0].clone();
+    assert_eq!(best["text"], "The production server is called kestrel");
+}
+
 #[test]
 fn turned_off_documents_are_left_alone() {
     let mut place = Place::with("balanced", &["documents.index=false"]);
