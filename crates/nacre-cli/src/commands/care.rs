@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::args::{Audit, Import};
 use crate::context::Context;
-use crate::render::{self, Paint, plain};
+use crate::render::{self, Paint, line, plain};
 
 pub fn init(context: &Context) -> Result<ExitCode> {
     context.home.create()?;
@@ -259,7 +259,9 @@ pub fn index(context: &Context) -> Result<ExitCode> {
         ("skipped", notes(&done.skipped)),
     ] {
         let more = which.len().saturating_sub(SHOWN);
-        rows.extend(which.into_iter().take(SHOWN).map(|line| (what.to_owned(), line)));
+        // A file's name may hold anything, line breaks too.
+        let shown = which.iter().take(SHOWN).map(|found| line(found, usize::MAX));
+        rows.extend(shown.map(|shown| (what.to_owned(), shown)));
         if more > 0 {
             rows.push((what.to_owned(), format!("and {more} more")));
         }

@@ -122,7 +122,7 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
         under(format!("superseded by {}", plain(newer)));
     }
     if let Some(path) = hit["path"].as_str() {
-        under(format!("{}:{}-{}", plain(path), hit["lines"][0], hit["lines"][1]));
+        under(format!("{}:{}-{}", line(path, usize::MAX), hit["lines"][0], hit["lines"][1]));
     }
     if let Some(session) = hit["session"].as_str() {
         under(format!("session {}, message {}", plain(session), word(&hit["message"])));
