@@ -68,7 +68,7 @@ pub enum Command {
     Init,
     /// Remember one thing
     Store(Store),
-    /// Find memories by words, type and tags; without any, the newest
+    /// Find memories and documents by words, type and tags; without any, the newest memories
     Search(Search),
     /// Show one memory in full
     Show(Named),
@@ -107,6 +107,9 @@ pub enum Command {
     /// Conversations of other programs
     #[command(subcommand)]
     Session(Session),
+    /// Bring the index up to date with the documents: the Markdown files in the group's folder. A search does
+    /// so by itself; this shows what became of each
+    Index,
     /// Make the search index anew
     Reindex,
     /// Do what is due: purge what was superseded long ago, archive what ranks lowest in a database that is
@@ -147,7 +150,7 @@ pub struct Search {
     /// How many at most
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Where to look: entries, sessions
+    /// Where to look: entries, memory (documents), sessions [default: entries,memory]
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     pub scope: Vec<String>,
     /// Only this type

@@ -7,6 +7,7 @@ use std::fs;
 use std::io::BufRead;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
@@ -20,10 +21,15 @@ use crate::index::Space;
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::store::Db;
+use crate::workspace::{self, Synced};
 use crate::{Error, Result, Time, export, files, index};
 
 /// The schema, one migration after the other. Only ever added to.
-const MIGRATIONS: &[&str] = &[include_str!("../migrations/0001.sql"), include_str!("../migrations/0002.sql")];
+const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001.sql"),
+    include_str!("../migrations/0002.sql"),
+    include_str!("../migrations/0003.sql"),
+];
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -42,6 +48,8 @@ pub struct Group {
     returned: BTreeMap<EntryId, Time>,
     /// Marks and vectors as of the last search; brought up to date by the next.
     space: RefCell<Space>,
+    /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
+    changed: Option<Arc<AtomicBool>>,
 }
 
 impl Group {
@@ -53,7 +61,8 @@ impl Group {
         let there = identity(&path);
         let db = if there.is_some() { Db::open(&path, MIGRATIONS, now)? } else { Db::empty(MIGRATIONS)? };
         let (returned, space) = (BTreeMap::new(), RefCell::default());
-        let mut group = Group { name, folder, settings, db, identity: there, events, returned, space };
+        let (identity, changed) = (there, None);
+        let mut group = Group { name, folder, settings, db, identity, events, returned, space, changed };
         group.arrive(now)?;
         Ok(group)
     }
@@ -88,8 +97,9 @@ impl Group {
                 folder: self.folder.clone(),
                 profile: self.settings.profile.clone(),
                 entries: entry::counts(db)?,
-                passages: db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?,
-                audit_rows: db.query_row("SELECT count(*) FROM audit", [], |row| row.get(0))?,
+                documents: documents(db)?,
+                passages: count(db, "passages")?,
+                audit_rows: count(db, "audit")?,
                 last_write: newest,
                 database_bytes: if self.db.on_disk() { pages.0 * pages.1 } else { 0 },
                 schema: MIGRATIONS.len(),
@@ -114,18 +124,49 @@ impl Group {
         })
     }
 
-    /// Makes the index anew. Returns the number of passages.
+    /// Makes the index anew, that of the documents from their files. Returns the number of passages.
     pub fn reindex(&mut self, caller: &Caller) -> Result<usize> {
-        if !self.db.on_disk() {
-            return Ok(0);
+        if self.db.on_disk() {
+            self.write(caller.now, |tx| {
+                let passages = index::rebuild(tx)?;
+                let mut row = audit::Row::new("reindex");
+                row.detail.insert("passages".into(), passages.into());
+                audit::append(tx, caller, &row, audit::Outcome::Done)
+            })?;
         }
-        self.write(caller.now, |tx| {
-            let passages = index::rebuild(tx)?;
-            let mut row = audit::Row::new("reindex");
-            row.detail.insert("passages".into(), passages.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
-            Ok(passages)
-        })
+        self.sync(caller)?;
+        self.db.read(|db| Ok(usize::try_from(count(db, "passages")?).unwrap_or(0)))
+    }
+
+    /// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
+    /// walk over the folder, and no write where nothing changed.
+    pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
+        self.refresh(caller.now)?;
+        workspace::sync(self, caller)
+    }
+
+    /// Has searches look at the documents only when `changed` was set since the last look. For whoever watches
+    /// the folder; without this every search looks.
+    pub fn sync_when(&mut self, changed: Arc<AtomicBool>) {
+        self.changed = Some(changed);
+    }
+
+    /// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is
+    /// indexed can still be searched.
+    pub(crate) fn follow(&mut self, caller: &Caller) -> Option<String> {
+        // Taken back before the look: what changes while it lasts is seen by the next.
+        if self.changed.as_ref().is_some_and(|changed| !changed.swap(false, Ordering::SeqCst)) {
+            return None;
+        }
+        let problem = self.sync(caller).err()?;
+        self.look_again();
+        Some(format!("memory: the documents could not be indexed: {problem}"))
+    }
+
+    fn look_again(&self) {
+        if let Some(changed) = &self.changed {
+            changed.store(true, Ordering::SeqCst);
+        }
     }
 
     /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is
@@ -275,6 +316,7 @@ impl Group {
             return Ok(());
         }
         self.space = RefCell::default();
+        self.look_again();
         self.db = match there {
             Some(_) => Db::open(&path, MIGRATIONS, now)?,
             None => Db::empty(MIGRATIONS)?,
@@ -390,6 +432,7 @@ pub struct Status {
     pub folder: PathBuf,
     pub profile: String,
     pub entries: Counts,
+    pub documents: Documents,
     pub passages: i64,
     pub audit_rows: i64,
     pub last_write: Option<Time>,
@@ -398,6 +441,28 @@ pub struct Status {
     pub sqlite: &'static str,
     /// Databases that were damaged and moved out of the way.
     pub set_aside: Vec<PathBuf>,
+}
+
+/// How many documents are indexed.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Documents {
+    pub indexed: i64,
+    pub chunks: i64,
+    /// Files that are there and can't be indexed; `nacre index` says why.
+    pub skipped: i64,
+}
+
+fn documents(db: &Connection) -> Result<Documents> {
+    let sql = "SELECT count(*) FILTER (WHERE hash <> ''), coalesce(sum(chunks), 0), count(*) FILTER (WHERE hash = '')
+        FROM documents";
+    Ok(db.query_row(sql, [], |row| {
+        Ok(Documents { indexed: row.get(0)?, chunks: row.get(1)?, skipped: row.get(2)? })
+    })?)
+}
+
+fn count(db: &Connection, table: &str) -> Result<i64> {
+    Ok(db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
 }
 
 /// What maintenance did.

@@ -46,6 +46,7 @@ pub mod session;
 pub mod settings;
 mod store;
 mod time;
+mod workspace;
 
 pub use brief::{Brief, BriefEntry, strip_injected};
 pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
@@ -54,13 +55,14 @@ pub use entry::{
 };
 pub use error::{Error, Kind, Result};
 pub use export::{Exported, Imported};
-pub use group::{Group, Maintained, Status};
+pub use group::{Documents, Group, Maintained, Status};
 pub use home::{Home, SETTINGS_FILE};
 pub use ids::{EntryId, EntryRef, GroupName, SessionId};
 pub use index::Scope;
-pub use search::{EntryHit, Found, Hit, MessageHit, Part, Why};
+pub use search::{DocumentHit, EntryHit, Found, Hit, MessageHit, Part, Why};
 pub use settings::Settings;
 pub use time::Time;
+pub use workspace::{Note, Synced};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

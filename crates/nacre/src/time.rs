@@ -5,6 +5,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -34,6 +35,12 @@ impl Time {
         let forms = [text.to_owned(), format!("{text}Z"), format!("{text}T00:00:00Z")];
         let moment = forms.iter().find_map(|form| form.parse::<Timestamp>().ok());
         moment.map(|moment| Time(moment.as_millisecond()))
+    }
+
+    /// Returns its day in the words in which people ask for it: `18 February 2026`.
+    pub(crate) fn day_in_words(self) -> String {
+        let moment = Timestamp::from_millisecond(self.0).map(|moment| moment.to_zoned(TimeZone::UTC));
+        moment.map(|moment| moment.strftime("%-d %B %Y").to_string()).unwrap_or_default()
     }
 
     /// Returns this moment moved by `days`, back for negative ones.

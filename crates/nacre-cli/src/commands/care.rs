@@ -1,15 +1,15 @@
-//! Looking after the memory: init, status, doctor, settings, audit, export, import, reindex, maintain.
+//! Looking after the memory: init, status, doctor, settings, audit, export, import, index, reindex, maintain.
 
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::Imported;
+use nacre::{Imported, Note};
 use serde_json::json;
 
 use crate::args::{Audit, Import};
 use crate::context::Context;
-use crate::render::{self, Paint, plain};
+use crate::render::{self, Paint, line, plain};
 
 pub fn init(context: &Context) -> Result<ExitCode> {
     context.home.create()?;
@@ -32,6 +32,11 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         render::json(&status)?;
         return Ok(ExitCode::SUCCESS);
     }
+    let nacre::Documents { indexed, chunks, skipped } = status.documents;
+    let mut documents = format!("{indexed} in {chunks} chunks");
+    if skipped > 0 {
+        documents.push_str(&format!(", {skipped} skipped (`nacre index` says why)"));
+    }
     let mut rows = vec![
         ("group", status.group.to_string()),
         ("folder", status.folder.display().to_string()),
@@ -43,6 +48,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
                 status.entries.current, status.entries.superseded, status.entries.archived
             ),
         ),
+        ("documents", documents),
         ("passages", status.passages.to_string()),
         ("last write", status.last_write.map_or("never".into(), |time| time.to_string())),
         ("audit rows", status.audit_rows.to_string()),
@@ -228,6 +234,40 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
         }
         render::out(&text)?;
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn index(context: &Context) -> Result<ExitCode> {
+    /// More of one kind are counted, not listed; `--json` has them all.
+    const SHOWN: usize = 50;
+    let done = context.group()?.sync(&context.caller())?;
+    if context.global.json {
+        render::json(&done)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if !context.home.settings().documents.index {
+        render::note("`documents.index` is off: documents are neither indexed nor searched");
+    }
+    let paths = |paths: &[String]| paths.to_vec();
+    let notes = |notes: &[Note]| notes.iter().map(|note| format!("{} {}", note.path, note.why)).collect();
+    let mut rows: Vec<(String, String)> = Vec::new();
+    for (what, which) in [
+        ("added", paths(&done.added)),
+        ("changed", paths(&done.changed)),
+        ("removed", paths(&done.removed)),
+        ("repaired", notes(&done.repaired)),
+        ("skipped", notes(&done.skipped)),
+    ] {
+        let more = which.len().saturating_sub(SHOWN);
+        // A file's name may hold anything, line breaks too.
+        let shown = which.iter().take(SHOWN).map(|found| line(found, usize::MAX));
+        rows.extend(shown.map(|shown| (what.to_owned(), shown)));
+        if more > 0 {
+            rows.push((what.to_owned(), format!("and {more} more")));
+        }
+    }
+    rows.push(("unchanged".to_owned(), done.unchanged.to_string()));
+    render::out(&render::table(&rows))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -60,7 +60,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
             tool: "search".into(),
             field: "--scope".into(),
-            problem: format!("is `{word}`, none of entries, sessions"),
+            problem: format!("is `{word}`, none of entries, memory, sessions"),
             nearest: None,
         })
     });
@@ -84,6 +84,10 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
     if hits.is_empty() {
         render::out(&plain(&answer.text))?;
         hint_other_groups(context);
+    } else {
+        for missing in answer.data["missing"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+            render::note(&format!("missing: {missing}"));
+        }
     }
     let paint = Paint::stdout();
     let mut text = String::new();
@@ -99,9 +103,10 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
 fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     let word = |value: &Value| plain(value.as_str().unwrap_or_default());
     let list = |value: &Value| value.as_array().into_iter().flatten().map(word).collect::<Vec<_>>();
-    let (head, kind) = match hit["number"].as_i64() {
-        Some(number) => (format!("[id:{number}]"), word(&hit["type"])),
-        None => ("[msg]".to_owned(), word(&hit["author"])),
+    let (head, kind) = match (hit["number"].as_i64(), hit["path"].as_str()) {
+        (Some(number), _) => (format!("[id:{number}]"), word(&hit["type"])),
+        (None, Some(_)) => ("[doc]".to_owned(), word(&hit["kind"])),
+        (None, None) => ("[msg]".to_owned(), word(&hit["author"])),
     };
     let tags: String = list(&hit["tags"]).iter().map(|tag| format!(" #{}", tag.replace(' ', "_"))).collect();
     let mut text = format!(
@@ -115,6 +120,9 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     let mut under = |line: String| text.push_str(&paint.dim(&format!("{:20}{line}\n", "")));
     if let Some(newer) = hit["superseded_by"].as_str() {
         under(format!("superseded by {}", plain(newer)));
+    }
+    if let Some(path) = hit["path"].as_str() {
+        under(format!("{}:{}-{}", line(path, usize::MAX), hit["lines"][0], hit["lines"][1]));
     }
     if let Some(session) = hit["session"].as_str() {
         under(format!("session {}, message {}", plain(session), word(&hit["message"])));

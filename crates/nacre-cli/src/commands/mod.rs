@@ -71,6 +71,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Export(args) => care::export(&context, &args.folder),
         Command::Import(args) => care::import(&context, &args),
         Command::Session(args) => session::run(&context, &args),
+        Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),
         Command::Maintain => care::maintain(&context),
         Command::Demo | Command::Bench(_) | Command::Completions(_) | Command::Man => {

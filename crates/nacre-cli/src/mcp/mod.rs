@@ -4,6 +4,7 @@
 //! standard output.
 
 mod stdio;
+mod watch;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -26,6 +27,8 @@ use serde_json::{Value, json};
 
 use crate::args::{Mcp, RoleName};
 use crate::context::{Context, now};
+
+use watch::Watch;
 
 const BRIEF_URI: &str = "memory://brief";
 const BRIEF_NAME: &str = "brief";
@@ -72,7 +75,7 @@ struct Server {
     clock: Option<nacre::Time>,
     /// Opened by the first call: a store that is down is the answer to a call, not a server that does not
     /// start.
-    group: Arc<Mutex<Option<Group>>>,
+    group: Arc<Mutex<Option<(Group, Watch)>>>,
 }
 
 impl Server {
@@ -91,10 +94,11 @@ impl Server {
                 *held = None;
                 held
             });
-            let group = match &mut *group {
-                Some(group) => group,
-                none => none.insert(home.group(&name, now)?),
+            let (group, watch) = match &mut *group {
+                Some(open) => open,
+                none => none.insert((home.group(&name, now)?, Watch::default())),
             };
+            watch.keep(group);
             nacre::call(group, &caller, &tool, arguments)
         };
         tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {

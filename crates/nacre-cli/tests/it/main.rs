@@ -6,6 +6,8 @@ mod sealed;
 
 // The commands, told as short stories.
 mod cli;
+// Documents: indexed, followed, shown.
+mod documents;
 // Bad input: a clear error, and nothing changed.
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.

@@ -18,7 +18,7 @@ use crate::error::{Kind, nearest};
 use crate::event::Event;
 use crate::group::Group;
 use crate::ids::SessionId;
-use crate::index::Space;
+use crate::index::{Scope, Space};
 use crate::settings::Settings;
 use crate::{Error, Result, Time};
 
@@ -244,6 +244,20 @@ impl Call<'_> {
             }
             Ok(value)
         })
+    }
+
+    /// Brings the documents up to date where the scope has them. Returns the scope that can be searched, and
+    /// what is missing from it.
+    pub(crate) fn follow_documents(&mut self, mut scope: Vec<Scope>) -> (Vec<Scope>, Option<String>) {
+        if !scope.contains(&Scope::Memory) {
+            return (scope, None);
+        }
+        if self.settings().documents.index {
+            return (scope, self.group.follow(self.caller));
+        }
+        scope.retain(|scope| *scope != Scope::Memory);
+        let missing = scope.is_empty().then(|| "memory: `documents.index` is off".to_owned());
+        (scope, missing)
     }
 
     /// Tells what happened. Nothing hears of it that was not committed.

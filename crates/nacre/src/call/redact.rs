@@ -147,6 +147,23 @@ const SHORTEST: usize = 10;
 
 /// Masks every credential in a text.
 pub fn text(text: &str) -> Cow<'_, str> {
+    masked(text, Lines::Fold)
+}
+
+/// Masks every credential in a document, whose lines keep their numbers. A key that never ends there ends with
+/// the last line that looks like one, so that a document that only mentions how a key begins is not lost.
+pub(crate) fn document(text: &str) -> Cow<'_, str> {
+    masked(text, Lines::Keep)
+}
+
+/// What becomes of the line breaks in a secret.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lines {
+    Fold,
+    Keep,
+}
+
+fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
     if text.len() < SHORTEST {
         return Cow::Borrowed(text);
     }
@@ -159,7 +176,7 @@ pub fn text(text: &str) -> Cow<'_, str> {
         let regex = pattern
             .compiled
             .get_or_init(|| Regex::new(pattern.pattern).expect("a test compiles every pattern"));
-        if let Cow::Owned(masked) = mask(regex, &text) {
+        if let Cow::Owned(masked) = mask(regex, &text, lines) {
             lower = masked.to_ascii_lowercase();
             text = Cow::Owned(masked);
         }
@@ -189,7 +206,7 @@ pub fn value(value: &mut Value) {
     }
 }
 
-fn mask<'t>(regex: &Regex, text: &'t str) -> Cow<'t, str> {
+fn mask<'t>(regex: &Regex, text: &'t str, lines: Lines) -> Cow<'t, str> {
     regex.replace_all(text, |found: &regex::Captures<'_>| {
         let whole = found.get(0).expect("group 0 is the match");
         let secret = found.name("secret").unwrap_or(whole);
@@ -198,8 +215,27 @@ fn mask<'t>(regex: &Regex, text: &'t str) -> Cow<'t, str> {
             return whole.as_str().to_owned();
         }
         let (before, after) = (&text[whole.start()..secret.start()], &text[secret.end()..whole.end()]);
-        format!("{before}{MASK}{after}")
+        if lines == Lines::Fold {
+            return format!("{before}{MASK}{after}");
+        }
+        let (secret, rest) = secret.as_str().split_at(key_end(secret.as_str()));
+        let kept = "\n".repeat(secret.matches('\n').count());
+        format!("{before}{MASK}{kept}{}{after}", mask(regex, rest, lines))
     })
+}
+
+/// Where a secret ends that may be a key without an end.
+fn key_end(secret: &str) -> usize {
+    if !secret.starts_with("-----BEGIN") || secret.contains("-----END") {
+        return secret.len();
+    }
+    let belongs = |line: &str| {
+        let (line, is_code) = (line.trim(), |c: char| c.is_ascii_alphanumeric() || "+/=".contains(c));
+        line.chars().all(is_code) || ["Proc-Type:", "DEK-Info:"].iter().any(|head| line.starts_with(head))
+    };
+    let mut lines = secret.split_inclusive('\n');
+    let first = lines.next().map_or(0, str::len);
+    first + lines.take_while(|line| belongs(line)).map(str::len).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -266,6 +302,29 @@ mod tests {
             "e-mail me at someone@example.org",
         ] {
             assert_eq!(text(plain), plain);
+        }
+    }
+
+    #[test]
+    fn a_document_keeps_its_lines() {
+        let token = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+        for (given, expected) in [
+            (
+                "a\n-----BEGIN PRIVATE KEY-----\nMIIE\nabc=\n-----END PRIVATE KEY-----\nb",
+                "a\n[REDACTED]\n\n\n\nb",
+            ),
+            (
+                "see `-----BEGIN PRIVATE KEY-----`\n\nThe rest is text.\nMore.",
+                "see `[REDACTED]\n\nThe rest is text.\nMore.",
+            ),
+            ("-----BEGIN RSA PRIVATE KEY-----\nMIIE", "[REDACTED]\n"),
+            (&format!("one {token}\ntwo"), "one [REDACTED]\ntwo"),
+            (
+                "-----BEGIN PRIVATE KEY-----\nMII\nwords here\n-----BEGIN PRIVATE KEY-----\nMII\nmore words",
+                "[REDACTED]\n\nwords here\n[REDACTED]\n\nmore words",
+            ),
+        ] {
+            assert_eq!(document(given), expected, "{given}");
         }
     }
 

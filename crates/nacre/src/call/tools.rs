@@ -221,7 +221,7 @@ pub struct SearchRequest {
     /// Only what has all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Where to look; default everywhere.
+    /// Where to look; default entries and memory (documents).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
     /// Also what was superseded.
@@ -246,8 +246,18 @@ impl Request for SearchRequest {
     type Answer = Found;
 
     fn run(self, call: &mut Call<'_>) -> Result<Found> {
+        let filtered = self.r#type.is_some() || !self.tags.is_empty();
+        let scope = match self.scope.is_empty() {
+            // Only entries have a type and tags.
+            true if filtered => vec![Scope::Entries],
+            true => vec![Scope::Entries, Scope::Memory],
+            false => self.scope,
+        };
+        // Without a question nothing of a document is shown.
+        let asked = !self.query.trim().is_empty();
+        let (scope, missing) = if asked { call.follow_documents(scope) } else { (scope, None) };
         let request = search::Request {
-            scope: if self.scope.is_empty() { vec![Scope::Entries] } else { self.scope },
+            scope,
             r#type: self.r#type,
             tags: self.tags,
             include_superseded: self.include_superseded,
@@ -257,7 +267,8 @@ impl Request for SearchRequest {
             explain: self.explain,
             query: self.query,
         };
-        let found = call.read_indexed(|db, space| search::run(db, space, &request, call.settings()))?;
+        let mut found = call.read_indexed(|db, space| search::run(db, space, &request, call.settings()))?;
+        found.missing.extend(missing);
         call.tell(
             "memory:search",
             payload([("query", request.query.into()), ("results", found.hits.len().into())]),
@@ -270,10 +281,13 @@ impl Request for SearchRequest {
     }
 
     fn say(answer: &Found, now: Time) -> String {
-        if answer.hits.is_empty() {
-            return format!("Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
-        }
         let mut text = String::new();
+        if answer.hits.is_empty() {
+            let _ = writeln!(text, "Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
+        }
+        for missing in &answer.missing {
+            let _ = writeln!(text, "Missing: {missing}.");
+        }
         for hit in &answer.hits {
             let (age, line) = (now.whole_days_since(hit.at), one_line(&hit.text));
             if let Some(entry) = &hit.entry {
@@ -289,6 +303,10 @@ impl Request for SearchRequest {
                 let author = message.author.as_deref().map(one_line).unwrap_or_default();
                 let _ =
                     write!(text, "[session {}] {author}: {line} ({})", one_line(&message.session), hit.at);
+            }
+            if let Some(document) = &hit.document {
+                let (path, [from, to]) = (one_line(&document.path), document.lines);
+                let _ = write!(text, "[{path}:{from}-{to}] {line} ({age}d ago)");
             }
             text.push('\n');
         }

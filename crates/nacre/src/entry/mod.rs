@@ -263,6 +263,7 @@ impl Entry {
             live: self.is_current(),
             place: None,
             standing: Some(self.standing()),
+            slice: None,
         }
     }
 }

@@ -88,6 +88,10 @@ impl Mark {
         self.author = standing.pack();
     }
 
+    pub(crate) fn set_time(&mut self, at: crate::Time) {
+        self.minute = i32::try_from(at.as_millis().div_euclid(60_000)).unwrap_or(0);
+    }
+
     /// Tells whether all of these bits are set.
     pub(crate) fn is(self, flags: u16) -> bool {
         self.flags & flags == flags

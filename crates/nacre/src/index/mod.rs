@@ -5,6 +5,7 @@
 //! text stands.
 
 pub(crate) mod analyse;
+pub(crate) mod chunk;
 pub(crate) mod mark;
 mod packed;
 mod passage;
@@ -17,22 +18,25 @@ use crate::{Result, embed, entry};
 pub(crate) use mark::{Mark, Standing, flag};
 pub(crate) use packed::Space;
 pub use passage::Scope;
-pub(crate) use passage::{Passage, Writer};
+pub(crate) use passage::{Passage, Slice, Writer};
 
 /// The key in `meta` that says what made the index.
 const MADE_BY: &str = "analyser";
 
-/// What makes an index: the analyser and the model. Another one's words can't be taken out again, another
-/// one's vectors can't be compared.
+/// What makes an index: the analyser, the model and how documents are cut. Another one's words can't be taken
+/// out again, another one's vectors can't be compared.
 fn maker() -> String {
-    format!("{} {}", analyse::VERSION, embed::builtin::VERSION)
+    format!("{} {} {}", analyse::VERSION, embed::builtin::VERSION, chunk::VERSION)
 }
 
 /// Makes all that is derived anew. The answers are the same as those of an index built step by step.
+///
+/// Documents are forgotten: their owner is the folder, and the next sync takes them in again, before the next
+/// search.
 pub(crate) fn rebuild(db: &Connection) -> Result<usize> {
     db.execute_batch(
         "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
-         DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind <> 'message';",
+         DELETE FROM terms; DELETE FROM authors; DELETE FROM documents; DELETE FROM passages WHERE kind <> 'message';",
     )?;
     packed::start_anew(db)?;
     let messages = passage::rederive(db)?;
@@ -104,6 +108,17 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
             "SELECT count(*) FROM passages JOIN entries ON kind = 'entry' AND ref = entries.id
              WHERE live <> (superseded_at IS NULL AND archived_at IS NULL)",
             "passages are live where their entry is not, or the other way round",
+        ),
+        (
+            "SELECT count(*) FROM documents LEFT JOIN
+                 (SELECT rtrim(ref, '0123456789') AS head, count(*) AS found FROM passages WHERE kind = 'chunk' GROUP BY head)
+                 ON head = path || '#' WHERE chunks <> coalesce(found, 0)",
+            "documents have not all of their chunks, or more",
+        ),
+        (
+            "SELECT count(*) FROM passages WHERE kind = 'chunk'
+             AND (rtrim(ref, '0123456789') NOT IN (SELECT path || '#' FROM documents) OR hash IS NULL OR first_line IS NULL)",
+            "chunks have no document, or no place in it",
         ),
         (
             "SELECT count(*) FROM passages WHERE id NOT IN (SELECT id FROM passages_fts_docsize)",

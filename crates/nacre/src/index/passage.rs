@@ -18,6 +18,8 @@ use crate::{Result, Time};
 pub enum Scope {
     /// Typed entries.
     Entries,
+    /// Documents: the Markdown files of the workspace.
+    Memory,
     /// Messages of sessions.
     Sessions,
 }
@@ -27,6 +29,7 @@ impl Scope {
     pub(crate) fn flag(self) -> u16 {
         match self {
             Scope::Entries => flag::ENTRY,
+            Scope::Memory => flag::CHUNK,
             Scope::Sessions => flag::MESSAGE,
         }
     }
@@ -48,6 +51,17 @@ pub(crate) struct Passage {
     pub(crate) place: Option<(i64, i64)>,
     /// What an entry is worth apart from what is asked.
     pub(crate) standing: Option<Standing>,
+    /// Where a chunk stands in its document.
+    pub(crate) slice: Option<Slice>,
+}
+
+/// Where a chunk stands in its document, and the hash by which it is known again.
+#[derive(Clone)]
+pub(crate) struct Slice {
+    /// The first and the last of its lines, from 1.
+    pub(crate) lines: (i64, i64),
+    /// SHA-256 of its title and text.
+    pub(crate) hash: String,
 }
 
 /// Writes to the index within one transaction. [`Writer::finish`] must be the last call.
@@ -75,13 +89,15 @@ impl<'a> Writer<'a> {
 
     /// Writes a passage whose reference is known to be free.
     pub(crate) fn insert(&mut self, passage: &Passage) -> Result<()> {
-        let Passage { kind, reference, text, title, author, at, live, place, standing: _ } = passage;
+        let Passage { kind, reference, text, title, author, at, live, place, standing: _, slice } = passage;
         let pieces = pieces(text);
         let slot = self.vectors.next();
         let (session, seq) = place.unzip();
+        let (lines, hash) = slice.as_ref().map(|slice| (slice.lines, &slice.hash)).unzip();
+        let (first_line, last_line) = lines.unzip();
         let sql =
-            "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+            "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash, first_line, last_line)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
         self.db.prepare_cached(sql)?.execute((
             kind,
             reference,
@@ -94,6 +110,9 @@ impl<'a> Writer<'a> {
             seq,
             slot,
             i64::try_from(pieces.len()).expect("pieces of one text"),
+            hash,
+            first_line,
+            last_line,
         ))?;
         let id = self.db.last_insert_rowid();
         self.insert_derived(id, passage, &pieces)
@@ -164,6 +183,17 @@ impl<'a> Writer<'a> {
         self.change_mark(kind, reference, |mark| mark.set_standing(standing))
     }
 
+    /// Moves a chunk whose text has stayed: to another number and other lines of its document, which has
+    /// another time. Nothing that is derived from the text is made again.
+    pub(crate) fn move_chunk(&mut self, id: i64, passage: &Passage) -> Result<()> {
+        let (first, last) = passage.slice.as_ref().map(|slice| slice.lines).unzip();
+        let sql = "UPDATE passages SET ref = ?2, at = ?3, first_line = ?4, last_line = ?5 WHERE id = ?1";
+        self.db.prepare_cached(sql)?.execute((id, &passage.reference, passage.at, first, last))?;
+        let mut mark = self.marks.get(self.db, id)?;
+        mark.set_time(passage.at);
+        self.marks.set(self.db, id, &mark)
+    }
+
     fn change_mark(&mut self, kind: &str, reference: &str, change: impl FnOnce(&mut Mark)) -> Result<()> {
         let sql = "SELECT id FROM passages WHERE kind = ?1 AND ref = ?2";
         let id: Option<i64> =
@@ -229,6 +259,7 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
             live: row.get(6)?,
             place: Some((row.get(7)?, row.get(8)?)),
             standing: None,
+            slice: None,
         };
         let pieces = pieces(&passage.text);
         let slot = writer.vectors.next();

@@ -283,7 +283,8 @@ impl<'a> Field<'a> {
             let asked = before.is_some_and(|other| self.mark(other).is(flag::ASKS));
             (if asked { w.answered } else { w.before }, w.after, w.around)
         };
-        let by_user = has(flag::USER).max(has(flag::ENTRY));
+        // Entries and documents are the user's own words.
+        let by_user = has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK));
         let speaker = match query.mode {
             Mode::User => w.user,
             Mode::Asked => -0.5,

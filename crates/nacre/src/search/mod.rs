@@ -73,6 +73,9 @@ pub struct Hit {
     /// Of a message.
     #[serde(flatten)]
     pub message: Option<MessageHit>,
+    /// Of a document.
+    #[serde(flatten)]
+    pub document: Option<DocumentHit>,
     /// The parts of its score, which add up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explain: Vec<Part>,
@@ -98,6 +101,15 @@ pub struct MessageHit {
     pub message: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub author: Option<String>,
+}
+
+/// What a document adds to its hit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC Q1")]
+pub struct DocumentHit {
+    pub path: String,
+    /// The first and the last line, from 1.
+    pub lines: [i64; 2],
 }
 
 /// Why a hit is one.
@@ -141,6 +153,9 @@ pub(crate) fn run(
     let wordless = asked && analyse::words(&request.query).is_empty();
     let note = hits.is_empty().then(|| match wordless {
         true => "the query has no words to search for".to_owned(),
+        false if !asked && !request.scope.contains(&Scope::Entries) => {
+            "there is no query, and only entries are listed without one".to_owned()
+        }
         false => "nothing matches".to_owned(),
     });
     Ok(Found { hits, missing: Vec::new(), note })
@@ -204,6 +219,10 @@ fn shared(left: &[String], right: &[String]) -> f64 {
 
 fn newest(db: &Connection, request: &Request) -> Result<Vec<Hit>> {
     let mut hits: Vec<Hit> = Vec::new();
+    // Only entries are listed without a question.
+    if !request.scope.contains(&Scope::Entries) {
+        return Ok(hits);
+    }
     let take = |entry: Entry| {
         if passes(&entry, request) {
             let why = Why { lane: "recent", rank: 0, words: Vec::new(), similarity: None };
@@ -282,7 +301,7 @@ fn load(
     request: &Request,
     least: f64,
 ) -> Result<Vec<Ranked>> {
-    let sql = "SELECT kind, ref, text, passages.at, author, sessions.id FROM passages
+    let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
         LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
     let mut statement = db.prepare_cached(sql)?;
     let mut hits = Vec::new();
@@ -311,19 +330,46 @@ fn load(
             if request.r#type.is_some() || !request.tags.is_empty() {
                 continue;
             }
-            let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
-            let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
-            Hit {
-                kind: "message",
-                id: reference.clone(),
-                text: snippet(&row.get::<_, String>(2)?),
-                score: shown(worth),
-                relevance: round(relevance),
-                at: row.get(3)?,
-                why,
-                entry: None,
-                message: Some(MessageHit { session, message, author: row.get(4)? }),
-                explain,
+            let (text, at): (String, Time) = (row.get(2)?, row.get(3)?);
+            let (score, relevance) = (shown(worth), round(relevance));
+            if kind == "chunk" {
+                let path = reference.rsplit_once('#').map_or(reference.as_str(), |(path, _)| path).to_owned();
+                let lines: [i64; 2] = [row.get(6)?, row.get(7)?];
+                let (id, text) = (format!("{path}#L{}-L{}", lines[0], lines[1]), excerpt(&text, field, *id));
+                let document = Some(DocumentHit { path, lines });
+                let (entry, message) = (None, None);
+                Hit {
+                    kind: "document",
+                    id,
+                    text,
+                    score,
+                    relevance,
+                    at,
+                    why,
+                    entry,
+                    message,
+                    document,
+                    explain,
+                }
+            } else {
+                let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
+                let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
+                let (id, text) = (reference.clone(), snippet(&text));
+                let message = Some(MessageHit { session, message, author: row.get(4)? });
+                let (entry, document) = (None, None);
+                Hit {
+                    kind: "message",
+                    id,
+                    text,
+                    score,
+                    relevance,
+                    at,
+                    why,
+                    entry,
+                    message,
+                    document,
+                    explain,
+                }
             }
         };
         hits.push(Ranked { passage: *id, worth, hit });
@@ -420,6 +466,7 @@ fn entry_hit(entry: Entry, worth: f64, relevance: f64, why: Vec<Why>, explain: V
             superseded_by: entry.superseded_by,
         }),
         message: None,
+        document: None,
         explain,
     }
 }
@@ -437,6 +484,40 @@ fn snippet(text: &str) -> String {
     match text.char_indices().nth(SNIPPET - 1) {
         Some((end, _)) if text[end..].chars().nth(1).is_some() => format!("{}…", &text[..end]),
         _ => text.to_owned(),
+    }
+}
+
+/// The part of a chunk that has most of the question's words, from the start of a line.
+fn excerpt(text: &str, field: &Field<'_>, id: u32) -> String {
+    if text.chars().count() <= SNIPPET || !field.matched.contains_key(&id) {
+        return snippet(text);
+    }
+    let mut end = 0;
+    let lines: Vec<(usize, usize, u64)> = text
+        .split_inclusive('\n')
+        .map(|line| {
+            let words = analyse::words(line);
+            let terms = field.terms().iter().enumerate().filter(|(_, term)| words.contains(&term.term));
+            let bits = terms.fold(0, |bits, (index, _)| bits | 1u64 << (index % 64));
+            end += line.len();
+            (end - line.len(), line.chars().count(), bits)
+        })
+        .collect();
+    let has = |first: usize| {
+        let (mut chars, mut bits) = (0, 0);
+        for (_, length, found) in &lines[first..] {
+            chars += length;
+            if chars > SNIPPET {
+                break;
+            }
+            bits |= found;
+        }
+        bits.count_ones()
+    };
+    let best = (0..lines.len()).max_by_key(|first| (has(*first), std::cmp::Reverse(*first))).unwrap_or(0);
+    match lines.get(best) {
+        Some((start, _, _)) if *start > 0 => snippet(&format!("…{}", &text[*start..])),
+        _ => snippet(text),
     }
 }
 

@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::io::BufRead;
 
-use jiff::tz::TimeZone;
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 
@@ -102,19 +101,14 @@ fn passage(message: &Message, reference: String, session: i64, at: Time) -> Pass
         kind: "message",
         reference,
         text: redact::text(&message.text).into_owned(),
-        title: format!("{} {named}", date_words(at)).trim().to_owned(),
+        title: format!("{} {named}", at.day_in_words()).trim().to_owned(),
         author,
         at,
         live: true,
         place: Some((session, i64::from(message.seq))),
         standing: None,
+        slice: None,
     }
-}
-
-/// A day in the words in which people ask for it.
-fn date_words(at: Time) -> String {
-    let day = jiff::Timestamp::from_millisecond(at.as_millis()).map(|at| at.to_zoned(TimeZone::UTC));
-    day.map(|day| day.strftime("%-d %B %Y").to_string()).unwrap_or_default()
 }
 
 fn session_number(db: &Connection, message: &Message) -> Result<i64> {

@@ -29,6 +29,7 @@ pub struct Settings {
     pub entries: Entries,
     pub rank: Rank,
     pub search: Search,
+    pub documents: Documents,
     pub brief: Brief,
     pub limits: Limits,
     pub tools: Tools,
@@ -89,6 +90,13 @@ pub enum Fusion {
     Hybrid,
     /// The words alone.
     Words,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Documents {
+    pub index: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -4,6 +4,8 @@
 mod sealed;
 // What entries do: store, supersede, find, judge, correct, delete (SPEC E).
 mod entries;
+// Documents: found by what they say, followed as they change (SPEC W1, Q1, Q3, Q5).
+mod documents;
 // The summary at the start of a session (SPEC B).
 mod brief;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).

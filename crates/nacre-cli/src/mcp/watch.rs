@@ -1,0 +1,97 @@
+//! Watches the documents of a group, so that a search in a server that runs for days looks at the files only
+//! when one may have changed (Q5).
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use nacre::Group;
+use notify_debouncer_full::notify::{Config, Error, RecommendedWatcher, RecursiveMode};
+use notify_debouncer_full::{
+    DebounceEventResult, DebouncedEvent, Debouncer, RecommendedCache, new_debouncer_opt,
+};
+
+use crate::render;
+
+/// How long a file has to be left alone before it counts as changed.
+const DEBOUNCE: Duration = Duration::from_millis(1_500);
+/// After so long the files are looked at in any case: a watcher may have missed something.
+const LONGEST: Duration = Duration::from_secs(30);
+
+type Watcher = Debouncer<RecommendedWatcher, RecommendedCache>;
+
+/// The watch over a group's folder.
+#[derive(Default)]
+pub enum Watch {
+    /// There is no folder to watch so far.
+    #[default]
+    NotYet,
+    /// Under way.
+    On { changed: Arc<AtomicBool>, looked: Instant, _watcher: Watcher },
+    /// It can't be had: every search looks at the files.
+    Failed,
+}
+
+impl Watch {
+    /// To be called before each call: starts the watch when there is a folder, and has the files looked at
+    /// from time to time.
+    pub fn keep(&mut self, group: &mut Group) {
+        match self {
+            Watch::NotYet if group.settings().documents.index && group.folder().is_dir() => {
+                let changed = Arc::new(AtomicBool::new(true));
+                *self = match watch(group.folder(), changed.clone()) {
+                    Ok(watcher) => {
+                        group.sync_when(changed.clone());
+                        Watch::On { changed, looked: Instant::now(), _watcher: watcher }
+                    }
+                    Err(problem) => {
+                        say(&problem);
+                        Watch::Failed
+                    }
+                };
+            }
+            Watch::On { changed, looked, .. } if looked.elapsed() >= LONGEST => {
+                *looked = Instant::now();
+                changed.store(true, Ordering::SeqCst);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn watch(folder: &Path, changed: Arc<AtomicBool>) -> Result<Watcher, Error> {
+    let (root, mut said) = (folder.to_owned(), false);
+    let heard = move |heard: DebounceEventResult| match heard {
+        Ok(events) if events.iter().any(|event| concerns(&root, event)) => {
+            changed.store(true, Ordering::SeqCst);
+        }
+        Ok(_) => {}
+        Err(problems) => {
+            changed.store(true, Ordering::SeqCst);
+            if let Some(problem) = problems.first().filter(|_| !std::mem::replace(&mut said, true)) {
+                say(problem);
+            }
+        }
+    };
+    // Links lead out of the folder.
+    let config = Config::default().with_follow_symlinks(false);
+    let mut watcher = new_debouncer_opt(DEBOUNCE, None, heard, RecommendedCache::new(), config)?;
+    watcher.watch(folder, RecursiveMode::Recursive)?;
+    Ok(watcher)
+}
+
+/// Tells whether an event may be about a document: not the database, nor what is no part of the workspace.
+fn concerns(root: &Path, event: &DebouncedEvent) -> bool {
+    let apart = |path: &Path| {
+        let below = path.strip_prefix(root).unwrap_or(path);
+        let mut names = below.iter().map(|name| name.to_string_lossy());
+        let ours = |name: &str| name.starts_with("memory.db") || name == "sessions";
+        names.clone().next().is_some_and(|first| ours(&first)) || names.any(|name| name.starts_with('.'))
+    };
+    event.need_rescan() || !event.kind.is_access() && !event.paths.iter().all(|path| apart(path))
+}
+
+fn say(problem: &Error) {
+    render::note(&format!("the documents can't be watched, so searches look at them: {problem}"));
+}

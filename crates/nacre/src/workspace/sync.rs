@@ -1,0 +1,379 @@
+//! Brings the index up to date with the documents (Q5): what the folder has now against what is known.
+//!
+//! A file whose size and time are as they were is not read; one whose bytes are the same is not cut; a chunk
+//! that is the same is not written. Where nothing changed, nothing is written at all.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, Transaction};
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+use super::walk::{self, Seen, Stat, Taken};
+use crate::call::{Caller, audit, redact};
+use crate::group::Group;
+use crate::index::{Passage, Slice, Writer, chunk};
+use crate::{Result, Time};
+
+/// The kind of a chunk's passage.
+const KIND: &str = "chunk";
+/// How many documents, and how many bytes of text, go into one transaction; one document is never cut.
+const BATCH: usize = 256;
+const BATCH_BYTES: usize = 2 << 20;
+/// A file that was written so few milliseconds ago may be written again without another time: clocks of file
+/// systems are coarse. It is read again next time.
+const RECENT: i64 = 2_000;
+
+/// What a sync found and did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Synced {
+    /// Documents that are new.
+    pub added: Vec<String>,
+    /// Documents that say something else than before.
+    pub changed: Vec<String>,
+    /// Documents that are gone.
+    pub removed: Vec<String>,
+    /// How many documents are as they were.
+    pub unchanged: usize,
+    /// How many chunks were written; those that were kept are not counted.
+    pub chunks_written: usize,
+    /// What is not indexed, and why.
+    pub skipped: Vec<Note>,
+    /// What is indexed but could not be read as it is, and how.
+    pub repaired: Vec<Note>,
+}
+
+/// What there is to say about a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "a path and a sentence")]
+pub struct Note {
+    pub path: String,
+    pub why: String,
+}
+
+/// Brings the index of a group up to date with its documents.
+pub(crate) fn sync(group: &mut Group, caller: &Caller) -> Result<Synced> {
+    if !group.settings().documents.index {
+        return Ok(Synced::default());
+    }
+    let folder = group.folder().to_owned();
+    let (seen, skipped) = walk::walk(&folder);
+    let mut known = group.read(known)?;
+    let mut synced = Synced { skipped, ..Synced::default() };
+    let mut batch = Batch::default();
+    for file in &seen {
+        let before = known.get(&file.path);
+        if let Some(row) =
+            before.filter(|row| row.size == file.stat.size && row.mtime == Some(file.stat.mtime))
+        {
+            synced.count(&file.path, row, Some(row));
+            known.remove(&file.path);
+            continue;
+        }
+        // One that has gone since the walk stays among the known, which are taken out below.
+        let Some(document) = Document::read(&folder, file, caller.now) else { continue };
+        synced.count(&file.path, &document.row, before);
+        if before != Some(&document.row) {
+            batch.put(document);
+        }
+        known.remove(&file.path);
+        if batch.is_full() {
+            synced.chunks_written += batch.write(group, caller)?;
+        }
+    }
+    let mut gone: Vec<String> = known.into_keys().collect();
+    gone.sort();
+    for path in gone {
+        batch.removed.push(path.clone());
+        synced.removed.push(path);
+        if batch.is_full() {
+            batch.write(group, caller)?;
+        }
+    }
+    synced.chunks_written += batch.write(group, caller)?;
+    Ok(synced)
+}
+
+impl Synced {
+    /// Counts a document that now stands as `row`.
+    fn count(&mut self, path: &str, row: &Row, before: Option<&Row>) {
+        let note = row.note.as_ref().map(|why| Note { path: path.to_owned(), why: why.clone() });
+        match (note, row.is_indexed()) {
+            (Some(note), false) => return self.skipped.push(note),
+            (Some(note), true) => self.repaired.push(note),
+            (None, _) => {}
+        }
+        match before.filter(|before| before.is_indexed()) {
+            None => self.added.push(path.to_owned()),
+            Some(before) if before.hash != row.hash => self.changed.push(path.to_owned()),
+            Some(_) => self.unchanged += 1,
+        }
+    }
+}
+
+/// What the index knows of a document: a row of `documents`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Row {
+    size: i64,
+    mtime: Option<i64>,
+    hash: String,
+    chunks: i64,
+    note: Option<String>,
+}
+
+impl Row {
+    /// A document that was skipped has a row too, so that it is not read again.
+    fn is_indexed(&self) -> bool {
+        !self.hash.is_empty()
+    }
+}
+
+fn known(db: &Connection) -> Result<HashMap<String, Row>> {
+    let mut statement = db.prepare_cached("SELECT path, size, mtime, hash, chunks, note FROM documents")?;
+    let rows = statement.query_map([], |row| {
+        let known = Row {
+            size: row.get(1)?,
+            mtime: row.get(2)?,
+            hash: row.get(3)?,
+            chunks: row.get(4)?,
+            note: row.get(5)?,
+        };
+        Ok((row.get(0)?, known))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// A document that was read, and its passages.
+struct Document {
+    path: String,
+    row: Row,
+    passages: Vec<Passage>,
+}
+
+impl Document {
+    /// Reads a document and cuts it; `None`: it has gone.
+    fn read(folder: &std::path::Path, seen: &Seen, now: Time) -> Option<Document> {
+        let skipped = |stat: Stat, why: String, retry: bool| {
+            let mtime = (!retry).then_some(stat.mtime);
+            let row = Row { size: stat.size, mtime, hash: String::new(), chunks: 0, note: Some(why) };
+            Some(Document { path: seen.path.clone(), row, passages: Vec::new() })
+        };
+        let (bytes, stat, settled) = match walk::read(folder, seen) {
+            Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
+            Taken::Skipped { why, retry } => return skipped(seen.stat, why, retry),
+            Taken::Gone => return None,
+        };
+        let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT.unsigned_abs();
+        let (text, note) = match walk::decode(&bytes) {
+            Ok(decoded) => decoded,
+            Err(why) => return skipped(stat, why, !settled),
+        };
+        let passages = passages(&seen.path, &text, stat);
+        let row = Row {
+            size: stat.size,
+            mtime: settled.then_some(stat.mtime),
+            hash: hash(&bytes),
+            chunks: i64::try_from(passages.len()).expect("chunks of one file"),
+            note,
+        };
+        Some(Document { path: seen.path.clone(), row, passages })
+    }
+}
+
+/// Makes the passages of a document. Credentials go before it is cut: of one that is cut in two, no half would
+/// be known.
+fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let day = day_of(stem);
+    let about = match day {
+        Some(day) => format!("{stem} {}", day.day_in_words()),
+        None => stem.replace(['-', '_'], " "),
+    };
+    let text = redact::document(text);
+    let filled = chunk::chunks(&text).into_iter().filter(|chunk| !chunk.text.trim().is_empty());
+    let passage = |(number, chunk): (usize, chunk::Chunk<'_>)| {
+        let title = redact::text(format!("{} {about}", chunk.title).trim()).into_owned();
+        let text = chunk.text.trim_end().to_owned();
+        let line = |line: usize| i64::try_from(line).expect("lines of one file");
+        Passage {
+            kind: KIND,
+            reference: format!("{path}#{number}"),
+            slice: Some(Slice {
+                lines: (line(chunk.lines.0), line(chunk.lines.1)),
+                hash: hash(format!("{title}\n{text}").as_bytes()),
+            }),
+            text,
+            title,
+            author: None,
+            at: day.unwrap_or(Time::from_millis(stat.mtime)),
+            live: true,
+            place: None,
+            standing: None,
+        }
+    };
+    filled.enumerate().map(passage).collect()
+}
+
+/// The day that a file's name has, as in `2026-02-18` and `2026-02-18-notes`.
+fn day_of(stem: &str) -> Option<Time> {
+    let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
+    let bytes = stem.as_bytes();
+    (0..bytes.len().saturating_sub(9)).find_map(|at| {
+        let day = stem.get(at..at + 10)?;
+        let shape = day.bytes().enumerate().all(|(n, byte)| match n {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+        let alone =
+            !is_digit(at.checked_sub(1).and_then(|at| bytes.get(at))) && !is_digit(bytes.get(at + 10));
+        if shape && alone { Time::parse(day) } else { None }
+    })
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// What goes into one transaction.
+#[derive(Default)]
+struct Batch {
+    documents: Vec<Document>,
+    removed: Vec<String>,
+    bytes: usize,
+}
+
+impl Batch {
+    fn put(&mut self, document: Document) {
+        self.bytes += document.passages.iter().map(|passage| passage.text.len()).sum::<usize>();
+        self.documents.push(document);
+    }
+
+    fn is_full(&self) -> bool {
+        self.documents.len() + self.removed.len() >= BATCH || self.bytes >= BATCH_BYTES
+    }
+
+    /// Writes what is there, if anything, and returns the number of chunks that had to be written.
+    fn write(&mut self, group: &mut Group, caller: &Caller) -> Result<usize> {
+        let Batch { documents, removed, .. } = std::mem::take(self);
+        if documents.is_empty() && removed.is_empty() {
+            return Ok(0);
+        }
+        group.write(caller.now, |tx| {
+            let mut writer = Writer::new(tx)?;
+            let mut written = 0;
+            for path in &removed {
+                write_chunks(tx, &mut writer, path, &[])?;
+                tx.prepare_cached("DELETE FROM documents WHERE path = ?1")?.execute([path])?;
+            }
+            for document in &documents {
+                written += write_chunks(tx, &mut writer, &document.path, &document.passages)?;
+                write_row(tx, document)?;
+            }
+            writer.finish()?;
+            let mut row = audit::Row::new("index");
+            row.detail.insert("documents".into(), documents.len().into());
+            row.detail.insert("removed".into(), removed.len().into());
+            row.detail.insert("chunks".into(), written.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(written)
+        })
+    }
+}
+
+fn write_row(tx: &Transaction<'_>, document: &Document) -> Result<()> {
+    let sql = "INSERT INTO documents (path, size, mtime, hash, chunks, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+        ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, hash = excluded.hash,
+            chunks = excluded.chunks, note = excluded.note";
+    let Row { size, mtime, hash, chunks, note } = &document.row;
+    tx.prepare_cached(sql)?.execute((&document.path, size, mtime, hash, chunks, note))?;
+    Ok(())
+}
+
+/// A chunk that is in the index.
+struct Old {
+    id: i64,
+    reference: String,
+    hash: String,
+    at: Time,
+    lines: (i64, i64),
+}
+
+/// Makes the chunks of a document these. One that is there already, under whatever number, stays. Returns how
+/// many were written.
+fn write_chunks(tx: &Transaction<'_>, writer: &mut Writer<'_>, path: &str, new: &[Passage]) -> Result<usize> {
+    let mut old: HashMap<String, Vec<Old>> = HashMap::new();
+    for chunk in chunks_of(tx, path)?.into_iter().rev() {
+        old.entry(chunk.hash.clone()).or_default().push(chunk);
+    }
+    let kept: Vec<Option<Old>> = new
+        .iter()
+        .map(|passage| passage.slice.as_ref().and_then(|slice| old.get_mut(&slice.hash)?.pop()))
+        .collect();
+    for chunk in old.into_values().flatten() {
+        writer.remove(KIND, &chunk.reference)?;
+    }
+    let moves = |(passage, old): &(&Passage, &Old)| {
+        let lines = passage.slice.as_ref().map(|slice| slice.lines);
+        old.reference != passage.reference || old.at != passage.at || Some(old.lines) != lines
+    };
+    let pairs = || new.iter().zip(&kept).filter_map(|(passage, old)| Some((passage, old.as_ref()?)));
+    // Out of each other's way first: a number may still be another chunk's.
+    for (_, old) in pairs().filter(moves) {
+        let sql = "UPDATE passages SET ref = ?2 WHERE id = ?1";
+        tx.prepare_cached(sql)?.execute((old.id, format!("{path}#~{}", old.id)))?;
+    }
+    for (passage, old) in pairs().filter(moves) {
+        writer.move_chunk(old.id, passage)?;
+    }
+    let mut written = 0;
+    for (passage, _) in new.iter().zip(&kept).filter(|(_, old)| old.is_none()) {
+        writer.insert(passage)?;
+        written += 1;
+    }
+    Ok(written)
+}
+
+/// The chunks of a document that are in the index, by number.
+fn chunks_of(tx: &Transaction<'_>, path: &str) -> Result<Vec<Old>> {
+    // `$` is the character behind `#`. Another document's path may begin with this one's and `#`; what stands
+    // behind it is then no number.
+    let sql = "SELECT id, ref, hash, at, first_line, last_line FROM passages
+        WHERE kind = 'chunk' AND ref >= ?1 || '#' AND ref < ?1 || '$'";
+    let mut statement = tx.prepare_cached(sql)?;
+    let mut rows = statement.query([path])?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let old = Old {
+            id: row.get(0)?,
+            reference: row.get(1)?,
+            hash: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
+            at: row.get(3)?,
+            lines: (row.get::<_, Option<i64>>(4)?.unwrap_or(0), row.get::<_, Option<i64>>(5)?.unwrap_or(0)),
+        };
+        if let Ok(number) = old.reference[path.len() + 1..].parse::<usize>() {
+            found.push((number, old));
+        }
+    }
+    found.sort_by_key(|(number, _)| *number);
+    Ok(found.into_iter().map(|(_, old)| old).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_has_a_day_or_none() {
+        for (stem, day) in [
+            ("2026-02-18", Some("2026-02-18")),
+            ("notes-2026-02-18b", Some("2026-02-18")),
+            ("x2026-02-182026-02-19", None),
+            ("2026-02-30", None),
+            ("é2026-02-1é", None),
+            ("topics", None),
+        ] {
+            assert_eq!(day_of(stem), day.and_then(Time::parse), "{stem}");
+        }
+    }
+}
