@@ -9,6 +9,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::{Error, Result, Time, files};
@@ -181,6 +182,8 @@ fn schema(connection: &Connection) -> Result<Schema> {
 
 fn prepare(connection: &mut Connection) -> Result<()> {
     connection.busy_handler(Some(wait_for_lock))?;
+    // A plan does not depend on what is bound: without this SQLite plans anew for every question.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // `secure_delete`: what is deleted is overwritten, so that delete means delete (E4).
     connection
         .execute_batch("PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY;")?;

@@ -185,6 +185,9 @@ pub(crate) struct Space {
     marks: Vec<Mark>,
     /// The records of `vectors`, end to end.
     vectors: Vec<u8>,
+    passages: usize,
+    usual_words: f32,
+    years: Vec<i16>,
 }
 
 impl Space {
@@ -225,7 +228,45 @@ impl Space {
             }
         }
         self.stamp = now;
+        self.summarise();
         Ok(())
+    }
+
+    fn summarise(&mut self) {
+        let there = || self.marks.iter().filter(|mark| mark.flags != 0);
+        let words: u64 = there().map(|mark| u64::from(mark.words)).sum();
+        let mut years: Vec<i16> = Vec::new();
+        for mark in there() {
+            let year = year_of(mark.minute);
+            if !years.contains(&year) {
+                years.push(year);
+            }
+        }
+        years.sort_unstable();
+        self.passages = there().count();
+        #[expect(
+            clippy::cast_precision_loss,
+            clippy::cast_possible_truncation,
+            reason = "a mean of small numbers"
+        )]
+        let usual = (words as f64 / self.passages.max(1) as f64) as f32;
+        self.usual_words = usual;
+        self.years = years;
+    }
+
+    /// Returns how many passages there are.
+    pub(crate) fn passages(&self) -> usize {
+        self.passages
+    }
+
+    /// Returns how many words a passage has on average.
+    pub(crate) fn usual_words(&self) -> f32 {
+        self.usual_words
+    }
+
+    /// Returns the years from which there is something: what a day without a year may mean.
+    pub(crate) fn years(&self) -> &[i16] {
+        &self.years
     }
 
     /// Returns the marks; the place of one is the id of its passage.
@@ -237,4 +278,10 @@ impl Space {
     pub(crate) fn vectors(&self) -> &[[u8; VECTOR_BYTES]] {
         self.vectors.as_chunks().0
     }
+}
+
+fn year_of(minute: i32) -> i16 {
+    #[expect(clippy::cast_possible_truncation, reason = "minutes in 32 bits span a few thousand years")]
+    let year = (1970.0 + f64::from(minute) / (1440.0 * 365.2425)).floor() as i16;
+    year
 }

@@ -5,8 +5,6 @@
 //! what they gain is structure: who speaks, what answers what, when.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
-use std::collections::HashMap;
-
 use super::dates;
 use super::lanes::TermHits;
 use super::query::{Mode, Query};
@@ -103,16 +101,17 @@ pub(super) struct Field<'a> {
     counts: [f32; PARTS.len()],
     /// The ids in scope.
     pub(super) members: Vec<u32>,
-    /// z of the lanes, by passage id.
+    /// What the lanes say together, by passage id, and what each says.
+    lanes: Vec<f32>,
     words: Vec<f32>,
     meaning: Vec<f32>,
     pub(super) cosines: Vec<f32>,
     /// Which terms a passage has, a bit each.
-    pub(super) matched: HashMap<u32, u64>,
+    pub(super) matched: Vec<u64>,
     /// The share of the question's weight that a passage has.
-    pub(super) coverage: HashMap<u32, f32>,
-    /// z of the words over whole sessions.
-    sessions: HashMap<u32, f32>,
+    pub(super) coverage: Vec<f32>,
+    /// z of the words over whole sessions, by the session's number.
+    sessions: Vec<f32>,
 }
 
 impl<'a> Field<'a> {
@@ -124,99 +123,28 @@ impl<'a> Field<'a> {
         terms: &[TermHits],
         cosines: Vec<f32>,
     ) -> Field<'a> {
-        let mut field = Field {
+        let weights = Weights::default();
+        let counts =
+            PARTS.map(|part| if rules.search.without.iter().any(|name| name == part) { 0.0 } else { 1.0 });
+        let Words { scores, matched, coverage, sessions } = Words::read(space, &members, terms);
+        let words = z(&members, &scores, 0.0);
+        let meaning = z(&members, &cosines, 0.1);
+        let (of_words, of_meaning) = (counts[0] * weights.words, counts[1] * weights.meaning);
+        let lanes = words.iter().zip(&meaning).map(|(b, v)| of_words * b + of_meaning * v).collect();
+        Field {
             space,
             query,
-            weights: Weights::default(),
-            counts: PARTS
-                .map(|part| if rules.search.without.iter().any(|name| name == part) { 0.0 } else { 1.0 }),
+            weights,
             rules,
+            counts,
             members,
-            words: Vec::new(),
-            meaning: Vec::new(),
+            lanes,
+            words,
+            meaning,
             cosines,
-            matched: HashMap::new(),
-            coverage: HashMap::new(),
-            sessions: HashMap::new(),
-        };
-        field.read_words(terms);
-        field.meaning = z(&field.members, &field.cosines, 0.1);
-        field
-    }
-
-    fn read_words(&mut self, terms: &[TermHits]) {
-        let size = self.space.marks().len();
-        let mut inside = vec![false; size];
-        for id in &self.members {
-            inside[*id as usize] = true;
-        }
-        let mut scores = vec![0.0; size];
-        let all = self.members.len() as f32;
-        let weights: Vec<f32> = terms
-            .iter()
-            .map(|term| {
-                let with =
-                    term.hits.iter().filter(|(id, _)| inside.get(*id as usize) == Some(&true)).count() as f32;
-                (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln()
-            })
-            .collect();
-        let total: f32 =
-            terms.iter().zip(&weights).filter(|(term, _)| term.read).map(|(_, weight)| weight).sum();
-        let mut by_session: HashMap<u32, Vec<f32>> = HashMap::new();
-        for (index, (term, weight)) in terms.iter().zip(&weights).enumerate() {
-            for (id, saturated) in term.hits.iter().filter(|(id, _)| inside.get(*id as usize) == Some(&true))
-            {
-                scores[*id as usize] += weight * saturated;
-                *self.matched.entry(*id).or_default() |= 1 << (index % 64);
-                *self.coverage.entry(*id).or_default() +=
-                    weight * saturated.min(1.0) / total.max(f32::MIN_POSITIVE);
-                let session = self.space.marks()[*id as usize].session;
-                if session != 0 {
-                    by_session.entry(session).or_insert_with(|| vec![0.0; terms.len()])[index] += 1.0;
-                }
-            }
-        }
-        self.words = z(&self.members, &scores, 0.0);
-        self.read_sessions(&by_session, terms.len());
-    }
-
-    /// BM25 over whole sessions: a passage in a session about the matter is likelier than one that only has
-    /// the word.
-    fn read_sessions(&mut self, found: &HashMap<u32, Vec<f32>>, terms: usize) {
-        let mut lengths: HashMap<u32, f32> = HashMap::new();
-        for id in &self.members {
-            let mark = self.space.marks()[*id as usize];
-            if mark.session != 0 {
-                *lengths.entry(mark.session).or_default() += f32::from(mark.words);
-            }
-        }
-        if lengths.len() < 2 {
-            return;
-        }
-        let all = lengths.len() as f32;
-        let usual = lengths.values().sum::<f32>() / all;
-        let idf: Vec<f32> = (0..terms)
-            .map(|term| {
-                let with = found.values().filter(|counts| counts[term] > 0.0).count() as f32;
-                (1.0 + (all - with + 0.5) / (with + 0.5)).ln()
-            })
-            .collect();
-        let scores: HashMap<u32, f32> = lengths
-            .iter()
-            .map(|(session, length)| {
-                let score = found.get(session).map_or(0.0, |counts| {
-                    let saturate =
-                        |count: f32| count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / usual.max(1.0)));
-                    counts.iter().zip(&idf).map(|(count, idf)| idf * saturate(*count)).sum()
-                });
-                (*session, score)
-            })
-            .collect();
-        let mean = scores.values().sum::<f32>() / all;
-        let spread = (scores.values().map(|score| (score - mean).powi(2)).sum::<f32>() / all).sqrt();
-        if spread > 1e-6 {
-            self.sessions =
-                scores.into_iter().map(|(session, score)| (session, (score - mean) / spread)).collect();
+            matched,
+            coverage,
+            sessions,
         }
     }
 
@@ -233,12 +161,6 @@ impl<'a> Field<'a> {
         self.space.marks()[id as usize]
     }
 
-    /// The lanes together.
-    fn lanes(&self, id: u32) -> f32 {
-        self.counts[0] * self.weights.words * self.words[id as usize]
-            + self.counts[1] * self.weights.meaning * self.meaning[id as usize]
-    }
-
     /// The neighbour in the same session, if it counts.
     pub(super) fn neighbour(&self, id: u32, step: i64) -> Option<u32> {
         let other = u32::try_from(i64::from(id) + step).ok()?;
@@ -249,7 +171,7 @@ impl<'a> Field<'a> {
 
     /// What the lanes say of a neighbour, so many steps away.
     fn beside(&self, id: u32, steps: i64) -> f32 {
-        self.neighbour(id, steps).map_or(0.0, |other| self.lanes(other))
+        self.neighbour(id, steps).map_or(0.0, |other| self.lanes[other as usize])
     }
 
     /// The score of a passage.
@@ -265,7 +187,7 @@ impl<'a> Field<'a> {
             .map_or([0.0; 2], |standing| standing_parts(standing, self.rules.rank, self.rules.now));
         if self.is_words_alone() {
             let mut parts = [0.0; PARTS.len()];
-            parts[13] = self.coverage.get(&id).copied().unwrap_or(f32::MIN_POSITIVE).ln();
+            parts[13] = self.coverage[id as usize].max(f32::MIN_POSITIVE).ln();
             [parts[14], parts[15]] = [reinforcement as f32, recency as f32];
             return parts;
         }
@@ -290,11 +212,11 @@ impl<'a> Field<'a> {
             Mode::Asked => -0.5,
             Mode::Summary => 0.0,
         };
-        let lanes = self.lanes(id);
+        let lanes = self.lanes[id as usize];
         let parts = [
             w.words * self.words[id as usize],
             w.meaning * self.meaning[id as usize],
-            w.session * self.sessions.get(&mark.session).copied().unwrap_or(0.0),
+            w.session * self.sessions.get(mark.session as usize).copied().unwrap_or(0.0),
             weigh_before * said_before + weigh_around * self.beside(id, -2),
             weigh_after * said_after + weigh_around * self.beside(id, 2),
             if query.author.is_some_and(|author| author == mark.author) { w.author } else { 0.0 },
@@ -314,6 +236,9 @@ impl<'a> Field<'a> {
 
     /// How near a passage is to a time that the question names: people speak of things after they happened.
     fn nearness(&self, mark: Mark) -> f32 {
+        if self.query.days.is_empty() {
+            return 0.0;
+        }
         let day = dates::day_of(mark.minute);
         let near = |(from, to): &(f64, f64)| {
             let (late, early) = ((day - to).max(0.0), (from - day).max(0.0));
@@ -321,6 +246,91 @@ impl<'a> Field<'a> {
         };
         self.query.days.iter().map(near).fold(0.0, f32::max)
     }
+}
+
+/// What the lane of words says of every passage and session.
+struct Words {
+    scores: Vec<f32>,
+    matched: Vec<u64>,
+    coverage: Vec<f32>,
+    sessions: Vec<f32>,
+}
+
+impl Words {
+    fn read(space: &Space, members: &[u32], terms: &[TermHits]) -> Words {
+        let marks = space.marks();
+        let mut inside = vec![false; marks.len()];
+        let (mut lengths, mut sessions) = (Vec::new(), 0usize);
+        for id in members {
+            inside[*id as usize] = true;
+            let mark = marks[*id as usize];
+            let session = mark.session as usize;
+            if session != 0 {
+                if lengths.len() <= session {
+                    lengths.resize(session + 1, 0.0f32);
+                }
+                sessions += usize::from(lengths[session] == 0.0);
+                lengths[session] += f32::from(mark.words);
+            }
+        }
+        let is_inside = |id: u32| inside.get(id as usize) == Some(&true);
+        let idf = |all: usize, with: usize| {
+            let (all, with) = (all as f32, with as f32);
+            (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln()
+        };
+        let weights: Vec<f32> = terms
+            .iter()
+            .map(|term| idf(members.len(), term.hits.iter().filter(|(id, _)| is_inside(*id)).count()))
+            .collect();
+        let total: f32 =
+            terms.iter().zip(&weights).filter(|(term, _)| term.read).map(|(_, weight)| weight).sum();
+        let (mut scores, mut coverage) = (vec![0.0; marks.len()], vec![0.0; marks.len()]);
+        let mut matched = vec![0u64; marks.len()];
+        let mut counts = vec![0.0f32; lengths.len() * terms.len()];
+        for (index, (term, weight)) in terms.iter().zip(&weights).enumerate() {
+            for (id, saturated) in term.hits.iter().filter(|(id, _)| is_inside(*id)) {
+                let place = *id as usize;
+                scores[place] += weight * saturated;
+                matched[place] |= 1 << (index % 64);
+                coverage[place] += weight * saturated.min(1.0) / total.max(f32::MIN_POSITIVE);
+                let session = marks[place].session as usize;
+                if session != 0 {
+                    counts[session * terms.len() + index] += 1.0;
+                }
+            }
+        }
+        let idf_of = |term: usize| {
+            idf(sessions, counts.iter().skip(term).step_by(terms.len()).filter(|count| **count > 0.0).count())
+        };
+        let weights: Vec<f32> = (0..terms.len()).map(idf_of).collect();
+        let sessions = session_scores(&lengths, sessions, &counts, &weights);
+        Words { scores, matched, coverage, sessions }
+    }
+}
+
+/// BM25 over whole sessions, as z: a passage in a session about the matter is likelier than one that only has the word.
+fn session_scores(lengths: &[f32], sessions: usize, counts: &[f32], weights: &[f32]) -> Vec<f32> {
+    if sessions < 2 || weights.is_empty() {
+        return Vec::new();
+    }
+    let usual = (lengths.iter().sum::<f32>() / sessions as f32).max(1.0);
+    let mut scores: Vec<f32> = lengths
+        .iter()
+        .zip(counts.chunks_exact(weights.len()))
+        .map(|(length, counts)| {
+            let saturate = |count: f32| count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / usual));
+            counts
+                .iter()
+                .zip(weights)
+                .filter(|(count, _)| **count > 0.0)
+                .map(|(count, weight)| weight * saturate(*count))
+                .sum()
+        })
+        .collect();
+    let there: Vec<u32> =
+        (0u32..).zip(lengths).filter(|(_, length)| **length > 0.0).map(|(session, _)| session).collect();
+    scores = z(&there, &scores, 1e-6);
+    scores
 }
 
 /// The logarithms of both factors of E6, so that they add up with the other parts of a score: the weight of

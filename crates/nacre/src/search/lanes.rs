@@ -10,10 +10,13 @@ use crate::index::{Space, analyse, scan};
 
 /// Above this many passages a word is read without counting how often it stands in each: the count would cost
 /// more than it tells.
-const COUNTED: i64 = 4_000;
+const COUNTED: i64 = 300;
 /// The words of a question are read from the rarest on until this many hits are together. What the commonest
 /// would add is below what can change the order, and their number grows with the memory.
 const READ: i64 = 60_000;
+
+/// From how many hits on reading a word costs more than it may say.
+const LARGE: i64 = 1_000;
 
 /// BM25's constants, as FTS5 has them.
 const K1: f32 = 1.2;
@@ -34,16 +37,18 @@ pub(super) fn words(db: &Connection, query: &Query, space: &Space) -> Result<Vec
         order.push((df(db, &term.term)?, index));
     }
     order.sort_unstable();
-    let passages = space.marks().iter().filter(|mark| mark.flags != 0).count();
-    let length =
-        space.marks().iter().map(|mark| f32::from(mark.words)).sum::<f32>() / (passages.max(1) as f32);
+    let (passages, length) = (space.passages(), space.usual_words());
     let mut found: Vec<TermHits> =
         query.terms.iter().map(|_| TermHits { hits: Vec::new(), read: false }).collect();
-    let mut read = 0;
+    let (mut read, mut terms_read) = (0, 0);
     for (df, index) in order {
-        if read > 0 && read + df > READ {
+        // In a large memory a word that one passage in eight has says little beside two that are rarer.
+        let says_little =
+            terms_read >= 2 && df > LARGE && df > i64::try_from(passages).unwrap_or(i64::MAX) / 8;
+        if says_little || (read > 0 && read + df > READ) {
             break;
         }
+        terms_read += 1;
         read += df;
         let term = &query.terms[index];
         let hits =

@@ -5,8 +5,6 @@ mod fuse;
 mod lanes;
 mod query;
 
-use std::collections::HashMap;
-
 use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -250,7 +248,7 @@ fn by_question(
     let members: Vec<u32> =
         (0u32..).zip(space.marks()).filter(|(_, mark)| within(mark)).map(|(id, _)| id).collect();
     let authors = authors(db)?;
-    let query = Query::new(&request.query, &authors, request.at, &years(space, &members));
+    let query = Query::new(&request.query, &authors, request.at, space.years());
     let hybrid = settings.search.fusion == settings::Fusion::Hybrid;
     let terms = lanes::words(db, &query, space)?;
     let cosines = if hybrid {
@@ -266,8 +264,7 @@ fn by_question(
         .filter(|id| is_found(&field, **id, settings.search.least_similarity))
         .map(|id| (*id, field.score(*id)))
         .collect();
-    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0)));
-    let mut hits = load(db, &field, &ranked, request, settings.search.least_similarity)?;
+    let mut hits = load(db, &field, &mut ranked, request, settings.search.least_similarity)?;
     if hybrid {
         newer_first(&field, &mut hits);
     }
@@ -281,7 +278,7 @@ fn by_question(
 /// Tells whether a passage was found at all: it has a word, means nearly the same, or stands beside one that
 /// does.
 fn is_found(field: &Field<'_>, id: u32, least: f64) -> bool {
-    let alone = |id: u32| field.matched.contains_key(&id) || f64::from(field.cosines[id as usize]) >= least;
+    let alone = |id: u32| field.matched[id as usize] != 0 || f64::from(field.cosines[id as usize]) >= least;
     alone(id) || [-1, 1].iter().any(|step| field.neighbour(id, *step).is_some_and(alone))
 }
 
@@ -297,18 +294,25 @@ struct Ranked {
 fn load(
     db: &Connection,
     field: &Field<'_>,
-    ranked: &[(u32, f32)],
+    ranked: &mut [(u32, f32)],
     request: &Request,
     least: f64,
 ) -> Result<Vec<Ranked>> {
+    let enough = request.limit.max(AMONG);
     let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
         LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
     let mut statement = db.prepare_cached(sql)?;
     let mut hits = Vec::new();
-    for (id, score) in ranked {
-        if hits.len() >= request.limit.max(AMONG) {
+    let mut sorted = 0;
+    for place in 0..ranked.len() {
+        if hits.len() >= enough {
             break;
         }
+        // Only the best are put in order; more of them where filters leave too few.
+        if place == sorted {
+            sorted = sort_best(ranked, sorted, enough);
+        }
+        let (id, score) = &ranked[place];
         let mut rows = statement.query([id])?;
         let Some(row) = rows.next()? else { continue };
         let kind: String = row.get(0)?;
@@ -317,8 +321,7 @@ fn load(
         let explain = if request.explain { explained(field, *id) } else { Vec::new() };
         let why = why(field, *id, least);
         let relevance =
-            f64::from(field.coverage.get(id).copied().unwrap_or(0.0).max(field.cosines[*id as usize]))
-                .clamp(0.0, 1.0);
+            f64::from(field.coverage[*id as usize].max(field.cosines[*id as usize])).clamp(0.0, 1.0);
         let hit = if kind == entry::KIND {
             let Some(entry) =
                 entry::get_all(db, [reference.as_str()])?.pop().filter(|entry| passes(entry, request))
@@ -377,6 +380,18 @@ fn load(
     Ok(hits)
 }
 
+/// Puts the best of what stands from `from` on in order, four times as many as wanted. Returns where the order ends.
+fn sort_best(ranked: &mut [(u32, f32)], from: usize, wanted: usize) -> usize {
+    let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0));
+    let rest = &mut ranked[from..];
+    let count = (wanted * 4).min(rest.len());
+    if count < rest.len() {
+        rest.select_nth_unstable_by(count, order);
+    }
+    rest[..count].sort_unstable_by(order);
+    from + count
+}
+
 /// The parts of a score that are not zero; where the words are all that counts, they are always among them.
 fn explained(field: &Field<'_>, id: u32) -> Vec<Part> {
     let words = field.is_words_alone();
@@ -389,7 +404,8 @@ fn explained(field: &Field<'_>, id: u32) -> Vec<Part> {
 
 fn why(field: &Field<'_>, id: u32, least: f64) -> Vec<Why> {
     let mut why = Vec::new();
-    if let Some(bits) = field.matched.get(&id) {
+    let bits = field.matched[id as usize];
+    if bits != 0 {
         let mut words: Vec<String> = Vec::new();
         for (index, term) in field.terms().iter().enumerate() {
             if bits & (1 << (index % 64)) != 0 && !words.contains(&term.shown) {
@@ -417,7 +433,7 @@ fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
     let count = AMONG.min(hits.len());
     let top = &mut hits[..count];
     let words: Vec<Vec<String>> = top.iter().map(|ranked| meaning(&ranked.hit.text)).collect();
-    let bits = |ranked: &Ranked| field.matched.get(&ranked.passage).copied().unwrap_or(0);
+    let bits = |ranked: &Ranked| field.matched[ranked.passage as usize];
     let mut oldest_first: Vec<usize> = (0..top.len()).collect();
     oldest_first.sort_by_key(|index| (top[*index].hit.at, top[*index].passage));
     for (place, &old) in oldest_first.iter().enumerate() {
@@ -489,7 +505,7 @@ fn snippet(text: &str) -> String {
 
 /// The part of a chunk that has most of the question's words, from the start of a line.
 fn excerpt(text: &str, field: &Field<'_>, id: u32) -> String {
-    if text.chars().count() <= SNIPPET || !field.matched.contains_key(&id) {
+    if text.chars().count() <= SNIPPET || field.matched[id as usize] == 0 {
         return snippet(text);
     }
     let mut end = 0;
@@ -525,18 +541,4 @@ fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
     let mut statement = db.prepare_cached("SELECT hash, name FROM authors")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
-}
-
-/// The years from which there is something: what a day without a year may mean.
-fn years(space: &Space, members: &[u32]) -> Vec<i16> {
-    let mut seen: HashMap<i16, ()> = HashMap::new();
-    for id in members {
-        let day = dates::day_of(space.marks()[*id as usize].minute);
-        #[expect(clippy::cast_possible_truncation, reason = "a year")]
-        let year = (1970.0 + day / 365.2425) as i16;
-        seen.insert(year, ());
-    }
-    let mut years: Vec<i16> = seen.into_keys().collect();
-    years.sort_unstable();
-    years
 }

@@ -112,8 +112,14 @@ fn passage(message: &Message, reference: String, session: i64, at: Time) -> Pass
 }
 
 fn session_number(db: &Connection, message: &Message) -> Result<i64> {
-    let sql = "INSERT INTO sessions (id, format) VALUES (?1, 'import') ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING number";
-    Ok(db.prepare_cached(sql)?.query_row([&message.session], |row| row.get(0))?)
+    // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
+    let mut known = db.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
+    if let Some(number) = known.query_row([&message.session], |row| row.get(0)).optional()? {
+        return Ok(number);
+    }
+    db.prepare_cached("INSERT INTO sessions (id, format) VALUES (?1, 'import')")?
+        .execute([&message.session])?;
+    Ok(db.last_insert_rowid())
 }
 
 /// Moves the ends of a session so that this moment lies between them.

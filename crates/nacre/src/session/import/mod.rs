@@ -8,7 +8,7 @@
 //! All of it is other people's text. Nothing stops the reading but an input that is no transcript at all, an
 //! input that can't be read, and `take` itself; whatever is passed over or mended is counted by its reason.
 //!
-//! A format is one file here, a variant of [`Format`] and its arm in [`Format::of`] and [`Readers::value`].
+//! A format is one file here, a variant of [`Format`] and its arm in `Format::of` and `Readers::value`.
 
 mod chatgpt;
 mod claude;
