@@ -13,7 +13,7 @@ use crate::call::audit;
 use crate::entry::{self, Entry, EntryType, Version};
 use crate::ids::{EntryId, GroupName};
 use crate::store::beside;
-use crate::{Error, Result, Time, files};
+use crate::{Error, Result, Time, files, session};
 
 /// The file that import reads.
 const RECORDS: &str = "nacre.json";
@@ -21,6 +21,8 @@ const RECORDS: &str = "nacre.json";
 const READABLE: &str = "memory.md";
 /// The audit log, for the record: a chain belongs to the database that made it and is not imported.
 const AUDIT: &str = "audit.jsonl";
+/// The messages of sessions, in the form that `session import` takes.
+const SESSIONS: &str = "sessions.jsonl";
 /// Of this form of the file.
 const FORMAT: u32 = 1;
 
@@ -51,6 +53,8 @@ pub struct Exported {
 pub struct Imported {
     /// Entries that are new here.
     pub added: usize,
+    /// Messages of sessions that are new here.
+    pub messages: usize,
     /// Entries that were here already.
     pub present: usize,
     /// Current entries whose content another current entry here has already; they came in as superseded by
@@ -86,7 +90,12 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
     files::write_whole(&folder.join(RECORDS), records.as_bytes())?;
     files::write_whole(&folder.join(READABLE), readable.as_bytes())?;
     files::write_whole(&folder.join(AUDIT), audit_lines.as_bytes())?;
-    Ok(Exported { folder: folder.to_owned(), files: vec![RECORDS, READABLE, AUDIT], entries: count })
+    files::write_whole(&folder.join(SESSIONS), session::lines(db)?.as_bytes())?;
+    Ok(Exported {
+        folder: folder.to_owned(),
+        files: vec![RECORDS, READABLE, AUDIT, SESSIONS],
+        entries: count,
+    })
 }
 
 fn readable(entries: &[Entry], group: &GroupName, now: Time) -> String {
@@ -114,6 +123,11 @@ fn readable(entries: &[Entry], group: &GroupName, now: Time) -> String {
             writeln!(text, "- {} ({}, {})", one_line(&entry.content), entry.provenance.timestamp, entry.id);
     }
     text
+}
+
+/// Returns the file with the messages of an export, if it has one.
+pub(crate) fn sessions(folder: &Path) -> Option<PathBuf> {
+    Some(folder.join(SESSIONS)).filter(|file| fs::metadata(file).is_ok_and(|found| found.len() > 0))
 }
 
 /// Reads an export.

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::BufRead;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -214,7 +214,12 @@ impl Group {
     /// same as once.
     pub fn import(&mut self, caller: &Caller, folder: &Path) -> Result<export::Imported> {
         let found = export::read(folder)?;
-        self.take_in(caller, &found)
+        let mut imported = self.take_in(caller, &found)?;
+        if let Some(file) = export::sessions(folder) {
+            let input = fs::File::open(&file).map_err(Error::io(&file))?;
+            imported.messages = self.import_session(caller, BufReader::new(input), "sessions", |_| {})?.added;
+        }
+        Ok(imported)
     }
 
     /// Takes in what can be read of another database file, damaged ones included.

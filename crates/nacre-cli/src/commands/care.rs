@@ -223,6 +223,9 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
         render::json(&done)?;
     } else {
         let mut text = format!("{} entries added, {} were here already", done.added, done.present);
+        if done.messages > 0 {
+            text.push_str(&format!(", {} messages of sessions added", done.messages));
+        }
         if done.same_content > 0 {
             text.push_str(&format!(
                 ", {} say what an entry here says and were filed under it",

@@ -7,4 +7,4 @@ pub mod import;
 mod record;
 
 pub use record::Recorded;
-pub(crate) use record::import as record;
+pub(crate) use record::{import as record, lines};

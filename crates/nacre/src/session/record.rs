@@ -6,6 +6,7 @@ use std::io::BufRead;
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
+use serde_json::json;
 
 use super::import::{self, Author, Message, Read};
 use crate::call::{Caller, audit, redact};
@@ -128,6 +129,25 @@ fn widen(db: &Connection, session: i64, at: Time) -> Result<()> {
         WHERE number = ?1 AND (started_at IS NULL OR ?2 < started_at OR ?2 > ended_at)";
     db.prepare_cached(sql)?.execute((session, at))?;
     Ok(())
+}
+
+/// All messages as lines of JSON, in the order they came: what an import takes.
+pub(crate) fn lines(db: &Connection) -> Result<String> {
+    let sql = "SELECT sessions.id, ref, author, text, passages.at FROM passages
+        JOIN sessions ON sessions.number = passages.session WHERE kind = 'message' ORDER BY passages.id";
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut lines = String::new();
+    while let Some(row) = rows.next()? {
+        let (session, reference): (String, String) = (row.get(0)?, row.get(1)?);
+        let id = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference);
+        let (author, text): (Option<String>, String) = (row.get(2)?, row.get(3)?);
+        let at: Time = row.get(4)?;
+        let line = json!({ "id": id, "session": session, "speaker": author, "text": text, "timestamp": at });
+        lines.push_str(&line.to_string());
+        lines.push('\n');
+    }
+    Ok(lines)
 }
 
 fn is_present(db: &Connection, reference: &str) -> Result<bool> {
