@@ -153,14 +153,17 @@ fn an_export_comes_back_as_the_same_bytes() {
     let exported = one.json(["export", &folder]);
     assert_eq!(
         exported,
-        json!({ "folder": folder, "files": ["nacre.json", "memory.md", "audit.jsonl"], "entries": 3 })
+        json!({ "folder": folder, "files": ["nacre.json", "memory.md", "audit.jsonl", "sessions.jsonl"], "entries": 3 })
     );
     let imported = two.json(["import", "nacre", &folder]);
-    assert_eq!(imported, json!({ "added": 3, "present": 0, "same_content": 0, "unreadable": 0 }));
+    assert_eq!(
+        imported,
+        json!({ "added": 3, "messages": 0, "present": 0, "same_content": 0, "unreadable": 0 })
+    );
     let first = std::fs::read_to_string(Path::new(&folder).join("nacre.json")).unwrap();
     assert_eq!(two.records("main"), first);
     let again = two.json(["import", "nacre", &folder]);
-    assert_eq!(again, json!({ "added": 0, "present": 3, "same_content": 0, "unreadable": 0 }));
+    assert_eq!(again, json!({ "added": 0, "messages": 0, "present": 3, "same_content": 0, "unreadable": 0 }));
     assert_eq!(two.records("main"), first, "twice is the same as once");
     assert_eq!(two.json(["doctor"])["ok"], true);
     assert_eq!(texts(&two.json(["search", "tabs"])), ["I prefer tabs over spaces"]);
