@@ -59,7 +59,7 @@ pub use group::{Documents, Group, Maintained, Status};
 pub use home::{Home, SETTINGS_FILE};
 pub use ids::{EntryId, EntryRef, GroupName, SessionId};
 pub use index::Scope;
-pub use search::{DocumentHit, EntryHit, Found, Hit, MessageHit, Part, Why};
+pub use search::{DocumentHit, EntryHit, Found, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
 pub use settings::Settings;
 pub use time::Time;
 pub use workspace::{Note, Synced};

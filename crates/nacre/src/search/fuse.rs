@@ -13,7 +13,7 @@ use crate::index::{Mark, Space, Standing, flag};
 use crate::settings;
 
 /// The parts of a score, by the names that `--explain` shows.
-pub(crate) const PARTS: [&str; 16] = [
+pub const PARTS: [&str; 16] = [
     "bm25",
     "vectors",
     "session",

@@ -17,7 +17,7 @@ use crate::{Result, Time};
 
 use fuse::{Field, Rules};
 
-pub(crate) use fuse::PARTS;
+pub use fuse::PARTS;
 use query::Query;
 
 /// Among how many of the best the newer of two statements on one matter is looked for.
@@ -335,44 +335,29 @@ fn load(
             }
             let (text, at): (String, Time) = (row.get(2)?, row.get(3)?);
             let (score, relevance) = (shown(worth), round(relevance));
+            let (entry, message, document) = (None, None, None);
+            let bare = Hit {
+                kind: "message",
+                id: reference.clone(),
+                text: snippet(&text),
+                score,
+                relevance,
+                at,
+                why,
+                entry,
+                message,
+                document,
+                explain,
+            };
             if kind == "chunk" {
                 let path = reference.rsplit_once('#').map_or(reference.as_str(), |(path, _)| path).to_owned();
                 let lines: [i64; 2] = [row.get(6)?, row.get(7)?];
                 let (id, text) = (format!("{path}#L{}-L{}", lines[0], lines[1]), excerpt(&text, field, *id));
-                let document = Some(DocumentHit { path, lines });
-                let (entry, message) = (None, None);
-                Hit {
-                    kind: "document",
-                    id,
-                    text,
-                    score,
-                    relevance,
-                    at,
-                    why,
-                    entry,
-                    message,
-                    document,
-                    explain,
-                }
+                Hit { kind: "document", id, text, document: Some(DocumentHit { path, lines }), ..bare }
             } else {
                 let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
                 let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
-                let (id, text) = (reference.clone(), snippet(&text));
-                let message = Some(MessageHit { session, message, author: row.get(4)? });
-                let (entry, document) = (None, None);
-                Hit {
-                    kind: "message",
-                    id,
-                    text,
-                    score,
-                    relevance,
-                    at,
-                    why,
-                    entry,
-                    message,
-                    document,
-                    explain,
-                }
+                Hit { message: Some(MessageHit { session, message, author: row.get(4)? }), ..bare }
             }
         };
         hits.push(Ranked { passage: *id, worth, hit });

@@ -11,7 +11,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use nacre::settings::Layer;
-use nacre::{Caller, Home, Settings, Time, call};
+use nacre::{Caller, Home, SCORE_PARTS, Settings, Time, call};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -30,22 +30,8 @@ const SETS: &[(&str, &str)] = &[
     ("conflict", "conflict_6k"),
     ("scifact", "scifact"),
 ];
-/// The parts whose share `--ablation` shows.
-const PARTS: &[&str] = &[
-    "bm25",
-    "vectors",
-    "session",
-    "before",
-    "after",
-    "author",
-    "speaker",
-    "time",
-    "first",
-    "person",
-    "answers",
-    "instruction",
-    "preference",
-];
+/// Parts of a score that messages do not have.
+const OF_ENTRIES: &[&str] = &["relevance", "reinforcement", "recency"];
 /// How many hits a question asks for.
 const HITS: usize = 50;
 
@@ -123,8 +109,9 @@ pub fn measure_sets(
     let mut variants: Vec<(String, Vec<String>)> = vec![(ALL_PARTS.into(), Vec::new())];
     if options.beside == Beside::EachPart {
         variants.extend(
-            PARTS
+            SCORE_PARTS
                 .iter()
+                .filter(|part| !OF_ENTRIES.contains(part))
                 .map(|part| (format!("without {part}"), vec![format!("search.without=[\"{part}\"]")])),
         );
     }
