@@ -167,8 +167,9 @@ proptest! {
         found.sort_unstable();
         prop_assert_eq!(found, current.keys().copied().collect::<Vec<_>>());
         for (number, word) in &current {
-            let found = place.found(json!({ "query": format!("x{}", name(*word)) }));
-            prop_assert_eq!(found.first(), Some(number));
+            let query = json!({ "query": format!("x{}", name(*word)) });
+            prop_assert_eq!(place.found(query.clone())[0], *number);
+            prop_assert_eq!(place.found_by_words(query), vec![*number]);
         }
         place.check();
     }

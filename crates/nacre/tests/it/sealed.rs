@@ -67,6 +67,14 @@ impl Place {
         answer.data["hits"].as_array().unwrap().iter().map(|hit| hit["number"].as_i64().unwrap()).collect()
     }
 
+    /// The numbers of those that the lane of words found: what has a word of the question, and nothing else.
+    pub fn found_by_words(&mut self, arguments: Value) -> Vec<i64> {
+        let answer = self.call("memory_search", arguments).data;
+        let by_words = |hit: &&Value| hit["why"].as_array().unwrap().iter().any(|why| why["lane"] == "bm25");
+        let hits = answer["hits"].as_array().unwrap().iter();
+        hits.filter(by_words).map(|hit| hit["number"].as_i64().unwrap()).collect()
+    }
+
     /// Nothing is wrong with the database.
     pub fn check(&self) {
         assert_eq!(self.group.check().unwrap(), Vec::<String>::new());
