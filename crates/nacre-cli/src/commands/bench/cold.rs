@@ -19,8 +19,7 @@ use crate::render;
 /// The goals of the foundation: times as a multiple of `sqlite3`, megabytes.
 const SEARCH_GOAL: f64 = 2.0;
 const MCP_GOAL: f64 = 3.0;
-// With the built-in model, which is 7.4 of them.
-const BINARY_GOAL_MB: f64 = 25.0;
+const BINARY_GOAL_MB: f64 = 15.0;
 const IDLE_GOAL_MB: f64 = 20.0;
 
 pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
