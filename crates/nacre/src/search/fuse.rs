@@ -1,7 +1,7 @@
 //! Fusion: one score a passage, the sum of named parts. Scores of the lanes are made comparable by their mean
 //! and spread over the scope (z), not by rank; a lane adds, it never silences another.
 //!
-//! The parts and their weights were found on halves of public conversation sets (docs/benchmarks.md). Most of
+//! The parts and their weights were found on public conversation sets (docs/benchmarks.md). Most of
 //! what they gain is structure: who speaks, what answers what, when.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
