@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use nacre::{EntryRef, EntryType, GroupName, SessionId, Time};
+use nacre::{CollectionName, EntryRef, EntryType, GroupName, SessionId, Time};
 
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///
@@ -107,6 +107,9 @@ pub enum Command {
     /// Conversations of other programs
     #[command(subcommand)]
     Session(Session),
+    /// Corpora of books, papers and the like, searched apart from the memory
+    #[command(subcommand)]
+    Collection(Collection),
     /// Bring the index up to date with the documents: the Markdown files in the group's folder. A search does
     /// so by itself; this shows what became of each
     Index,
@@ -150,9 +153,12 @@ pub struct Search {
     /// How many at most
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Where to look: entries, memory (documents), sessions [default: entries,memory]
+    /// Where to look: entries, memory (documents), sessions, sources (collections) [default: entries,memory]
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     pub scope: Vec<String>,
+    /// Only in this collection
+    #[arg(long, value_name = "NAME")]
+    pub collection: Option<CollectionName>,
     /// Only this type
     #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
     pub r#type: Option<EntryType>,
@@ -279,6 +285,50 @@ pub enum Session {
         /// The files
         #[arg(required = true)]
         files: Vec<PathBuf>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Collection {
+    /// Add folders and files to a collection, which is made where there is none. Markdown and plain text are read;
+    /// one that was stopped goes on where it was
+    Add {
+        /// Its name: letters, digits, `_` and `-`
+        name: CollectionName,
+        /// The folders and files
+        #[arg(required = true, value_name = "SOURCE")]
+        sources: Vec<PathBuf>,
+    },
+    /// Show which there are, and how they stand
+    List,
+    /// Follow what changed in the sources
+    Reindex {
+        /// Its name [default: all of them]
+        name: Option<CollectionName>,
+        /// Forget what is indexed and read everything again
+        #[arg(long)]
+        anew: bool,
+    },
+    /// Search one; `nacre search --scope sources` searches all
+    Search {
+        /// Its name
+        name: CollectionName,
+        /// Words to look for
+        query: String,
+        /// How many at most
+        #[arg(long, short = 'n', value_name = "N")]
+        limit: Option<usize>,
+        /// Show how each score came about
+        #[arg(long)]
+        explain: bool,
+    },
+    /// Remove a collection and its database; the sources are left as they are
+    Drop {
+        /// Its name
+        name: CollectionName,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
     },
 }
 

@@ -78,6 +78,17 @@ pub fn note(text: &str) {
     eprintln!("{} {}", Paint::stderr().cyan("note:"), plain(text));
 }
 
+/// Asks the person yes or no; `None`: nobody is there.
+pub fn ask(question: &str) -> Result<Option<bool>> {
+    if !io::stdin().is_terminal() {
+        return Ok(None);
+    }
+    eprint!("{} [y/N] ", plain(question));
+    let mut answer = String::new();
+    io::stdin().read_line(&mut answer)?;
+    Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+}
+
 /// Says how far long work has come, where a person is looking; the last call, with nothing, clears the line.
 pub fn progress(text: &str) {
     if io::stderr().is_terminal() {

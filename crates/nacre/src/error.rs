@@ -51,6 +51,8 @@ impl Kind {
 pub enum Error {
     #[error("group name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
     BadGroupName { given: String },
+    #[error("collection name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
+    BadCollectionName { given: String },
     #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
     BadSession { given: String },
     #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
@@ -87,6 +89,12 @@ pub enum Error {
     BadTranscript { name: String, problem: String },
     #[error("there is no entry `{id}` in this group")]
     NoEntry { id: String },
+    #[error("there is no collection `{given}` in this group")]
+    NoCollection { given: String, known: String },
+    #[error("the source `{}` {problem}", path.display())]
+    BadSource { path: PathBuf, problem: String },
+    #[error("the source `{}` {problem}", path.display())]
+    AbsentSource { path: PathBuf, problem: String },
     #[error("entry `{id}` is already superseded by `{by}`")]
     AlreadySuperseded { id: EntryId, by: String },
     #[error("entry `{id}` is archived")]
@@ -146,6 +154,9 @@ impl Error {
             BadGroupName { .. } => {
                 ("bad_group_name", Invalid, "choose a name such as `main` or `work-2`".into())
             }
+            BadCollectionName { .. } => {
+                ("bad_collection_name", Invalid, "choose a name such as `papers` or `books-2`".into())
+            }
             BadSession { .. } => ("bad_session", Invalid, "leave it out and one is made".into()),
             BadId { .. } => {
                 ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into())
@@ -189,6 +200,21 @@ impl Error {
                 "no_entry",
                 NotFound,
                 "`nacre search` finds entries; ids of other groups do not count".into(),
+            ),
+            NoCollection { known, .. } => {
+                let hint = match known.as_str() {
+                    "" => "it has none; `nacre collection add NAME FOLDER` makes one".into(),
+                    known => format!("there is: {known}"),
+                };
+                ("no_collection", NotFound, hint)
+            }
+            BadSource { .. } => {
+                ("bad_source", Invalid, "give folders with Markdown or plain text, or single files".into())
+            }
+            AbsentSource { .. } => (
+                "absent_source",
+                Unavailable,
+                "bring it back; without `--anew` what was read of it is kept".into(),
             ),
             AlreadySuperseded { by, .. } => {
                 ("already_superseded", Conflict, format!("use the newer one, `{by}`"))

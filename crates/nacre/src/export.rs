@@ -1,6 +1,6 @@
 //! Export and import (I5): everything a group holds, as Markdown for people and JSON that loses nothing.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use crate::brief::one_line;
 use crate::call::audit;
 use crate::entry::{self, Entry, EntryType, Version};
-use crate::ids::{EntryId, GroupName};
+use crate::ids::{CollectionName, EntryId, GroupName};
 use crate::store::beside;
-use crate::{Error, Result, Time, files, session};
+use crate::{Error, Result, Time, collection, files, session};
 
 /// The file that import reads.
 const RECORDS: &str = "nacre.json";
@@ -33,6 +33,9 @@ pub(crate) struct Records {
     group: String,
     entries: Vec<Entry>,
     versions: HashMap<EntryId, Vec<Version>>,
+    /// Which collections there were, and their sources; what they hold stands in these.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) collections: BTreeMap<CollectionName, Vec<String>>,
     #[serde(skip)]
     unreadable: usize,
 }
@@ -62,6 +65,10 @@ pub struct Imported {
     pub same_content: usize,
     /// Rows of a damaged database that could not be read.
     pub unreadable: usize,
+    /// Collections that the export names and that are not here, with their sources. They are not taken in: who
+    /// wrote the export would decide which files are read.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub collections: BTreeMap<CollectionName, Vec<String>>,
 }
 
 /// Writes everything into `folder`. Secrets are in it as they were stored: it is the person's own copy, and
@@ -77,8 +84,11 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
         }
     }
     let count = entries.len();
-    let readable = readable(&entries, group, now);
-    let records = Records { format: FORMAT, group: group.to_string(), entries, versions, unreadable: 0 };
+    let collections: BTreeMap<CollectionName, Vec<String>> =
+        collection::all(db)?.into_iter().map(|record| (record.name, record.sources)).collect();
+    let readable = readable(&entries, &collections, group, now);
+    let group = group.to_string();
+    let records = Records { format: FORMAT, group, entries, versions, collections, unreadable: 0 };
     let mut audit_lines = String::new();
     audit::walk(db, |line| {
         audit_lines.push_str(&serde_json::to_string(line)?);
@@ -98,7 +108,12 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
     })
 }
 
-fn readable(entries: &[Entry], group: &GroupName, now: Time) -> String {
+fn readable(
+    entries: &[Entry],
+    collections: &BTreeMap<CollectionName, Vec<String>>,
+    group: &GroupName,
+    now: Time,
+) -> String {
     let mut text = format!("# Memory of group {group}\n\nExported {now}.\n");
     for r#type in EntryType::ALL {
         let mut section =
@@ -121,6 +136,16 @@ fn readable(entries: &[Entry], group: &GroupName, now: Time) -> String {
     for entry in past {
         let _ =
             writeln!(text, "- {} ({}, {})", one_line(&entry.content), entry.provenance.timestamp, entry.id);
+    }
+    if !collections.is_empty() {
+        let _ = writeln!(
+            text,
+            "\n## collections\n\nNot part of this export: they are made from these sources.\n"
+        );
+    }
+    for (name, sources) in collections {
+        let sources: Vec<String> = sources.iter().map(|source| one_line(source)).collect();
+        let _ = writeln!(text, "- {name}: {}", sources.join(", "));
     }
     text
 }
@@ -170,6 +195,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         group: String::new(),
         entries: Vec::new(),
         versions: HashMap::new(),
+        collections: BTreeMap::new(),
         unreadable: 0,
     };
     for number in 1..=highest {

@@ -1,7 +1,6 @@
 //! One open group: its database and its folder, the handle that all else takes. A handle can't reach another
 //! group.
 
-use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -9,27 +8,21 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::{Connection, Transaction};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::call::{Caller, Verified, audit};
+use crate::database::{self, Database, Owner};
 use crate::entry::{self, Counts};
 use crate::event::{Event, Events};
-use crate::ids::{EntryId, GroupName, SessionId};
-use crate::index::Space;
+use crate::ids::{CollectionName, EntryId, GroupName, SessionId};
+use crate::index::Scope;
+use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
-use crate::store::Db;
 use crate::workspace::{self, Synced};
-use crate::{Error, Result, Time, export, files, index};
-
-/// The schema, one migration after the other. Only ever added to.
-const MIGRATIONS: &[&str] = &[
-    include_str!("../migrations/0001.sql"),
-    include_str!("../migrations/0002.sql"),
-    include_str!("../migrations/0003.sql"),
-];
+use crate::{Error, Result, Time, collection, export, index};
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -39,15 +32,13 @@ pub struct Group {
     name: GroupName,
     folder: PathBuf,
     settings: Arc<Settings>,
-    db: Db,
-    /// Which file `db` is, so that one put in its place is noticed.
-    identity: Option<Identity>,
+    memory: Database,
+    /// Those of its collections that were asked for.
+    collections: BTreeMap<CollectionName, Database>,
     events: Events,
     /// What agents were shown since the last write; goes into the database with the next one, because a read
     /// costs no write.
     returned: BTreeMap<EntryId, Time>,
-    /// Marks and vectors as of the last search; brought up to date by the next.
-    space: RefCell<Space>,
     /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
     changed: Option<Arc<AtomicBool>>,
 }
@@ -57,13 +48,12 @@ impl Group {
     pub(crate) fn open(home: &Path, name: GroupName, settings: Arc<Settings>, now: Time) -> Result<Group> {
         let folder = home.join("groups").join(name.as_str());
         let events = Events::new(home, &settings.telemetry);
-        let path = folder.join(FILE);
-        let there = identity(&path);
-        let db = if there.is_some() { Db::open(&path, MIGRATIONS, now)? } else { Db::empty(MIGRATIONS)? };
-        let (returned, space) = (BTreeMap::new(), RefCell::default());
-        let (identity, changed) = (there, None);
-        let mut group = Group { name, folder, settings, db, identity, events, returned, space, changed };
-        group.arrive(now)?;
+        let owner = Owner { group: name.clone(), collection: None };
+        let memory = Database::open(folder.join(FILE), owner, now)?;
+        let (returned, changed) = (BTreeMap::new(), None);
+        let collections = BTreeMap::new();
+        let mut group = Group { name, folder, settings, memory, collections, events, returned, changed };
+        group.purge(now)?;
         Ok(group)
     }
 
@@ -89,20 +79,21 @@ impl Group {
 
     /// Returns how much there is and how it stands.
     pub fn status(&self) -> Result<Status> {
-        self.db.read(|db| {
+        let database_bytes = self.memory.bytes()?;
+        self.memory.read(|db| {
             let newest: Option<Time> = db.query_row("SELECT max(at) FROM audit", [], |row| row.get(0))?;
-            let pages: (u64, u64) = (pragma(db, "page_count")?, pragma(db, "page_size")?);
             Ok(Status {
                 group: self.name.clone(),
                 folder: self.folder.clone(),
                 profile: self.settings.profile.clone(),
                 entries: entry::counts(db)?,
                 documents: documents(db)?,
+                collections: count(db, "collections")?,
                 passages: count(db, "passages")?,
                 audit_rows: count(db, "audit")?,
                 last_write: newest,
-                database_bytes: if self.db.on_disk() { pages.0 * pages.1 } else { 0 },
-                schema: MIGRATIONS.len(),
+                database_bytes,
+                schema: database::MIGRATIONS.len(),
                 sqlite: rusqlite::version(),
                 set_aside: self.set_aside(),
             })
@@ -111,12 +102,12 @@ impl Group {
 
     /// Checks the audit chain.
     pub fn verify_audit(&self) -> Result<Verified> {
-        self.db.read(audit::verify)
+        self.memory.read(audit::verify)
     }
 
     /// Gives every row of the audit log, oldest first, as a line of JSON.
     pub fn export_audit(&self, mut take: impl FnMut(&str)) -> Result<()> {
-        self.db.read(|db| {
+        self.memory.read(|db| {
             audit::walk(db, |line| {
                 take(&serde_json::to_string(line)?);
                 Ok(())
@@ -126,23 +117,26 @@ impl Group {
 
     /// Makes the index anew, that of the documents from their files. Returns the number of passages.
     pub fn reindex(&mut self, caller: &Caller) -> Result<usize> {
-        if self.db.on_disk() {
+        if self.memory.on_disk() {
             self.write(caller.now, |tx| {
-                let passages = index::rebuild(tx)?;
+                let passages = index::rebuild(tx, index::Documents::Forget)?;
                 let mut row = audit::Row::new("reindex");
                 row.detail.insert("passages".into(), passages.into());
                 audit::append(tx, caller, &row, audit::Outcome::Done)
             })?;
         }
         self.sync(caller)?;
-        self.db.read(|db| Ok(usize::try_from(count(db, "passages")?).unwrap_or(0)))
+        self.memory.read(|db| Ok(usize::try_from(count(db, "passages")?).unwrap_or(0)))
     }
 
     /// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
     /// walk over the folder, and no write where nothing changed.
     pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
         self.refresh(caller.now)?;
-        workspace::sync(self, caller)
+        if !self.settings.documents.index {
+            return Ok(Synced::default());
+        }
+        workspace::sync(&mut self.memory, caller, workspace::documents(&self.folder), &mut |_, _| {})
     }
 
     /// Has searches look at the documents only when `changed` was set since the last look. For whoever watches
@@ -172,16 +166,7 @@ impl Group {
     /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is
     /// wrong.
     pub fn check(&self) -> Result<Vec<String>> {
-        let mut problems = self.db.outside(|db| {
-            let mut statement = db.prepare("PRAGMA integrity_check(20)")?;
-            let lines = statement
-                .query_map([], |row| row.get::<_, String>(0))?
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            Ok(lines.into_iter().filter(|line| line != "ok").collect::<Vec<_>>())
-        })?;
-        problems.extend(self.db.read(index::check)?);
-        problems.extend(self.verify_audit()?.problem.map(|problem| format!("audit: {problem}")));
-        Ok(problems)
+        self.memory.check()
     }
 
     /// Does what is due: purges what was superseded long ago, archives the lowest of a database that has
@@ -191,7 +176,7 @@ impl Group {
         let purged = self.purge(caller.now)?;
         let mut archived = 0;
         let limit = self.settings.entries.max_size_mb.saturating_mul(1 << 20);
-        if self.db.on_disk() && self.status()?.database_bytes > limit {
+        if self.memory.on_disk() && self.status()?.database_bytes > limit {
             let (settings, now) = (self.settings.clone(), caller.now);
             archived = self.write(now, |tx| {
                 let ids = entry::archive_lowest(tx, now, settings.entries.prune_percent, &settings.rank)?;
@@ -207,7 +192,7 @@ impl Group {
     /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
     /// [`Group::import`].
     pub fn export(&self, folder: &Path, now: Time) -> Result<export::Exported> {
-        self.db.read(|db| export::write(db, &self.name, folder, now))
+        self.memory.read(|db| export::write(db, &self.name, folder, now))
     }
 
     /// Takes in what [`Group::export`] wrote. What is here already is left as it is, so that twice is the
@@ -215,6 +200,9 @@ impl Group {
     pub fn import(&mut self, caller: &Caller, folder: &Path) -> Result<export::Imported> {
         let found = export::read(folder)?;
         let mut imported = self.take_in(caller, &found)?;
+        let here = self.collection_names()?;
+        imported.collections = found.collections;
+        imported.collections.retain(|name, _| !here.contains(name));
         if let Some(file) = export::sessions(folder) {
             let input = fs::File::open(&file).map_err(Error::io(&file))?;
             imported.messages = self.import_session(caller, BufReader::new(input), "sessions", |_| {})?.added;
@@ -253,34 +241,61 @@ impl Group {
 
     /// Makes the database where there is none, so that the group is there to be seen.
     pub fn create(&mut self, now: Time) -> Result<()> {
-        if self.db.on_disk() {
-            return Ok(());
-        }
-        files::create_folder(&self.folder)?;
-        self.db = Db::open(&self.path(), MIGRATIONS, now)?;
-        self.identity = identity(&self.path());
-        let name = self.name.clone();
-        self.db.write(|tx| {
-            tx.execute(
-                "INSERT INTO meta (key, value) VALUES ('group', ?1) ON CONFLICT DO NOTHING",
-                [name.as_str()],
-            )?;
-            if index::is_current(tx)? { Ok(0) } else { index::rebuild(tx) }
-        })?;
-        self.check_owner()
+        self.memory.create(now)
     }
 
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.db.read(work)
+        self.memory.read(work)
     }
 
-    /// Reads one consistent state, with what search needs of every passage.
-    pub(crate) fn read_indexed<T>(&self, work: impl FnOnce(&Connection, &Space) -> Result<T>) -> Result<T> {
-        self.db.read(|db| {
-            let mut space = self.space.borrow_mut();
-            space.refresh(db)?;
-            work(db, &space)
-        })
+    /// Finds what fits, in the memory and in its collections, as far as the scope has them.
+    pub(crate) fn search(&mut self, request: &search::Request, now: Time) -> Result<Found> {
+        let sources = request.scope.contains(&Scope::Sources) && !request.query.trim().is_empty();
+        let (names, mut missing) = match sources {
+            true => collection::to_search(self, request.collection.as_ref(), now)?,
+            false => (Vec::new(), Vec::new()),
+        };
+        let mut states = Vec::new();
+        if request.scope.iter().any(|scope| *scope != Scope::Sources) {
+            states.push((None, self.memory.path(), self.memory.snapshot()?));
+        }
+        for (name, database) in self.collections.iter().filter(|(name, _)| names.contains(name)) {
+            match database.snapshot() {
+                Ok(state) => states.push((Some(name), database.path(), state)),
+                Err(error) => missing.push(collection::is_down(name, &error)),
+            }
+        }
+        let asked: Vec<search::Asked<'_>> = states
+            .iter()
+            .map(|(collection, path, state)| search::Asked {
+                collection: *collection,
+                path,
+                db: &state.db,
+                space: &state.space,
+            })
+            .collect();
+        let mut found = search::run(&asked, request, &self.settings)?;
+        if asked.is_empty() && sources && missing.is_empty() {
+            found.note = Some("this group has no collections".into());
+        }
+        missing.append(&mut found.missing);
+        Ok(Found { missing, ..found })
+    }
+
+    /// Returns the database of a collection, as it is now.
+    pub(crate) fn collection(&mut self, name: &CollectionName, now: Time) -> Result<&mut Database> {
+        if let Some(open) = self.collections.get_mut(name) {
+            open.refresh(now)?;
+        } else {
+            let (path, owner) = collection::place(self, name);
+            self.collections.insert(name.clone(), Database::open(path, owner, now)?);
+        }
+        Ok(self.collections.get_mut(name).expect("just put there"))
+    }
+
+    /// Lets go of the database of a collection.
+    pub(crate) fn close_collection(&mut self, name: &CollectionName) {
+        self.collections.remove(name);
     }
 
     pub(crate) fn write<T>(
@@ -288,9 +303,8 @@ impl Group {
         now: Time,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
-        self.create(now)?;
         let returned = &self.returned;
-        let value = self.db.write(|tx| {
+        let value = self.memory.write(now, |tx| {
             entry::note_returned(tx, returned)?;
             work(tx)
         })?;
@@ -301,7 +315,7 @@ impl Group {
     /// Empties the log of what was deleted. False: a reader of another process is in the way, and a later
     /// checkpoint will do it.
     pub(crate) fn forget_log(&self) -> Result<bool> {
-        self.db.checkpoint()
+        self.memory.checkpoint()
     }
 
     pub(crate) fn tell(&self, event: &Event) {
@@ -315,60 +329,25 @@ impl Group {
     /// Sees to it that the handle stands on the file that is there now: another process may have made it,
     /// moved it or put one in its place.
     pub(crate) fn refresh(&mut self, now: Time) -> Result<()> {
-        let path = self.path();
-        let there = identity(&path);
-        if there == self.identity {
-            return Ok(());
-        }
-        self.space = RefCell::default();
-        self.look_again();
-        self.db = match there {
-            Some(_) => Db::open(&path, MIGRATIONS, now)?,
-            None => Db::empty(MIGRATIONS)?,
-        };
-        self.identity = identity(&path);
-        self.arrive(now)
-    }
-
-    /// What is done with every database that was just opened.
-    fn arrive(&mut self, now: Time) -> Result<()> {
-        if self.db.on_disk() {
-            self.check_owner()?;
+        if self.memory.refresh(now)? {
+            self.look_again();
             self.purge(now)?;
-            if !self.db.read(index::is_current)? {
-                self.db.write(index::rebuild_if_stale)?;
-            }
         }
         Ok(())
-    }
-
-    /// Refuses a database that was copied or linked here from another group.
-    fn check_owner(&self) -> Result<()> {
-        let owner: Option<String> = self.db.read(|db| {
-            Ok(db.query_row("SELECT value FROM meta WHERE key = 'group'", [], |row| row.get(0)).optional()?)
-        })?;
-        match owner {
-            Some(owner) if owner != self.name.as_str() => {
-                let problem =
-                    format!("belongs to group `{}`, not to `{}`", crate::ids::shorten(&owner), self.name);
-                Err(Error::NotOurs { path: self.path(), problem })
-            }
-            _ => Ok(()),
-        }
     }
 
     /// Deletes what was superseded long ago (E8), if there is any: looking costs no write.
     fn purge(&mut self, now: Time) -> Result<usize> {
         let days = self.settings.entries.purge_superseded_days;
-        if days == 0 || !self.db.on_disk() {
+        if days == 0 || !self.memory.on_disk() {
             return Ok(0);
         }
         let before = now.plus_days(-days);
         let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < ?1)";
-        if !self.db.read(|db| Ok(db.query_row(due, [before], |row| row.get(0))?))? {
+        if !self.memory.read(|db| Ok(db.query_row(due, [before], |row| row.get(0))?))? {
             return Ok(0);
         }
-        let purged = self.db.write(|tx| {
+        let purged = self.memory.write(now, |tx| {
             let ids = entry::purge_superseded(tx, before)?;
             let mut row = audit::Row::new("purge");
             row.ids.extend(ids.iter().map(ToString::to_string));
@@ -385,10 +364,6 @@ impl Group {
         let session = SessionId::new(now);
         self.tell(&Event { name: "memory:write", at: now, group: self.name.clone(), session, data });
         Ok(purged)
-    }
-
-    fn path(&self) -> PathBuf {
-        self.folder.join(FILE)
     }
 
     /// The databases that were moved out of the way. One of which only the log is left is named as if it were
@@ -409,26 +384,6 @@ impl Group {
     }
 }
 
-fn pragma(db: &Connection, name: &str) -> Result<u64> {
-    let value: i64 = db.pragma_query_value(None, name, |row| row.get(0))?;
-    Ok(value.unsigned_abs())
-}
-
-/// What tells one file from another that has the same name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Identity(u64, u64);
-
-fn identity(path: &Path) -> Option<Identity> {
-    let found = fs::symlink_metadata(path).ok()?;
-    #[cfg(unix)]
-    return Some(Identity(
-        std::os::unix::fs::MetadataExt::dev(&found),
-        std::os::unix::fs::MetadataExt::ino(&found),
-    ));
-    #[cfg(not(unix))]
-    Some(Identity(u64::from(found.is_file()), 0))
-}
-
 /// How much a group holds and how it stands.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they count")]
@@ -438,6 +393,7 @@ pub struct Status {
     pub profile: String,
     pub entries: Counts,
     pub documents: Documents,
+    pub collections: i64,
     pub passages: i64,
     pub audit_rows: i64,
     pub last_write: Option<Time>,

@@ -77,9 +77,20 @@ id_type! {
     /// The name of a group: 1 to 64 letters, digits, `_` or `-`, so that it is safe as a folder name
     /// everywhere (A1).
     GroupName,
-    |text| (1..=64).contains(&text.len())
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'),
+    is_safe_name,
     BadGroupName
+}
+
+id_type! {
+    /// The name of a collection; safe as a file name as a group's is (Q7).
+    CollectionName,
+    is_safe_name,
+    BadCollectionName
+}
+
+fn is_safe_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 id_type! {
@@ -205,6 +216,7 @@ mod tests {
         }
         for bad in ["", ".", "..", "../x", "a/b", "a b", "é", "a\0", &"x".repeat(65)] {
             assert!(bad.parse::<GroupName>().is_err(), "{bad}");
+            assert!(bad.parse::<CollectionName>().is_err(), "{bad}");
         }
     }
 

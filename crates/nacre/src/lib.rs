@@ -31,6 +31,8 @@
 
 mod brief;
 pub mod call;
+mod collection;
+mod database;
 mod embed;
 mod entry;
 mod error;
@@ -50,6 +52,7 @@ mod workspace;
 
 pub use brief::{Brief, BriefEntry, strip_injected};
 pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
+pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
 pub use entry::{
     Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version,
 };
@@ -57,7 +60,7 @@ pub use error::{Error, Kind, Result};
 pub use export::{Exported, Imported};
 pub use group::{Documents, Group, Maintained, Status};
 pub use home::{Home, SETTINGS_FILE};
-pub use ids::{EntryId, EntryRef, GroupName, SessionId};
+pub use ids::{CollectionName, EntryId, EntryRef, GroupName, SessionId};
 pub use index::Scope;
 pub use search::{DocumentHit, EntryHit, Found, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
 pub use settings::Settings;

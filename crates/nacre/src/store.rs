@@ -20,6 +20,15 @@ const APPLICATION_ID: i32 = 0x4e61_6372;
 /// How often a writer asks again before it gives up: with 1 to 9 ms between, some 30 seconds.
 const BUSY_TRIES: i32 = 6_000;
 
+/// What to do with a file that turns out to be damaged.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Damage {
+    /// Move it out of the way, under a name with this time.
+    SetAside(Time),
+    /// Leave it as it is.
+    Leave,
+}
+
 /// One open database.
 pub(crate) struct Db {
     connection: Connection,
@@ -30,9 +39,9 @@ pub(crate) struct Db {
 impl Db {
     /// Opens the database at `path`, making and migrating it where needed.
     ///
-    /// A damaged file is moved aside and named in the error; a file from the future, or one that is not ours,
-    /// is left as it is.
-    pub(crate) fn open(path: &Path, migrations: &[&str], now: Time) -> Result<Db> {
+    /// A damaged file is an error, once it was set aside where `damage` says so; a file from the future, or one
+    /// that is not ours, is left as it is.
+    pub(crate) fn open(path: &Path, migrations: &[&str], damage: Damage) -> Result<Db> {
         check_link(path)?;
         match Self::connect(path, migrations) {
             Ok(Some(db)) => return Ok(db),
@@ -44,7 +53,10 @@ impl Db {
         match Self::connect(path, migrations) {
             Ok(Some(db)) => Ok(db),
             Ok(None) => Self::create_or_migrate(path, migrations),
-            Err(Error::Damaged { .. }) => Err(set_aside(path, now)?),
+            Err(error @ Error::Damaged { .. }) => Err(match damage {
+                Damage::SetAside(now) => move_aside(path, now)?,
+                Damage::Leave => error,
+            }),
             Err(error) => Err(error),
         }
     }
@@ -64,8 +76,12 @@ impl Db {
 
     /// Runs `work` on one consistent state of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        let tx = self.connection.unchecked_transaction().map_err(Error::from);
-        tx.and_then(|tx| work(&tx)).map_err(|error| error.at(&self.path))
+        self.begin_read().and_then(|tx| work(&tx)).map_err(|error| error.at(&self.path))
+    }
+
+    /// Begins to read one consistent state of the database.
+    pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
+        self.connection.unchecked_transaction().map_err(|error| Error::from(error).at(&self.path))
     }
 
     /// Runs `work` in one write transaction: all of it is kept, or nothing.
@@ -262,8 +278,14 @@ fn may_be_read_only(error: &rusqlite::Error) -> bool {
     )
 }
 
-/// Moves a damaged database out of the way, with its log, and says where it went. Nothing is overwritten.
-fn set_aside(path: &Path, now: Time) -> Result<Error> {
+/// Moves a damaged database out of the way, with its log, and says where it went. Nobody may have it open.
+pub(crate) fn set_aside(path: &Path, now: Time) -> Result<Error> {
+    let _lock = lock(path)?;
+    move_aside(path, now)
+}
+
+/// The same for who holds the lock. Nothing is overwritten.
+fn move_aside(path: &Path, now: Time) -> Result<Error> {
     let stamp = now.to_string().replace([':', '.'], "-");
     let aside = (1..)
         .map(|n| {

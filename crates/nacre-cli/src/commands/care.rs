@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::{Imported, Note};
+use nacre::{Imported, Note, Synced};
 use serde_json::json;
 
 use crate::args::{Audit, Import};
@@ -49,6 +49,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
             ),
         ),
         ("documents", documents),
+        ("collections", status.collections.to_string()),
         ("passages", status.passages.to_string()),
         ("last write", status.last_write.map_or("never".into(), |time| time.to_string())),
         ("audit rows", status.audit_rows.to_string()),
@@ -72,7 +73,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
-fn megabytes(bytes: u64) -> f64 {
+pub fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
 }
 
@@ -109,7 +110,7 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
                 let says = format!("{name}: {error}; {}", error.hint().unwrap_or_default());
                 checks.push(Check { name: "group", ok: false, says });
             }
-            Ok(group) => {
+            Ok(mut group) => {
                 let problems = group.check().unwrap_or_else(|error| vec![error.to_string()]);
                 let status = group.status();
                 let entries = status.as_ref().map_or(0, |status| status.entries.current);
@@ -128,6 +129,15 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
                         "{file} was damaged; `nacre --group {name} import database {file}` saves what can be read, then remove it"
                     );
                     checks.push(Check { name: "set aside", ok: false, says });
+                }
+                let collections = group.check_collections(context.now());
+                let collections =
+                    collections.unwrap_or_else(|error| vec![("?".into(), vec![error.to_string()])]);
+                for (collection, problems) in collections {
+                    let says =
+                        if problems.is_empty() { "rows and index agree".into() } else { problems.join("; ") };
+                    let says = format!("{name}/{collection}: {says}");
+                    checks.push(Check { name: "collection", ok: problems.is_empty(), says });
                 }
             }
         }
@@ -236,13 +246,18 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
             text.push_str(&format!(", {} could not be read", done.unreadable));
         }
         render::out(&text)?;
+        for (name, sources) in &done.collections {
+            let sources: Vec<String> = sources.iter().map(|source| line(source, usize::MAX)).collect();
+            render::note(&format!(
+                "collection `{name}` is not part of an export; `nacre collection add {name} …` makes it from {}",
+                sources.join(", ")
+            ));
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn index(context: &Context) -> Result<ExitCode> {
-    /// More of one kind are counted, not listed; `--json` has them all.
-    const SHOWN: usize = 50;
     let done = context.group()?.sync(&context.caller())?;
     if context.global.json {
         render::json(&done)?;
@@ -251,6 +266,14 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     if !context.home.settings().documents.index {
         render::note("`documents.index` is off: documents are neither indexed nor searched");
     }
+    render::out(&render::table(&synced_rows(&done)))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What became of each document, for people.
+pub fn synced_rows(done: &Synced) -> Vec<(String, String)> {
+    /// More of one kind are counted, not listed; `--json` has them all.
+    const SHOWN: usize = 50;
     let paths = |paths: &[String]| paths.to_vec();
     let notes = |notes: &[Note]| notes.iter().map(|note| format!("{} {}", note.path, note.why)).collect();
     let mut rows: Vec<(String, String)> = Vec::new();
@@ -260,6 +283,7 @@ pub fn index(context: &Context) -> Result<ExitCode> {
         ("removed", paths(&done.removed)),
         ("repaired", notes(&done.repaired)),
         ("skipped", notes(&done.skipped)),
+        ("absent", notes(&done.absent)),
     ] {
         let more = which.len().saturating_sub(SHOWN);
         // A file's name may hold anything, line breaks too.
@@ -270,8 +294,10 @@ pub fn index(context: &Context) -> Result<ExitCode> {
         }
     }
     rows.push(("unchanged".to_owned(), done.unchanged.to_string()));
-    render::out(&render::table(&rows))?;
-    Ok(ExitCode::SUCCESS)
+    if done.kept > 0 {
+        rows.push(("kept".to_owned(), format!("{} as they were last read", done.kept)));
+    }
+    rows
 }
 
 pub fn reindex(context: &Context) -> Result<ExitCode> {

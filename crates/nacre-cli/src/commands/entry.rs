@@ -60,7 +60,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
             tool: "search".into(),
             field: "--scope".into(),
-            problem: format!("is `{word}`, none of entries, memory, sessions"),
+            problem: format!("is `{word}`, none of entries, memory, sessions, sources"),
             nearest: None,
         })
     });
@@ -69,13 +69,19 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         r#type: args.r#type,
         tags: Tags::new(args.tags),
         scope: scope.collect::<Result<_, _>>()?,
+        collection: args.collection,
         include_superseded: args.include_superseded,
         include_archived: args.include_archived,
         limit: args.limit,
         at: args.at,
         explain: args.explain,
     };
-    let answer = context.call("memory_search", &request)?;
+    show_found(context, &request)
+}
+
+/// Searches and shows what was found.
+pub fn show_found(context: &Context, request: &SearchRequest) -> Result<ExitCode> {
+    let answer = context.call("memory_search", request)?;
     if context.global.json {
         render::json(&answer.data)?;
         return Ok(ExitCode::SUCCESS);
@@ -92,7 +98,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
     let paint = Paint::stdout();
     let mut text = String::new();
     for hit in hits {
-        text.push_str(&hit_lines(hit, args.explain, context.now(), paint));
+        text.push_str(&hit_lines(hit, request.explain, context.now(), paint));
     }
     if !text.is_empty() {
         render::out(&text)?;
@@ -122,7 +128,8 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
         under(format!("superseded by {}", plain(newer)));
     }
     if let Some(path) = hit["path"].as_str() {
-        under(format!("{}:{}-{}", line(path, usize::MAX), hit["lines"][0], hit["lines"][1]));
+        let of = hit["collection"].as_str().map(|name| format!("{}: ", plain(name))).unwrap_or_default();
+        under(format!("{of}{}:{}-{}", line(path, usize::MAX), hit["lines"][0], hit["lines"][1]));
     }
     if let Some(session) = hit["session"].as_str() {
         under(format!("session {}, message {}", plain(session), word(&hit["message"])));

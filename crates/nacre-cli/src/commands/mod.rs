@@ -2,6 +2,7 @@
 
 mod bench;
 mod care;
+mod collection;
 mod demo;
 mod entry;
 mod events;
@@ -71,6 +72,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Export(args) => care::export(&context, &args.folder),
         Command::Import(args) => care::import(&context, &args),
         Command::Session(args) => session::run(&context, &args),
+        Command::Collection(args) => collection::run(&context, args),
         Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),
         Command::Maintain => care::maintain(&context),

@@ -81,13 +81,18 @@ fn watch(folder: &Path, changed: Arc<AtomicBool>) -> Result<Watcher, Error> {
     Ok(watcher)
 }
 
-/// Tells whether an event may be about a document: not the database, nor what is no part of the workspace.
+/// Tells whether an event may be about a document: not a database, nor what is no part of the workspace.
 fn concerns(root: &Path, event: &DebouncedEvent) -> bool {
     let apart = |path: &Path| {
         let below = path.strip_prefix(root).unwrap_or(path);
         let mut names = below.iter().map(|name| name.to_string_lossy());
         let ours = |name: &str| name.starts_with("memory.db") || name == "sessions";
-        names.clone().next().is_some_and(|first| ours(&first)) || names.any(|name| name.starts_with('.'))
+        // Those of collections, with their logs and locks.
+        let of_collection = below.starts_with("collections")
+            && names.clone().next_back().is_some_and(|name| !name.ends_with(".md"));
+        names.clone().next().is_some_and(|first| ours(&first))
+            || of_collection
+            || names.any(|name| name.starts_with('.'))
     };
     event.need_rescan() || !event.kind.is_access() && !event.paths.iter().all(|path| apart(path))
 }

@@ -293,6 +293,27 @@ fn a_home_that_cant_be_written_can_be_read() {
 }
 
 #[test]
+fn collections_of_a_home_that_cant_be_written_can_be_searched() {
+    let Some(disk) = Disk::new(8) else { return };
+    let home = Sealed::at(&disk.path().join("home"));
+    fs::write(home.beside("sea.md"), "The walrus eats clams.\n").unwrap();
+    home.json(["collection", "add", "books", "sea.md"]);
+    disk.make_read_only();
+    let found = home.json(["search", "walrus", "--scope", "sources"]);
+    assert_eq!((&found["hits"][0]["collection"], &found["missing"]), (&json!("books"), &json!([])));
+    assert_eq!(home.json(["collection", "list"])["collections"][0]["documents"], 1);
+    for args in [
+        vec!["collection", "add", "more", "sea.md"],
+        vec!["collection", "reindex"],
+        vec!["collection", "drop", "books", "--yes"],
+    ] {
+        let (status, error) = home.error(args.iter().copied());
+        assert_eq!((status, &error["code"]), (7, &json!("read_only")), "{args:?}: {error}");
+    }
+    assert_eq!(home.json(["collection", "search", "books", "walrus"])["hits"].as_array().unwrap().len(), 1);
+}
+
+#[test]
 fn a_full_disk_loses_nothing() {
     let Some(disk) = Disk::new(4) else { return };
     let home = Sealed::at(&disk.path().join("home"));

@@ -8,6 +8,8 @@ mod sealed;
 mod cli;
 // Documents: indexed, followed, shown.
 mod documents;
+// Collections: many processes, kills, damage.
+mod collections;
 // Bad input: a clear error, and nothing changed.
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.

@@ -18,15 +18,15 @@ use crate::error::{Kind, nearest};
 use crate::event::Event;
 use crate::group::Group;
 use crate::ids::SessionId;
-use crate::index::{Scope, Space};
+use crate::index::Scope;
 use crate::settings::Settings;
 use crate::{Error, Result, Time};
 
 pub use audit::Verified;
 pub(crate) use limits::Action;
 pub use tools::{
-    BriefRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest, QueryRequest, ReinforceRequest,
-    SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
+    QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.
@@ -169,15 +169,10 @@ pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) ->
     };
     group.refresh(caller.now)?;
     let answer = attempt(group, caller, tool, arguments);
-    match &answer {
-        Ok(_) => {}
-        // A refusal of a write is on record; that the record can't be written must not hide the refusal.
-        Err(error) if tool.access != Access::Read && is_refusal(error) => {
-            let mut row = audit::Row::new(tool.name);
-            row.detail.insert("code".into(), error.code().into());
-            let _ = group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Refused));
-        }
-        Err(_) => {}
+    if let Err(error) = &answer
+        && tool.access != Access::Read
+    {
+        record_refusal(group, caller, tool.name, error);
     }
     let mut answer = answer?;
     redact::value(&mut answer.data);
@@ -196,6 +191,15 @@ fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: V
         return Err(Error::NotOffered { tool: tool.name.into(), profile });
     }
     (tool.run)(&mut Call { group, caller, tool }, arguments)
+}
+
+/// Puts the refusal of a write on record. That the record can't be written must not hide the refusal.
+pub(crate) fn record_refusal(group: &mut Group, caller: &Caller, action: &str, error: &Error) {
+    if is_refusal(error) {
+        let mut row = audit::Row::new(action);
+        row.detail.insert("code".into(), error.code().into());
+        let _ = group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Refused));
+    }
 }
 
 /// Tells whether an error is a decision on a well-formed request, rather than a request that made no sense or
@@ -219,11 +223,6 @@ impl Call<'_> {
     /// Reads one consistent state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.group.read(work)
-    }
-
-    /// Reads one consistent state, with what search needs of every passage.
-    pub(crate) fn read_indexed<T>(&self, work: impl FnOnce(&Connection, &Space) -> Result<T>) -> Result<T> {
-        self.group.read_indexed(work)
     }
 
     /// Writes, with the audit row and the limits in the same transaction.

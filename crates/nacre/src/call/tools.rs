@@ -11,9 +11,10 @@ use serde_json::Value;
 
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
+use crate::collection::Collection;
 use crate::entry::{self, Draft, Edit, Entry, EntryType, Tags, Version};
 use crate::group::payload;
-use crate::ids::{EntryId, EntryRef};
+use crate::ids::{CollectionName, EntryId, EntryRef};
 use crate::index::Scope;
 use crate::search::{self, Found};
 use crate::settings::{DefaultType, Settings};
@@ -34,7 +35,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 9] = [
+pub static TOOLS: [Tool; 10] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -44,6 +45,7 @@ pub static TOOLS: [Tool; 9] = [
     tool_for::<ReinforceRequest>("memory_reinforce", Access::Write, false),
     tool_for::<DemoteRequest>("memory_demote", Access::Write, false),
     tool_for::<DeleteRequest>("memory_delete", Access::Destroy, true),
+    tool_for::<CollectionsRequest>("collection_list", Access::Read, true),
 ];
 
 /// Returns the tool of that name.
@@ -221,9 +223,13 @@ pub struct SearchRequest {
     /// Only what has all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Where to look; default entries and memory (documents).
+    /// Where to look; default entries and memory (documents). sources: the user's collections of books, papers
+    /// and the like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
+    /// Only in this collection of sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<CollectionName>,
     /// Also what was superseded.
     #[serde(default)]
     pub include_superseded: bool,
@@ -247,17 +253,22 @@ impl Request for SearchRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<Found> {
         let filtered = self.r#type.is_some() || !self.tags.is_empty();
-        let scope = match self.scope.is_empty() {
+        let mut scope = match self.scope.is_empty() {
+            true if self.collection.is_some() => vec![Scope::Sources],
             // Only entries have a type and tags.
             true if filtered => vec![Scope::Entries],
             true => vec![Scope::Entries, Scope::Memory],
             false => self.scope,
         };
+        if self.collection.is_some() && !scope.contains(&Scope::Sources) {
+            scope.push(Scope::Sources);
+        }
         // Without a question nothing of a document is shown.
         let asked = !self.query.trim().is_empty();
         let (scope, missing) = if asked { call.follow_documents(scope) } else { (scope, None) };
         let request = search::Request {
             scope,
+            collection: self.collection,
             r#type: self.r#type,
             tags: self.tags,
             include_superseded: self.include_superseded,
@@ -267,7 +278,8 @@ impl Request for SearchRequest {
             explain: self.explain,
             query: self.query,
         };
-        let mut found = call.read_indexed(|db, space| search::run(db, space, &request, call.settings()))?;
+        let now = call.caller.now;
+        let mut found = call.group().search(&request, now)?;
         found.missing.extend(missing);
         call.tell(
             "memory:search",
@@ -306,7 +318,8 @@ impl Request for SearchRequest {
             }
             if let Some(document) = &hit.document {
                 let (path, [from, to]) = (one_line(&document.path), document.lines);
-                let _ = write!(text, "[{path}:{from}-{to}] {line} ({age}d ago)");
+                let of = document.collection.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+                let _ = write!(text, "[{of}{path}:{from}-{to}] {line} ({age}d ago)");
             }
             text.push('\n');
         }
@@ -366,6 +379,40 @@ impl Request for BriefRequest {
 
     fn say(answer: &Brief, _: Time) -> String {
         answer.markdown.clone()
+    }
+}
+
+/// The collections of sources, and how they stand.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CollectionsRequest {}
+
+/// The collections of a group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Collections {
+    /// By name.
+    pub collections: Vec<Collection>,
+}
+
+impl Request for CollectionsRequest {
+    type Answer = Collections;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Collections> {
+        let now = call.caller.now;
+        Ok(Collections { collections: call.group().collections(now)? })
+    }
+
+    fn say(answer: &Collections, _: Time) -> String {
+        if answer.collections.is_empty() {
+            return "There are no collections.".into();
+        }
+        let lines = answer.collections.iter().map(|collection| {
+            let Collection { name, documents, passages, .. } = collection;
+            let problem =
+                collection.problem.as_deref().map(|problem| format!("; {problem}")).unwrap_or_default();
+            format!("{name}: {documents} documents in {passages} passages{problem}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
     }
 }
 

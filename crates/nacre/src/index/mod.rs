@@ -16,7 +16,7 @@ use rusqlite::{Connection, OptionalExtension};
 use crate::{Result, embed, entry};
 
 pub(crate) use mark::{Mark, Standing, flag};
-pub(crate) use packed::Space;
+pub(crate) use packed::{Quantised, Space};
 pub use passage::Scope;
 pub(crate) use passage::{Passage, Slice, Writer};
 
@@ -29,17 +29,28 @@ fn maker() -> String {
     format!("{} {} {}", analyse::VERSION, embed::builtin::VERSION, chunk::VERSION)
 }
 
+/// What becomes of documents while the index is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Documents {
+    /// They are forgotten: their owner is the folder, and the next sync takes them in again.
+    Forget,
+    /// What was read of them is indexed anew; the next sync reads them all and corrects what is cut in another way
+    /// now.
+    Keep,
+}
+
 /// Makes all that is derived anew. The answers are the same as those of an index built step by step.
-///
-/// Documents are forgotten: their owner is the folder, and the next sync takes them in again, before the next
-/// search.
-pub(crate) fn rebuild(db: &Connection) -> Result<usize> {
+pub(crate) fn rebuild(db: &Connection, documents: Documents) -> Result<usize> {
     db.execute_batch(
         "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
-         DELETE FROM terms; DELETE FROM authors; DELETE FROM documents; DELETE FROM passages WHERE kind <> 'message';",
+         DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');",
     )?;
+    db.execute_batch(match documents {
+        Documents::Forget => "DELETE FROM documents; DELETE FROM passages WHERE kind = 'chunk';",
+        Documents::Keep => "UPDATE documents SET mtime = NULL;",
+    })?;
     packed::start_anew(db)?;
-    let messages = passage::rederive(db)?;
+    let kept = passage::rederive(db)?;
     let passages = entry::passages(db)?;
     let mut writer = Writer::new(db)?;
     for passage in &passages {
@@ -48,7 +59,7 @@ pub(crate) fn rebuild(db: &Connection) -> Result<usize> {
     writer.finish()?;
     let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
     db.execute(sql, (MADE_BY, maker()))?;
-    Ok(messages + passages.len())
+    Ok(kept + passages.len())
 }
 
 /// Tells whether the index was made by this version of the analyser and the model.
@@ -61,8 +72,8 @@ pub(crate) fn is_current(db: &Connection) -> Result<bool> {
 }
 
 /// Makes the index anew if another version made it; several processes may see that at once.
-pub(crate) fn rebuild_if_stale(db: &rusqlite::Transaction<'_>) -> Result<usize> {
-    if is_current(db)? { Ok(0) } else { rebuild(db) }
+pub(crate) fn rebuild_if_stale(db: &rusqlite::Transaction<'_>, documents: Documents) -> Result<usize> {
+    if is_current(db)? { Ok(0) } else { rebuild(db, documents) }
 }
 
 /// Writes one passage.

@@ -22,6 +22,8 @@ pub enum Scope {
     Memory,
     /// Messages of sessions.
     Sessions,
+    /// Documents of collections.
+    Sources,
 }
 
 impl Scope {
@@ -29,7 +31,7 @@ impl Scope {
     pub(crate) fn flag(self) -> u16 {
         match self {
             Scope::Entries => flag::ENTRY,
-            Scope::Memory => flag::CHUNK,
+            Scope::Memory | Scope::Sources => flag::CHUNK,
             Scope::Sessions => flag::MESSAGE,
         }
     }
@@ -238,27 +240,30 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Derives everything anew for passages that have no owner but themselves (messages), in the order of their
-/// ids.
+/// Derives everything anew for passages whose text stands nowhere else (messages, and chunks that are kept), in
+/// the order of their ids.
 pub(super) fn rederive(db: &Connection) -> Result<usize> {
     let mut writer = Writer::new(db)?;
     let mut statement = db.prepare(
-        "SELECT id, ref, text, title, author, at, live, session, seq FROM passages WHERE kind = 'message' ORDER BY id",
+        "SELECT id, ref, text, title, author, at, live, session, seq, kind FROM passages
+            WHERE kind IN ('message', 'chunk') ORDER BY id",
     )?;
     let mut rows = statement.query([])?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
         let id: i64 = row.get(0)?;
+        let place: (Option<i64>, Option<i64>) = (row.get(7)?, row.get(8)?);
         let passage = Passage {
-            kind: "message",
+            kind: if row.get::<_, String>(9)? == "chunk" { "chunk" } else { "message" },
             reference: row.get(1)?,
             text: row.get(2)?,
             title: row.get(3)?,
             author: row.get(4)?,
             at: row.get(5)?,
             live: row.get(6)?,
-            place: Some((row.get(7)?, row.get(8)?)),
+            place: place.0.zip(place.1),
             standing: None,
+            // Stands in its row already.
             slice: None,
         };
         let pieces = pieces(&passage.text);

@@ -114,40 +114,65 @@ pub(super) struct Field<'a> {
     sessions: Vec<f32>,
 }
 
-impl<'a> Field<'a> {
-    pub(super) fn new(
-        space: &'a Space,
-        query: &'a Query,
-        rules: Rules<'a>,
-        members: Vec<u32>,
-        terms: &[TermHits],
-        cosines: Vec<f32>,
-    ) -> Field<'a> {
+/// What the lanes say of one database.
+pub(super) struct Heard<'a> {
+    pub(super) space: &'a Space,
+    /// The ids in scope.
+    pub(super) members: Vec<u32>,
+    pub(super) terms: Vec<TermHits>,
+    pub(super) cosines: Vec<f32>,
+}
+
+/// Makes the fields of all databases that one question is put to. What a word weighs, and what is usual, are
+/// found over all of them together, so that scores in one can be compared with scores in another.
+pub(super) fn fields<'a>(query: &'a Query, rules: Rules<'a>, heard: Vec<Heard<'a>>) -> Vec<Field<'a>> {
+    let counts =
+        PARTS.map(|part| if rules.search.without.iter().any(|name| name == part) { 0.0 } else { 1.0 });
+    let insides: Vec<Inside> = heard.iter().map(Inside::new).collect();
+    let all = heard.iter().map(|heard| heard.members.len()).sum();
+    let weights: Vec<f32> = (0..query.terms.len())
+        .map(|term| idf(all, insides.iter().map(|inside| inside.with[term]).sum()))
+        .collect();
+    // Read in every database where it was read in any: a word that one has not at all costs nothing there.
+    let read = (0..query.terms.len()).filter(|term| heard.iter().any(|heard| heard.terms[*term].read));
+    let total: f32 = read.map(|term| weights[term]).sum();
+    let said: Vec<Words> = heard
+        .iter()
+        .zip(insides)
+        .map(|(heard, inside)| Words::read(heard, &inside, &weights, total))
+        .collect();
+    let of_words = Spread::over(
+        || heard.iter().zip(&said).map(|(heard, said)| (heard.members.as_slice(), said.scores.as_slice())),
+        0.0,
+    );
+    let of_meaning =
+        Spread::over(|| heard.iter().map(|heard| (heard.members.as_slice(), heard.cosines.as_slice())), 0.1);
+    let field = |(heard, said): (Heard<'a>, Words)| {
         let weights = Weights::default();
-        let counts =
-            PARTS.map(|part| if rules.search.without.iter().any(|name| name == part) { 0.0 } else { 1.0 });
-        let Words { scores, matched, coverage, sessions } = Words::read(space, &members, terms);
-        let words = z(&members, &scores, 0.0);
-        let meaning = z(&members, &cosines, 0.1);
-        let (of_words, of_meaning) = (counts[0] * weights.words, counts[1] * weights.meaning);
-        let lanes = words.iter().zip(&meaning).map(|(b, v)| of_words * b + of_meaning * v).collect();
+        let Words { scores, matched, coverage, sessions } = said;
+        let (words, meaning) = (of_words.z(&scores), of_meaning.z(&heard.cosines));
+        let (by_words, by_meaning) = (counts[0] * weights.words, counts[1] * weights.meaning);
+        let lanes = words.iter().zip(&meaning).map(|(b, v)| by_words * b + by_meaning * v).collect();
         Field {
-            space,
+            space: heard.space,
             query,
             weights,
             rules,
             counts,
-            members,
+            members: heard.members,
             lanes,
             words,
             meaning,
-            cosines,
+            cosines: heard.cosines,
             matched,
             coverage,
             sessions,
         }
-    }
+    };
+    heard.into_iter().zip(said).map(field).collect()
+}
 
+impl Field<'_> {
     /// Tells whether the words are all that counts.
     pub(super) fn is_words_alone(&self) -> bool {
         self.rules.search.fusion == settings::Fusion::Words
@@ -248,20 +273,21 @@ impl<'a> Field<'a> {
     }
 }
 
-/// What the lane of words says of every passage and session.
-struct Words {
-    scores: Vec<f32>,
-    matched: Vec<u64>,
-    coverage: Vec<f32>,
-    sessions: Vec<f32>,
+/// Who is in scope, and how many of these have each term.
+struct Inside {
+    inside: Vec<bool>,
+    with: Vec<usize>,
+    /// The words of each session, by its number; 0 where it is not in scope.
+    lengths: Vec<f32>,
+    sessions: usize,
 }
 
-impl Words {
-    fn read(space: &Space, members: &[u32], terms: &[TermHits]) -> Words {
-        let marks = space.marks();
+impl Inside {
+    fn new(heard: &Heard<'_>) -> Inside {
+        let marks = heard.space.marks();
         let mut inside = vec![false; marks.len()];
         let (mut lengths, mut sessions) = (Vec::new(), 0usize);
-        for id in members {
+        for id in &heard.members {
             inside[*id as usize] = true;
             let mark = marks[*id as usize];
             let session = mark.session as usize;
@@ -273,22 +299,39 @@ impl Words {
                 lengths[session] += f32::from(mark.words);
             }
         }
-        let is_inside = |id: u32| inside.get(id as usize) == Some(&true);
-        let idf = |all: usize, with: usize| {
-            let (all, with) = (all as f32, with as f32);
-            (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln()
-        };
-        let weights: Vec<f32> = terms
-            .iter()
-            .map(|term| idf(members.len(), term.hits.iter().filter(|(id, _)| is_inside(*id)).count()))
-            .collect();
-        let total: f32 =
-            terms.iter().zip(&weights).filter(|(term, _)| term.read).map(|(_, weight)| weight).sum();
+        let mut found = Inside { inside, with: Vec::new(), lengths, sessions };
+        let count = |term: &TermHits| term.hits.iter().filter(|(id, _)| found.has(*id)).count();
+        found.with = heard.terms.iter().map(count).collect();
+        found
+    }
+
+    fn has(&self, id: u32) -> bool {
+        self.inside.get(id as usize) == Some(&true)
+    }
+}
+
+fn idf(all: usize, with: usize) -> f32 {
+    let (all, with) = (all as f32, with as f32);
+    (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln()
+}
+
+/// What the lane of words says of every passage and session.
+struct Words {
+    scores: Vec<f32>,
+    matched: Vec<u64>,
+    coverage: Vec<f32>,
+    sessions: Vec<f32>,
+}
+
+impl Words {
+    /// `weights` are what each term weighs, `total` what all that were read weigh together.
+    fn read(heard: &Heard<'_>, inside: &Inside, weights: &[f32], total: f32) -> Words {
+        let (marks, terms) = (heard.space.marks(), &heard.terms);
         let (mut scores, mut coverage) = (vec![0.0; marks.len()], vec![0.0; marks.len()]);
         let mut matched = vec![0u64; marks.len()];
-        let mut counts = vec![0.0f32; lengths.len() * terms.len()];
-        for (index, (term, weight)) in terms.iter().zip(&weights).enumerate() {
-            for (id, saturated) in term.hits.iter().filter(|(id, _)| is_inside(*id)) {
+        let mut counts = vec![0.0f32; inside.lengths.len() * terms.len()];
+        for (index, (term, weight)) in terms.iter().zip(weights).enumerate() {
+            for (id, saturated) in term.hits.iter().filter(|(id, _)| inside.has(*id)) {
                 let place = *id as usize;
                 scores[place] += weight * saturated;
                 matched[place] |= 1 << (index % 64);
@@ -299,11 +342,12 @@ impl Words {
                 }
             }
         }
+        let sessions = inside.sessions;
         let idf_of = |term: usize| {
             idf(sessions, counts.iter().skip(term).step_by(terms.len()).filter(|count| **count > 0.0).count())
         };
         let weights: Vec<f32> = (0..terms.len()).map(idf_of).collect();
-        let sessions = session_scores(&lengths, sessions, &counts, &weights);
+        let sessions = session_scores(&inside.lengths, sessions, &counts, &weights);
         Words { scores, matched, coverage, sessions }
     }
 }
@@ -314,7 +358,7 @@ fn session_scores(lengths: &[f32], sessions: usize, counts: &[f32], weights: &[f
         return Vec::new();
     }
     let usual = (lengths.iter().sum::<f32>() / sessions as f32).max(1.0);
-    let mut scores: Vec<f32> = lengths
+    let scores: Vec<f32> = lengths
         .iter()
         .zip(counts.chunks_exact(weights.len()))
         .map(|(length, counts)| {
@@ -329,8 +373,7 @@ fn session_scores(lengths: &[f32], sessions: usize, counts: &[f32], weights: &[f
         .collect();
     let there: Vec<u32> =
         (0u32..).zip(lengths).filter(|(_, length)| **length > 0.0).map(|(session, _)| session).collect();
-    scores = z(&there, &scores, 1e-6);
-    scores
+    Spread::over(|| [(there.as_slice(), scores.as_slice())], 1e-6).z(&scores)
 }
 
 /// The logarithms of both factors of E6, so that they add up with the other parts of a score: the weight of
@@ -340,16 +383,33 @@ pub(super) fn standing_parts(standing: Standing, rank: &settings::Rank, now: Tim
     [f64::from(standing.score) * rank.score_weight, -(1.0 + days.floor() * rank.recency).ln()]
 }
 
-/// How many spreads each value lies from the mean of the scope. A spread below `least` counts as that: what
-/// is the same everywhere says nothing.
-fn z(members: &[u32], values: &[f32], least: f32) -> Vec<f32> {
-    let count = members.len().max(1) as f64;
-    let mean = members.iter().map(|id| f64::from(values[*id as usize])).sum::<f64>() / count;
-    let spread =
-        members.iter().map(|id| (f64::from(values[*id as usize]) - mean).powi(2)).sum::<f64>() / count;
-    let spread = spread.sqrt().max(f64::from(least));
-    if spread < 1e-9 {
-        return vec![0.0; values.len()];
+/// What is usual for a value over the whole scope: its mean and its spread.
+struct Spread {
+    mean: f64,
+    spread: f64,
+}
+
+impl Spread {
+    /// Each part has the ids in scope and the values by id. A spread below `least` counts as that: what is the
+    /// same everywhere says nothing.
+    fn over<'v, I: IntoIterator<Item = (&'v [u32], &'v [f32])>>(parts: impl Fn() -> I, least: f32) -> Spread {
+        let values = || {
+            let of = |(ids, values): (&'v [u32], &'v [f32])| {
+                ids.iter().map(move |id| f64::from(values[*id as usize]))
+            };
+            parts().into_iter().flat_map(of)
+        };
+        let count = parts().into_iter().map(|(ids, _)| ids.len()).sum::<usize>().max(1) as f64;
+        let mean = values().sum::<f64>() / count;
+        let spread = values().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+        Spread { mean, spread: spread.sqrt().max(f64::from(least)) }
     }
-    values.iter().map(|value| ((f64::from(*value) - mean) / spread) as f32).collect()
+
+    /// How many spreads each value lies from the mean.
+    fn z(&self, values: &[f32]) -> Vec<f32> {
+        if self.spread < 1e-9 {
+            return vec![0.0; values.len()];
+        }
+        values.iter().map(|value| ((f64::from(*value) - self.mean) / self.spread) as f32).collect()
+    }
 }

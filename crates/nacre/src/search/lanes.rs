@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 use super::query::{Query, Term};
 use crate::Result;
 use crate::embed::builtin;
-use crate::index::{Space, analyse, scan};
+use crate::index::{Quantised, Space, analyse, scan};
 
 /// Above this many passages a word is read without counting how often it stands in each: the count would cost
 /// more than it tells.
@@ -93,15 +93,19 @@ pub(super) fn df(db: &Connection, term: &str) -> Result<i64> {
     Ok(found.unwrap_or(0))
 }
 
-/// The cosine of every passage's best piece with the question. Rare words of this memory count more, names of
+/// The vector of a question. Words that few of all the passages have (`df` says how many) count more, names of
 /// those who speak not at all: they stand everywhere and drown the matter.
-pub(super) fn meaning(db: &Connection, query: &Query, space: &Space, passages: usize) -> Result<Vec<f32>> {
+pub(super) fn question(
+    query: &Query,
+    passages: usize,
+    df: impl Fn(&str) -> Result<i64>,
+) -> Result<Quantised> {
     let mut problem = None;
     let vector = builtin::embed_weighted(&query.text, |word| {
         if query.is_name(word) {
             return 0.0;
         }
-        let df = analyse::words(word).first().map_or(Ok(0), |term| df(db, term));
+        let df = analyse::words(word).first().map_or(Ok(0), |term| df(term));
         match df {
             Ok(df) => {
                 let (all, with) = (passages.max(1) as f32, df as f32);
@@ -113,15 +117,17 @@ pub(super) fn meaning(db: &Connection, query: &Query, space: &Space, passages: u
             }
         }
     });
-    if let Some(problem) = problem {
-        return Err(problem);
-    }
+    problem.map_or(Ok(builtin::quantise(&vector)), Err)
+}
+
+/// The cosine of every passage's best piece with the question.
+pub(super) fn meaning(space: &Space, question: &Quantised) -> Vec<f32> {
     let mut best = vec![f32::MIN; space.marks().len()];
-    scan::cosines(space.vectors(), &builtin::quantise(&vector), |passage, cosine| {
+    scan::cosines(space.vectors(), question, |passage, cosine| {
         if let Some(known) = best.get_mut(passage as usize) {
             *known = known.max(cosine);
         }
     });
     best.iter_mut().filter(|cosine| **cosine == f32::MIN).for_each(|cosine| *cosine = 0.0);
-    Ok(best)
+    best
 }

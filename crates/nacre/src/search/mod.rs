@@ -10,12 +10,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::entry::{self, Entry, EntryType, Tags};
-use crate::ids::EntryId;
+use crate::ids::{CollectionName, EntryId};
 use crate::index::{Scope, Space, Standing, analyse, flag};
 use crate::settings::{self, Rank};
-use crate::{Result, Time};
+use crate::{Error, Result, Time};
 
-use fuse::{Field, Rules};
+use fuse::{Field, Heard, Rules};
 
 pub use fuse::PARTS;
 use query::Query;
@@ -30,6 +30,8 @@ const SNIPPET: usize = 700;
 pub(crate) struct Request {
     pub(crate) query: String,
     pub(crate) scope: Vec<Scope>,
+    /// Of the collections, only this one.
+    pub(crate) collection: Option<CollectionName>,
     pub(crate) r#type: Option<EntryType>,
     pub(crate) tags: Tags,
     pub(crate) include_superseded: bool,
@@ -37,6 +39,29 @@ pub(crate) struct Request {
     pub(crate) limit: usize,
     pub(crate) at: Time,
     pub(crate) explain: bool,
+}
+
+/// One database that a question is put to.
+pub(crate) struct Asked<'a> {
+    /// `None`: the memory of the group.
+    pub(crate) collection: Option<&'a CollectionName>,
+    pub(crate) path: &'a std::path::Path,
+    pub(crate) db: &'a Connection,
+    pub(crate) space: &'a Space,
+}
+
+impl Asked<'_> {
+    /// The passages of it that are in scope, as bits of their marks.
+    fn flags(&self, request: &Request) -> u16 {
+        match self.collection {
+            Some(_) => Scope::Sources.flag(),
+            None => request
+                .scope
+                .iter()
+                .filter(|scope| **scope != Scope::Sources)
+                .fold(0, |flags, scope| flags | scope.flag()),
+        }
+    }
 }
 
 /// What was found.
@@ -105,6 +130,9 @@ pub struct MessageHit {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC Q1")]
 pub struct DocumentHit {
+    /// The collection it is of; without one, it is a document of the workspace.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub collection: Option<CollectionName>,
     pub path: String,
     /// The first and the last line, from 1.
     pub lines: [i64; 2],
@@ -137,26 +165,26 @@ pub struct Part {
 }
 
 /// Finds what fits: by words and meaning, or the newest entries where nothing is asked (E3, Q1).
-pub(crate) fn run(
-    db: &Connection,
-    space: &Space,
-    request: &Request,
-    settings: &settings::Settings,
-) -> Result<Found> {
-    let asked = !request.query.trim().is_empty();
-    let mut hits = if asked { by_question(db, space, request, settings)? } else { newest(db, request)? };
+pub(crate) fn run(asked: &[Asked<'_>], request: &Request, settings: &settings::Settings) -> Result<Found> {
+    let is_question = !request.query.trim().is_empty();
+    let mut missing = Vec::new();
+    let mut hits = match asked.iter().find(|asked| asked.collection.is_none()) {
+        _ if is_question => by_question(asked, request, settings, &mut missing)?,
+        Some(memory) => newest(memory.db, request)?,
+        None => Vec::new(),
+    };
     for (place, hit) in hits.iter_mut().enumerate() {
         hit.why.iter_mut().for_each(|why| why.rank = place + 1);
     }
-    let wordless = asked && analyse::words(&request.query).is_empty();
+    let wordless = is_question && analyse::words(&request.query).is_empty();
     let note = hits.is_empty().then(|| match wordless {
         true => "the query has no words to search for".to_owned(),
-        false if !asked && !request.scope.contains(&Scope::Entries) => {
+        false if !is_question && !request.scope.contains(&Scope::Entries) => {
             "there is no query, and only entries are listed without one".to_owned()
         }
         false => "nothing matches".to_owned(),
     });
-    Ok(Found { hits, missing: Vec::new(), note })
+    Ok(Found { hits, missing, note })
 }
 
 /// What an entry is worth apart from what is asked: the weight of its reinforcement times its recency (E6).
@@ -237,42 +265,89 @@ fn newest(db: &Connection, request: &Request) -> Result<Vec<Hit>> {
 }
 
 fn by_question(
-    db: &Connection,
-    space: &Space,
+    asked: &[Asked<'_>],
     request: &Request,
     settings: &settings::Settings,
+    missing: &mut Vec<String>,
 ) -> Result<Vec<Hit>> {
-    let wanted = request.scope.iter().fold(0, |flags, scope| flags | scope.flag());
+    // A collection that can't be read is named and left out; without its memory a group can't answer at all.
+    let mut leave_out = |asked: &Asked<'_>, error: Error| match asked.collection {
+        Some(name) => {
+            missing.push(crate::collection::is_down(name, &error.at(asked.path)));
+            Ok(())
+        }
+        None => Err(error.at(asked.path)),
+    };
+    let (mut authors, mut years) = (Vec::new(), Vec::new());
+    for asked in asked.iter().filter(|asked| asked.collection.is_none()) {
+        authors.extend(self::authors(asked.db)?);
+    }
+    for asked in asked {
+        years.extend_from_slice(asked.space.years());
+    }
+    years.sort_unstable();
+    years.dedup();
+    let query = Query::new(&request.query, &authors, request.at, &years);
+    let (mut sound, mut heard) = (Vec::new(), Vec::new());
+    for asked in asked {
+        match hear_words(asked, &query, request) {
+            Ok(said) => {
+                sound.push(asked);
+                heard.push(said);
+            }
+            Err(error) => leave_out(asked, error)?,
+        }
+    }
+    if is_hybrid(settings) {
+        let passages = heard.iter().map(|heard| heard.members.len()).sum();
+        // A collection that can't say is not counted: this only weighs the words of the question.
+        let counts = |asked: &&Asked<'_>, term: &str| match lanes::df(asked.db, term) {
+            Err(_) if asked.collection.is_some() => Ok(0),
+            df => df,
+        };
+        let df = |term: &str| sound.iter().map(|asked| counts(asked, term)).sum::<Result<i64>>();
+        let question = lanes::question(&query, passages, df)?;
+        heard.iter_mut().for_each(|heard| heard.cosines = lanes::meaning(heard.space, &question));
+    }
+    let rules = Rules { search: &settings.search, rank: &settings.rank, now: request.at };
+    let (hybrid, least) = (is_hybrid(settings), settings.search.least_similarity);
+    let mut best: Vec<Ranked> = Vec::new();
+    for (asked, field) in sound.into_iter().zip(fuse::fields(&query, rules, heard)) {
+        let found = field.members.iter().filter(|id| is_found(&field, **id, least));
+        let mut ranked: Vec<(u32, f32)> = found.map(|id| (*id, field.score(*id))).collect();
+        let mut hits = match load(asked, &field, &mut ranked, request, least) {
+            Ok(hits) => hits,
+            Err(error) => {
+                leave_out(asked, error)?;
+                continue;
+            }
+        };
+        if hybrid {
+            newer_first(&field, &mut hits);
+        }
+        best.extend(hits);
+    }
+    best.sort_by(|a, b| {
+        b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
+    });
+    best.truncate(request.limit);
+    Ok(best.into_iter().map(|ranked| ranked.hit).collect())
+}
+
+fn is_hybrid(settings: &settings::Settings) -> bool {
+    settings.search.fusion == settings::Fusion::Hybrid
+}
+
+/// Asks the lane of words of one database; what is meant has not been asked yet.
+fn hear_words<'a>(asked: &Asked<'a>, query: &Query, request: &Request) -> Result<Heard<'a>> {
+    let Asked { db, space, .. } = *asked;
+    let wanted = asked.flags(request);
     let past = request.include_superseded || request.include_archived;
     let within = |mark: &crate::index::Mark| mark.flags & wanted != 0 && (past || mark.is(flag::LIVE));
     let members: Vec<u32> =
         (0u32..).zip(space.marks()).filter(|(_, mark)| within(mark)).map(|(id, _)| id).collect();
-    let authors = authors(db)?;
-    let query = Query::new(&request.query, &authors, request.at, space.years());
-    let hybrid = settings.search.fusion == settings::Fusion::Hybrid;
-    let terms = lanes::words(db, &query, space)?;
-    let cosines = if hybrid {
-        lanes::meaning(db, &query, space, members.len())?
-    } else {
-        vec![0.0; space.marks().len()]
-    };
-    let rules = Rules { search: &settings.search, rank: &settings.rank, now: request.at };
-    let field = Field::new(space, &query, rules, members, &terms, cosines);
-    let mut ranked: Vec<(u32, f32)> = field
-        .members
-        .iter()
-        .filter(|id| is_found(&field, **id, settings.search.least_similarity))
-        .map(|id| (*id, field.score(*id)))
-        .collect();
-    let mut hits = load(db, &field, &mut ranked, request, settings.search.least_similarity)?;
-    if hybrid {
-        newer_first(&field, &mut hits);
-    }
-    hits.sort_by(|a, b| {
-        b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
-    });
-    hits.truncate(request.limit);
-    Ok(hits.into_iter().map(|ranked| ranked.hit).collect())
+    let terms = lanes::words(db, query, space)?;
+    Ok(Heard { space, members, terms, cosines: vec![0.0; space.marks().len()] })
 }
 
 /// Tells whether a passage was found at all: it has a word, means nearly the same, or stands beside one that
@@ -292,13 +367,13 @@ struct Ranked {
 /// Loads what is needed to show the best of what was ranked. Filters that need the rows are applied here, so
 /// the walk goes on until there is enough.
 fn load(
-    db: &Connection,
+    asked: &Asked<'_>,
     field: &Field<'_>,
     ranked: &mut [(u32, f32)],
     request: &Request,
     least: f64,
 ) -> Result<Vec<Ranked>> {
-    let enough = request.limit.max(AMONG);
+    let (db, enough) = (asked.db, request.limit.max(AMONG));
     let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
         LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
     let mut statement = db.prepare_cached(sql)?;
@@ -353,7 +428,8 @@ fn load(
                 let path = reference.rsplit_once('#').map_or(reference.as_str(), |(path, _)| path).to_owned();
                 let lines: [i64; 2] = [row.get(6)?, row.get(7)?];
                 let (id, text) = (format!("{path}#L{}-L{}", lines[0], lines[1]), excerpt(&text, field, *id));
-                Hit { kind: "document", id, text, document: Some(DocumentHit { path, lines }), ..bare }
+                let document = Some(DocumentHit { collection: asked.collection.cloned(), path, lines });
+                Hit { kind: "document", id, text, document, ..bare }
             } else {
                 let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
                 let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();

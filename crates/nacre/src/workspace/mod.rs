@@ -1,10 +1,11 @@
 //! The workspace (SPEC W): the files in a group's folder, written by people, editors and agents.
 //!
 //! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
-//! with them.
+//! with them. The documents of a collection go the same way.
 
 mod sync;
 mod walk;
 
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
+pub(crate) use walk::{sources, workspace as documents};

@@ -3,15 +3,15 @@
 //! A file whose size and time are as they were is not read; one whose bytes are the same is not cut; a chunk
 //! that is the same is not written. Where nothing changed, nothing is written at all.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Transaction};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use super::walk::{self, Seen, Stat, Taken};
+use super::walk::{self, Found, Seen, Stat, Taken};
 use crate::call::{Caller, audit, redact};
-use crate::group::Group;
+use crate::database::Database;
 use crate::index::{Passage, Slice, Writer, chunk};
 use crate::{Result, Time};
 
@@ -41,6 +41,20 @@ pub struct Synced {
     pub skipped: Vec<Note>,
     /// What is indexed but could not be read as it is, and how.
     pub repaired: Vec<Note>,
+    /// Sources of a collection that are not there.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<Note>,
+    /// How many documents of these are kept as they were last read.
+    #[serde(skip_serializing_if = "is_none")]
+    pub kept: usize,
+    /// How many files of a collection's sources have other endings and were left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, usize>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What there is to say about a path.
@@ -51,17 +65,26 @@ pub struct Note {
     pub why: String,
 }
 
-/// Brings the index of a group up to date with its documents.
-pub(crate) fn sync(group: &mut Group, caller: &Caller) -> Result<Synced> {
-    if !group.settings().documents.index {
-        return Ok(Synced::default());
+/// Brings an index up to date with the documents that were found. `progress` is told how many of them have been
+/// looked at.
+pub(crate) fn sync(
+    database: &mut Database,
+    caller: &Caller,
+    found: Found,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Synced> {
+    let Found { seen, skipped, others, mut absent, empty } = found;
+    let mut known = database.read(known)?;
+    // A folder that had documents and has none at all is rather one whose disk is not there.
+    for source in empty {
+        if known.keys().any(|path| walk::is_within(path, &source)) {
+            let why = "has no documents any more, so what it had is kept".to_owned();
+            absent.push(Note { path: source, why });
+        }
     }
-    let folder = group.folder().to_owned();
-    let (seen, skipped) = walk::walk(&folder);
-    let mut known = group.read(known)?;
-    let mut synced = Synced { skipped, ..Synced::default() };
+    let mut synced = Synced { skipped, others, ..Synced::default() };
     let mut batch = Batch::default();
-    for file in &seen {
+    for (place, file) in seen.iter().enumerate() {
         let before = known.get(&file.path);
         if let Some(row) =
             before.filter(|row| row.size == file.stat.size && row.mtime == Some(file.stat.mtime))
@@ -71,26 +94,32 @@ pub(crate) fn sync(group: &mut Group, caller: &Caller) -> Result<Synced> {
             continue;
         }
         // One that has gone since the walk stays among the known, which are taken out below.
-        let Some(document) = Document::read(&folder, file, caller.now) else { continue };
+        let Some(document) = Document::read(file, caller.now) else { continue };
         synced.count(&file.path, &document.row, before);
         if before != Some(&document.row) {
             batch.put(document);
         }
         known.remove(&file.path);
         if batch.is_full() {
-            synced.chunks_written += batch.write(group, caller)?;
+            synced.chunks_written += batch.write(database, caller)?;
+            progress(place + 1, seen.len());
         }
     }
     let mut gone: Vec<String> = known.into_keys().collect();
     gone.sort();
     for path in gone {
+        if absent.iter().any(|source| walk::is_within(&path, &source.path)) {
+            synced.kept += 1;
+            continue;
+        }
         batch.removed.push(path.clone());
         synced.removed.push(path);
         if batch.is_full() {
-            batch.write(group, caller)?;
+            batch.write(database, caller)?;
         }
     }
-    synced.chunks_written += batch.write(group, caller)?;
+    synced.chunks_written += batch.write(database, caller)?;
+    synced.absent.append(&mut absent);
     Ok(synced)
 }
 
@@ -152,13 +181,13 @@ struct Document {
 
 impl Document {
     /// Reads a document and cuts it; `None`: it has gone.
-    fn read(folder: &std::path::Path, seen: &Seen, now: Time) -> Option<Document> {
+    fn read(seen: &Seen, now: Time) -> Option<Document> {
         let skipped = |stat: Stat, why: String, retry: bool| {
             let mtime = (!retry).then_some(stat.mtime);
             let row = Row { size: stat.size, mtime, hash: String::new(), chunks: 0, note: Some(why) };
             Some(Document { path: seen.path.clone(), row, passages: Vec::new() })
         };
-        let (bytes, stat, settled) = match walk::read(folder, seen) {
+        let (bytes, stat, settled) = match walk::read(seen) {
             Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
             Taken::Skipped { why, retry } => return skipped(seen.stat, why, retry),
             Taken::Gone => return None,
@@ -254,12 +283,12 @@ impl Batch {
     }
 
     /// Writes what is there, if anything, and returns the number of chunks that had to be written.
-    fn write(&mut self, group: &mut Group, caller: &Caller) -> Result<usize> {
+    fn write(&mut self, database: &mut Database, caller: &Caller) -> Result<usize> {
         let Batch { documents, removed, .. } = std::mem::take(self);
         if documents.is_empty() && removed.is_empty() {
             return Ok(0);
         }
-        group.write(caller.now, |tx| {
+        database.write(caller.now, |tx| {
             let mut writer = Writer::new(tx)?;
             let mut written = 0;
             for path in &removed {

@@ -1,9 +1,10 @@
 //! Finding and reading documents. Never leaves the folder: links are not followed, and a file that became one
 //! between looking and opening is not read.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Note;
 
@@ -13,13 +14,93 @@ const LARGEST: u64 = 20 << 20;
 const PROBED: usize = 8 << 10;
 /// The folder of transcripts, which are searched as sessions.
 const SESSIONS: &str = "sessions";
+/// How the names of documents end: those of the workspace, and those of a collection.
+const MARKDOWN: &[&str] = &[".md"];
+const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
 
-/// A document as the folder has it.
+/// A document as it was found.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
-    /// Within the folder, with `/`.
+    /// Its name in the index: within the group's folder with `/`, or, of a collection, from the root.
     pub(super) path: String,
+    pub(super) file: PathBuf,
     pub(super) stat: Stat,
+}
+
+/// What a walk found, by path.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(super) seen: Vec<Seen>,
+    /// What can't be a document though its name says so.
+    pub(super) skipped: Vec<Note>,
+    /// How many files have other endings; not counted for the workspace, where they are what anyone keeps there.
+    pub(super) others: BTreeMap<String, usize>,
+    /// Sources that are not there. What is known of them is kept.
+    pub(super) absent: Vec<Note>,
+    /// Folders among the sources in which there is no document.
+    pub(super) empty: Vec<String>,
+}
+
+/// Finds the documents in the folder of a group.
+pub(crate) fn workspace(folder: &Path) -> Found {
+    let mut found = Found::default();
+    walk(folder, None, MARKDOWN, Some(SESSIONS), &mut found);
+    found.others.clear();
+    found.sort();
+    found
+}
+
+/// Finds the documents of sources: of folders what ends as a text does, and files whatever they are called.
+pub(crate) fn sources(sources: &[String]) -> Found {
+    let mut found = Found::default();
+    for source in sources {
+        let path = Path::new(source);
+        let absent = match fs::symlink_metadata(path) {
+            Ok(stat) if stat.is_file() => {
+                found.seen.push(Seen { path: source.clone(), file: path.into(), stat: Stat::of(&stat) });
+                continue;
+            }
+            Ok(stat) if stat.is_dir() => {
+                fs::read_dir(path).err().map(|problem| format!("can't be listed: {problem}"))
+            }
+            Ok(stat) if stat.is_symlink() => Some("is a link now, which is not followed".into()),
+            Ok(_) => Some("is neither a folder nor a file".into()),
+            Err(problem) => Some(format!("is not there: {problem}")),
+        };
+        match absent {
+            Some(why) => found.absent.push(Note { path: source.clone(), why }),
+            None => {
+                let before = found.seen.len();
+                walk(path, Some(source.trim_end_matches('/')), TEXT, None, &mut found);
+                if found.seen.len() == before {
+                    found.empty.push(source.clone());
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+impl Found {
+    /// Returns a source that is not there.
+    pub(crate) fn absent(&self) -> Option<&Note> {
+        self.absent.first()
+    }
+
+    /// One source may stand within another: what both have counts once.
+    fn sort(&mut self) {
+        self.seen.sort_by(|a, b| a.path.cmp(&b.path));
+        self.seen.dedup_by(|a, b| a.path == b.path);
+        self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        self.skipped.dedup();
+    }
+}
+
+/// Tells whether a path is a source or stands below it.
+pub(crate) fn is_within(path: &str, source: &str) -> bool {
+    let source = source.trim_end_matches('/');
+    path.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// What tells without reading whether a file has changed.
@@ -40,18 +121,21 @@ impl Stat {
     }
 }
 
-/// Finds the documents of a folder, by path, and what there is that can't be one.
-pub(super) fn walk(folder: &Path) -> (Vec<Seen>, Vec<Note>) {
-    let (mut seen, mut skipped) = (Vec::new(), Vec::new());
+/// Finds the documents below a folder. `root` is what their paths begin with, `apart` a name in the folder itself
+/// that is left out.
+fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: Option<&str>, found: &mut Found) {
     let mut folders = vec![String::new()];
     while let Some(below) = folders.pop() {
-        let mut skip = |path: &str, why: String| skipped.push(Note { path: path.to_owned(), why });
+        let named = |path: &str| root.map_or(path.to_owned(), |root| format!("{root}/{path}"));
+        let skipped = &mut found.skipped;
+        let mut skip = |path: String, why: String| skipped.push(Note { path, why });
         let entries = match fs::read_dir(folder.join(&below)) {
             Ok(entries) => entries,
             // A group that nobody has written to has no folder; one that has just gone needs no word.
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
             Err(problem) => {
-                skip(if below.is_empty() { "." } else { &below }, format!("can't be listed: {problem}"));
+                let shown = if below.is_empty() { ".".into() } else { named(&below) };
+                skip(shown, format!("can't be listed: {problem}"));
                 continue;
             }
         };
@@ -59,44 +143,46 @@ pub(super) fn walk(folder: &Path) -> (Vec<Seen>, Vec<Note>) {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(problem) => {
-                    skip(&below, format!("can't be listed to its end: {problem}"));
+                    skip(named(&below), format!("can't be listed to its end: {problem}"));
                     break;
                 }
             };
             let name = entry.file_name();
             let shown = name.to_string_lossy();
             let path = if below.is_empty() { shown.to_string() } else { format!("{below}/{shown}") };
-            if shown.starts_with('.') || path == SESSIONS {
+            if shown.starts_with('.') || apart == Some(path.as_str()) {
                 continue;
             }
-            let is_markdown = shown.to_ascii_lowercase().ends_with(".md");
+            let lower = shown.to_ascii_lowercase();
+            let is_text = endings.iter().any(|ending| lower.ends_with(ending));
             let known = entry.file_type().and_then(|kind| {
                 // Only what may be a document is worth a look at its size and time.
-                Ok((kind, if is_markdown && kind.is_file() { Some(entry.metadata()?) } else { None }))
+                Ok((kind, if is_text && kind.is_file() { Some(entry.metadata()?) } else { None }))
             });
-            let (kind, found) = match known {
+            let (kind, stat) = match known {
                 Ok(known) => known,
                 Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
                 Err(problem) => {
-                    skip(&path, format!("can't be looked at: {problem}"));
+                    skip(named(&path), format!("can't be looked at: {problem}"));
                     continue;
                 }
             };
-            if name.to_str().is_none() && (found.is_some() || kind.is_dir()) {
-                skip(&path, "has a name that is not UTF-8".into());
+            if name.to_str().is_none() && (stat.is_some() || kind.is_dir()) {
+                skip(named(&path), "has a name that is not UTF-8".into());
             } else if kind.is_dir() {
                 folders.push(path);
-            } else if let Some(found) = found {
-                seen.push(Seen { path, stat: Stat::of(&found) });
-            } else if is_markdown {
+            } else if let Some(stat) = stat {
+                let (file, stat) = (entry.path(), Stat::of(&stat));
+                found.seen.push(Seen { path: named(&path), file, stat });
+            } else if is_text {
                 let what = if kind.is_symlink() { "a link, which is not followed" } else { "not a file" };
-                skip(&path, format!("is {what}"));
+                skip(named(&path), format!("is {what}"));
+            } else {
+                let ending = lower.rsplit_once('.').map_or("no ending", |(_, ending)| ending);
+                *found.others.entry(ending.to_owned()).or_default() += 1;
             }
         }
     }
-    seen.sort_by(|a, b| a.path.cmp(&b.path));
-    skipped.sort_by(|a, b| a.path.cmp(&b.path));
-    (seen, skipped)
 }
 
 /// What became of reading a document.
@@ -110,11 +196,11 @@ pub(super) enum Taken {
 }
 
 /// Reads one document whole.
-pub(super) fn read(folder: &Path, seen: &Seen) -> Taken {
+pub(super) fn read(seen: &Seen) -> Taken {
     if u64::try_from(seen.stat.size).unwrap_or(0) > LARGEST {
         return Taken::Skipped { why: too_large(), retry: false };
     }
-    match read_bytes(&folder.join(&seen.path)) {
+    match read_bytes(&seen.file) {
         Ok(Some((bytes, _, _))) if bytes.len() as u64 > LARGEST => {
             Taken::Skipped { why: too_large(), retry: true }
         }

@@ -6,6 +6,8 @@ mod sealed;
 mod entries;
 // Documents: found by what they say, followed as they change (SPEC W1, Q1, Q3, Q5).
 mod documents;
+// Collections: corpora in databases of their own (SPEC Q7).
+mod collections;
 // Conversations of other programs, brought in and found (SPEC S7).
 mod sessions;
 // The summary at the start of a session (SPEC B).

@@ -1,0 +1,156 @@
+//! Collections of books, papers and the like.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use nacre::call::{CollectionsRequest, SearchRequest};
+use nacre::{CollectionName, Indexed, Reading};
+use serde_json::Value;
+
+use super::care::{megabytes, synced_rows};
+use super::entry::show_found;
+use crate::args::Collection;
+use crate::context::Context;
+use crate::render::{self, Paint, line};
+
+pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
+    match args {
+        Collection::Add { name, sources } => add(context, &name, &sources),
+        Collection::List => list(context),
+        Collection::Reindex { name, anew } => {
+            reindex(context, name, if anew { Reading::Anew } else { Reading::Changes })
+        }
+        Collection::Search { name, query, limit, explain } => {
+            let collection = Some(name);
+            show_found(
+                context,
+                &SearchRequest { query, collection, limit, explain, ..SearchRequest::default() },
+            )
+        }
+        Collection::Drop { name, yes } => drop(context, &name, yes),
+    }
+}
+
+fn add(context: &Context, name: &CollectionName, sources: &[PathBuf]) -> Result<ExitCode> {
+    let sources: Vec<PathBuf> =
+        sources.iter().map(std::path::absolute).collect::<Result<_, _>>().context("a source is no path")?;
+    let done = context.group()?.add_collection(&context.caller(), name, &sources, &mut progress(name));
+    render::progress("");
+    let done = done?;
+    if context.global.json {
+        render::json(&done)?;
+    } else {
+        say(&done)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn reindex(context: &Context, name: Option<CollectionName>, reading: Reading) -> Result<ExitCode> {
+    let mut group = context.group()?;
+    let names = name.map_or_else(|| group.collection_names(), |name| Ok(vec![name]))?;
+    if names.is_empty() && !context.global.json {
+        render::out(NONE)?;
+    }
+    let (mut all, mut failed) = (Vec::new(), None);
+    for name in &names {
+        let done = group.reindex_collection(&context.caller(), name, reading, &mut progress(name));
+        render::progress("");
+        match done {
+            Ok(done) if context.global.json => all.push(done),
+            Ok(done) => say(&done)?,
+            // The others are seen to all the same.
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    match failed {
+        Some(error) => return Err(error.into()),
+        None if context.global.json => render::json(&all)?,
+        None => {}
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn progress(name: &CollectionName) -> impl FnMut(usize, usize) {
+    move |done, all| render::progress(&format!("{name}: {done} of {all} files"))
+}
+
+const NONE: &str = "There are no collections; `nacre collection add NAME FOLDER` makes one.";
+
+fn say(done: &Indexed) -> Result<()> {
+    let mut rows = vec![("collection".to_owned(), done.collection.to_string())];
+    rows.extend(synced_rows(&done.synced));
+    let others: Vec<String> =
+        done.synced.others.iter().map(|(ending, count)| format!("{count} {}", line(ending, 20))).collect();
+    if !others.is_empty() {
+        rows.push(("left out".to_owned(), format!("other kinds of files: {}", others.join(", "))));
+    }
+    if let Some(aside) = &done.set_aside {
+        rows.push(("set aside".to_owned(), format!("{} was damaged; this one is new", aside.display())));
+    }
+    render::out(&render::table(&rows))
+}
+
+fn list(context: &Context) -> Result<ExitCode> {
+    let answer = context.call("collection_list", &CollectionsRequest {})?;
+    if context.global.json {
+        render::json(&answer.data)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let collections = answer.data["collections"].as_array().context("a list answers with collections")?;
+    if collections.is_empty() {
+        render::out(NONE)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let paint = Paint::stdout();
+    let mut text = String::new();
+    for collection in collections {
+        let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
+        let indexed = collection["indexed_at"].as_str().map_or("not indexed to its end".into(), |at| {
+            format!("indexed {}", at.get(..16).unwrap_or(at).replace('T', " "))
+        });
+        text.push_str(&format!(
+            "{}  {} documents, {} passages, {:.1} MB, {indexed}\n",
+            paint.bold(&word(&collection["name"])),
+            collection["documents"],
+            collection["passages"],
+            megabytes(collection["bytes"].as_u64().unwrap_or(0)),
+        ));
+        let absent = collection["absent"].as_array().cloned().unwrap_or_default();
+        for source in collection["sources"].as_array().into_iter().flatten() {
+            let is_absent =
+                if absent.contains(source) { "  (is not there; what was read of it is kept)" } else { "" };
+            text.push_str(&paint.dim(&format!("  {}{is_absent}\n", word(source))));
+        }
+        if collection["problem"].is_string() {
+            text.push_str(&format!("  {}\n", paint.red(&word(&collection["problem"]))));
+        }
+    }
+    render::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn drop(context: &Context, name: &CollectionName, yes: bool) -> Result<ExitCode> {
+    if !yes && !agreed(name)? {
+        render::note("nothing was dropped");
+        return Ok(ExitCode::SUCCESS);
+    }
+    let record = context.group()?.drop_collection(&context.caller(), name)?;
+    if context.global.json {
+        render::json(&record)?;
+    } else {
+        let sources: Vec<String> = record.sources.iter().map(|source| line(source, usize::MAX)).collect();
+        render::out(&format!("Dropped `{name}`. Its sources are as they were: {}", sources.join(", ")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Asks the person; where nobody can be asked, the flag has to say it.
+fn agreed(name: &CollectionName) -> Result<bool> {
+    let question = format!("Drop collection `{name}` and its index? Its sources stay.");
+    render::ask(&question)?.ok_or_else(|| {
+        let (tool, field) = ("collection drop".into(), "--yes".into());
+        let problem = "is missing, and nobody is there to be asked".into();
+        nacre::Error::BadArgument { tool, field, problem, nearest: None }.into()
+    })
+}

@@ -1,0 +1,239 @@
+//! One open database of a group: its memory, or one of its collections. A file with an owner and an index, and
+//! what search keeps of it in memory. The file is followed: another process may make it, move it or put one in
+//! its place.
+
+use std::cell::{RefCell, RefMut};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use crate::call::audit;
+use crate::ids::{CollectionName, GroupName, shorten};
+use crate::index::{self, Space};
+use crate::store::{Damage, Db};
+use crate::{Error, Result, Time, files};
+
+/// The schema, one migration after the other. Only ever added to.
+pub(crate) const MIGRATIONS: &[&str] = &[
+    include_str!("../migrations/0001.sql"),
+    include_str!("../migrations/0002.sql"),
+    include_str!("../migrations/0003.sql"),
+    include_str!("../migrations/0004.sql"),
+];
+
+/// Whose database it is. Written into it, so that one that was copied here from elsewhere is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Owner {
+    pub(crate) group: GroupName,
+    /// `None`: it is the memory of the group.
+    pub(crate) collection: Option<CollectionName>,
+}
+
+impl Owner {
+    /// What is done with a file that turns out to be damaged: records are set aside, so that the next call can
+    /// start anew; a collection is left until its sources are read again.
+    fn damage(&self, now: Time) -> Damage {
+        if self.collection.is_some() { Damage::Leave } else { Damage::SetAside(now) }
+    }
+
+    /// Where the documents come from when the index is made anew on opening. Those of a collection may stand on
+    /// a disk that is not there now.
+    fn documents(&self) -> index::Documents {
+        if self.collection.is_some() { index::Documents::Keep } else { index::Documents::Forget }
+    }
+}
+
+/// One open database.
+pub(crate) struct Database {
+    path: PathBuf,
+    owner: Owner,
+    db: Db,
+    /// Which file `db` is, so that one put in its place is noticed.
+    identity: Option<Identity>,
+    /// Marks and vectors as of the last search; brought up to date by the next.
+    space: RefCell<Space>,
+}
+
+/// One consistent state of a database, with what search needs of every passage.
+pub(crate) struct Snapshot<'a> {
+    pub(crate) db: Transaction<'a>,
+    pub(crate) space: RefMut<'a, Space>,
+}
+
+impl Database {
+    /// Opens a database. One that nobody has written to is empty, and nothing is made for it.
+    pub(crate) fn open(path: PathBuf, owner: Owner, now: Time) -> Result<Database> {
+        let identity = identity(&path);
+        let db = Self::open_file(&path, &owner, identity, now)?;
+        let mut database = Database { path, owner, db, identity, space: RefCell::default() };
+        database.arrive()?;
+        Ok(database)
+    }
+
+    fn open_file(path: &Path, owner: &Owner, there: Option<Identity>, now: Time) -> Result<Db> {
+        match there {
+            Some(_) => Db::open(path, MIGRATIONS, owner.damage(now)),
+            None => Db::empty(MIGRATIONS),
+        }
+    }
+
+    /// Sees to it that the handle stands on the file that is there now. Tells whether that is another one than
+    /// before.
+    pub(crate) fn refresh(&mut self, now: Time) -> Result<bool> {
+        let there = identity(&self.path);
+        if there == self.identity {
+            return Ok(false);
+        }
+        self.space = RefCell::default();
+        self.db = Self::open_file(&self.path, &self.owner, there, now)?;
+        self.identity = identity(&self.path);
+        self.arrive()?;
+        Ok(true)
+    }
+
+    /// Makes the file where there is none.
+    pub(crate) fn create(&mut self, now: Time) -> Result<()> {
+        if self.db.on_disk() {
+            return Ok(());
+        }
+        if let Some(folder) = self.path.parent() {
+            files::create_folder(folder)?;
+        }
+        self.db = Db::open(&self.path, MIGRATIONS, self.owner.damage(now))?;
+        self.identity = identity(&self.path);
+        let owner = self.owner.clone();
+        self.db.write(|tx| {
+            let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+            tx.execute(sql, ("group", &owner.group))?;
+            if let Some(collection) = &owner.collection {
+                tx.execute(sql, ("collection", collection))?;
+            }
+            index::rebuild_if_stale(tx, owner.documents())
+        })?;
+        self.check_owner()
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub(crate) fn on_disk(&self) -> bool {
+        self.db.on_disk()
+    }
+
+    /// Reads one consistent state.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.db.read(work)
+    }
+
+    /// Takes one consistent state for a search.
+    pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>> {
+        let db = self.db.begin_read()?;
+        let mut space = self.space.borrow_mut();
+        space.refresh(&db).map_err(|error| error.at(&self.path))?;
+        Ok(Snapshot { db, space })
+    }
+
+    /// Runs `work` in one write transaction, making the file where there is none.
+    pub(crate) fn write<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.create(now)?;
+        self.db.write(work)
+    }
+
+    /// Empties the log. False: a reader of another process is in the way, and a later checkpoint will do it.
+    pub(crate) fn checkpoint(&self) -> Result<bool> {
+        self.db.checkpoint()
+    }
+
+    /// Returns the bytes that the database takes.
+    pub(crate) fn bytes(&self) -> Result<u64> {
+        if !self.db.on_disk() {
+            return Ok(0);
+        }
+        self.db.read(|db| Ok(pragma(db, "page_count")? * pragma(db, "page_size")?))
+    }
+
+    /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is
+    /// wrong.
+    pub(crate) fn check(&self) -> Result<Vec<String>> {
+        let mut problems = self.db.outside(|db| {
+            let mut statement = db.prepare("PRAGMA integrity_check(20)")?;
+            let lines = statement
+                .query_map([], |row| row.get::<_, String>(0))?
+                .collect::<rusqlite::Result<Vec<_>>>()?;
+            Ok(lines.into_iter().filter(|line| line != "ok").collect::<Vec<_>>())
+        })?;
+        problems.extend(self.db.read(index::check)?);
+        let verified = self.db.read(audit::verify)?;
+        problems.extend(verified.problem.map(|problem| format!("audit: {problem}")));
+        Ok(problems)
+    }
+
+    /// What is done with every file that was just opened: its owner is looked at, and an index that another
+    /// version made is made anew.
+    fn arrive(&mut self) -> Result<()> {
+        self.check_owner()?;
+        if self.db.on_disk() && !self.db.read(index::is_current)? {
+            let documents = self.owner.documents();
+            self.db.write(|tx| index::rebuild_if_stale(tx, documents))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a database that was copied or linked here from another group or collection.
+    fn check_owner(&self) -> Result<()> {
+        let noted = |key: &str| -> Result<Option<String>> {
+            let sql = "SELECT value FROM meta WHERE key = ?1";
+            self.db.read(|db| Ok(db.query_row(sql, [key], |row| row.get(0)).optional()?))
+        };
+        let (Owner { group, collection }, path) = (&self.owner, self.path.clone());
+        let not_ours = |problem: String| Err(Error::NotOurs { path, problem });
+        let Some(owner) = noted("group")? else {
+            return Ok(());
+        };
+        if owner != group.as_str() {
+            return not_ours(format!("belongs to group `{}`, not to `{group}`", shorten(&owner)));
+        }
+        let found = noted("collection")?;
+        if found.as_deref() == collection.as_ref().map(CollectionName::as_str) {
+            return Ok(());
+        }
+        let name =
+            |name: Option<&str>| name.map_or("the memory".into(), |name| format!("collection `{name}`"));
+        let (found, wanted) = (found.map(|name| shorten(&name)), collection.as_ref());
+        let (found, wanted) = (name(found.as_deref()), name(wanted.map(CollectionName::as_str)));
+        not_ours(format!("belongs to {found} of the group, not to {wanted}"))
+    }
+}
+
+fn pragma(db: &Connection, name: &str) -> Result<u64> {
+    let value: i64 = db.pragma_query_value(None, name, |row| row.get(0))?;
+    Ok(value.unsigned_abs())
+}
+
+/// What tells one file from another that has the same name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Identity(u64, u64);
+
+pub(crate) fn identity(path: &Path) -> Option<Identity> {
+    let found = fs::symlink_metadata(path).ok()?;
+    Some(Identity::of(&found))
+}
+
+impl Identity {
+    #[cfg(unix)]
+    pub(crate) fn of(found: &fs::Metadata) -> Identity {
+        use std::os::unix::fs::MetadataExt;
+        Identity(found.dev(), found.ino())
+    }
+
+    #[cfg(not(unix))]
+    pub(crate) fn of(found: &fs::Metadata) -> Identity {
+        Identity(u64::from(found.is_file()), 0)
+    }
+}
