@@ -286,6 +286,23 @@ pub enum Session {
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
+    /// Show which there are, the newest first
+    List {
+        /// How many at most [default: 20]
+        #[arg(long, short = 'n', value_name = "N")]
+        limit: Option<usize>,
+    },
+    /// Show what was said in one, in order
+    Show {
+        /// Its id, or a beginning of it that no other has
+        id: String,
+        /// The number of the first message to show [default: 1]
+        #[arg(long, value_name = "N")]
+        from: Option<usize>,
+        /// How many messages at most [default: 50]
+        #[arg(long, short = 'n', value_name = "N")]
+        limit: Option<usize>,
+    },
 }
 
 #[derive(Debug, Subcommand)]

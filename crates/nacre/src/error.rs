@@ -91,6 +91,10 @@ pub enum Error {
     NoEntry { id: String },
     #[error("there is no collection `{given}` in this group")]
     NoCollection { given: String, known: String },
+    #[error("there is no session `{given}` in this group")]
+    NoSession { given: String, nearest: Option<String> },
+    #[error("`{given}` is the beginning of {count} sessions")]
+    ManySessions { given: String, count: usize, some: String },
     #[error("the source `{}` {problem}", path.display())]
     BadSource { path: PathBuf, problem: String },
     #[error("the source `{}` {problem}", path.display())]
@@ -208,6 +212,14 @@ impl Error {
                 };
                 ("no_collection", NotFound, hint)
             }
+            NoSession { nearest, .. } => {
+                let hint = match nearest {
+                    Some(_) => did_you_mean(nearest.as_deref()),
+                    None => "`nacre session list` shows them".into(),
+                };
+                ("no_session", NotFound, hint)
+            }
+            ManySessions { some, .. } => ("many_sessions", Conflict, format!("give more of it: {some}")),
             BadSource { .. } => {
                 ("bad_source", Invalid, "give folders with Markdown or plain text, or single files".into())
             }

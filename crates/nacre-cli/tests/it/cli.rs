@@ -392,3 +392,44 @@ fn the_clock_is_the_one_that_was_given() {
     let (status, error) = home.error(["search", "--now", "yesterday"]);
     assert_eq!((status, &error["kind"]), (2, &json!("invalid")));
 }
+
+#[test]
+fn sessions_are_listed_and_shown() {
+    let home = Sealed::new();
+    assert!(home.run(["session", "list"]).stdout.contains("nacre session import"));
+    let line = |id: usize, session: &str, text: &str| {
+        let at = format!("2026-01-0{}T09:0{}:00Z", if session == "monday" { 5 } else { 9 }, id);
+        json!({ "id": id.to_string(), "session": session, "role": "user", "text": text, "timestamp": at })
+            .to_string()
+    };
+    let talk = [
+        line(1, "monday", "First\nof \u{202e}two lines"),
+        line(2, "monday", "Second"),
+        line(1, "friday", "Third"),
+    ];
+    let file = home.beside("talk.jsonl");
+    std::fs::write(&file, talk.join("\n")).unwrap();
+    home.json(["session", "import", &file]);
+    let ids = |list: &Value| -> Vec<String> {
+        list["sessions"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["id"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    assert_eq!(ids(&home.json(["session", "list"])), ["friday", "monday"]);
+    let one = home.json(["session", "list", "--limit", "1"]);
+    assert_eq!((ids(&one), &one["total"]), (vec!["friday".to_owned()], &json!(2)));
+    let said = home.run(["session", "list", "-n", "1"]);
+    assert!(said.stdout.starts_with("friday") && said.stderr.contains("1 older ones"), "{said:?}");
+    let said = home.run(["session", "show", "mon", "-n", "1"]);
+    let expected =
+        "session monday, 2 messages\n\n1. user  2026-01-05T09:01:00.000Z\nFirst\nof \u{fffd}two lines\n";
+    assert_eq!(said.stdout, expected);
+    assert!(said.stderr.contains("`--from 2`"), "{said:?}");
+    assert_eq!(home.json(["session", "show", "monday", "--from", "2"])["messages"][0]["text"], "Second");
+    let (status, error) = home.error(["session", "show", "tuesday"]);
+    assert_eq!((status, &error["code"]), (3, &json!("no_session")));
+    assert!(error["hint"].as_str().unwrap().contains("nacre session list"), "{error}");
+}

@@ -26,7 +26,8 @@ pub use audit::Verified;
 pub(crate) use limits::Action;
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
-    QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
+    StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.

@@ -1,14 +1,14 @@
 //! Imported messages become passages: batch by batch, each batch one transaction, so that an import that was
 //! stopped goes on where it was when it is run again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::Serialize;
 use serde_json::json;
 
-use super::import::{self, Author, Message, Read};
+use super::import::{self, Author, Format, Message, Read};
 use crate::call::{Caller, audit, redact};
 use crate::group::Group;
 use crate::index::{Passage, Writer};
@@ -39,7 +39,9 @@ pub(crate) fn import(
 ) -> Result<Recorded> {
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let mut batch: Vec<Message> = Vec::new();
+    let mut sessions: BTreeSet<String> = BTreeSet::new();
     let mut flush = |group: &mut Group, batch: &mut Vec<Message>| -> Result<()> {
+        sessions.extend(batch.iter().map(|message| message.session.clone()));
         let (new, old) = record(group, caller, batch)?;
         (added, present, seen) = (added + new, present + old, seen + batch.len());
         batch.clear();
@@ -51,7 +53,36 @@ pub(crate) fn import(
         if batch.len() >= BATCH { flush(group, &mut batch) } else { Ok(()) }
     })?;
     flush(group, &mut batch)?;
+    note_format(group, caller, &sessions, read.format)?;
     Ok(Recorded { read, added, present })
+}
+
+/// Notes what form the sessions came in, where that is not known yet: it is, once all is read.
+fn note_format(
+    group: &mut Group,
+    caller: &Caller,
+    sessions: &BTreeSet<String>,
+    format: Format,
+) -> Result<()> {
+    let unknown = |db: &Connection| -> Result<Vec<i64>> {
+        let mut statement =
+            db.prepare_cached("SELECT number FROM sessions WHERE id = ?1 AND format = 'import'")?;
+        let mut numbers = Vec::new();
+        for id in sessions {
+            numbers.extend(statement.query_row([id], |row| row.get::<_, i64>(0)).optional()?);
+        }
+        Ok(numbers)
+    };
+    if group.read(unknown)?.is_empty() {
+        return Ok(());
+    }
+    group.write(caller.now, |tx| {
+        for number in unknown(tx)? {
+            let sql = "UPDATE sessions SET format = ?2 WHERE number = ?1";
+            tx.prepare_cached(sql)?.execute((number, format.as_str()))?;
+        }
+        Ok(())
+    })
 }
 
 fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usize, usize)> {

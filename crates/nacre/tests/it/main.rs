@@ -8,7 +8,7 @@ mod entries;
 mod documents;
 // Collections: corpora in databases of their own (SPEC Q7).
 mod collections;
-// Conversations of other programs, brought in and found (SPEC S7).
+// Conversations of other programs, brought in, found and shown (SPEC S7).
 mod sessions;
 // The summary at the start of a session (SPEC B).
 mod brief;

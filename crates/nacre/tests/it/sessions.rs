@@ -116,3 +116,109 @@ fn an_export_brings_sessions_along() {
     assert_eq!(other.group.import(&caller, &first).unwrap().messages, 0);
     other.check();
 }
+
+/// A place with a person at the command line, who is offered every tool.
+fn by_person() -> Place {
+    let mut place = Place::new();
+    place.caller.actor = nacre::Actor::Person;
+    place
+}
+
+#[test]
+fn sessions_are_listed_newest_first_and_shown_in_order() {
+    let mut place = by_person();
+    assert_eq!(place.call("session_list", json!({})).data, json!({ "sessions": [], "total": 0 }));
+    import(&mut place, TALK);
+    let list = place.call("session_list", json!({})).data;
+    assert_eq!(
+        list,
+        json!({ "total": 2, "sessions": [
+            { "id": "friday", "messages": 2, "format": "jsonl",
+              "started_at": "2026-01-09T18:00:00.000Z", "ended_at": "2026-01-09T18:01:00.000Z" },
+            { "id": "monday", "messages": 3, "format": "jsonl",
+              "started_at": "2026-01-05T09:00:00.000Z", "ended_at": "2026-01-05T09:02:00.000Z" },
+        ] })
+    );
+    assert_eq!(
+        place.call("session_list", json!({ "limit": 1 })).data["sessions"].as_array().unwrap().len(),
+        1
+    );
+
+    let show = place.call("session_show", json!({ "id": "monday", "limit": 2 })).data;
+    let said: Vec<(&Value, &Value, &Value)> = show["messages"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|said| (&said["number"], &said["author"], &said["text"]))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (&json!(1), &json!("Ana"), &json!("What did you do at the weekend?")),
+            (&json!(2), &json!("Ben"), &json!("I took the ferry to the lighthouse."))
+        ]
+    );
+    assert_eq!(show["next"], 3);
+    let rest = place.call("session_show", json!({ "id": "mon", "from": 3 }));
+    assert_eq!(rest.data["messages"][0]["id"], "3");
+    assert!(rest.data["next"].is_null());
+    assert!(
+        rest.text.contains("3. Ana (2026-01-05T09:02:00.000Z): Lovely! My sister adopted a puppy."),
+        "{}",
+        rest.text
+    );
+    assert_eq!(place.call("session_show", json!({ "id": "monday", "from": 99 })).data["messages"], json!([]));
+}
+
+#[test]
+fn a_session_is_named_by_its_id_or_by_a_beginning_of_its_own() {
+    let mut place = by_person();
+    let line = |session: &str| {
+        json!({ "id": "1", "session": session, "role": "user", "text": format!("This is {session}") })
+            .to_string()
+    };
+    let talk: Vec<String> = ["aa-1", "aa-10", "ab%_", "x\u{2028}y"].map(line).to_vec();
+    import(&mut place, &talk.join("\n"));
+    let mut shown = |id: &str| -> Result<String, &'static str> {
+        let answer = place.try_call("session_show", json!({ "id": id }));
+        answer
+            .map(|answer| answer.data["session"]["id"].as_str().unwrap().to_owned())
+            .map_err(|error| error.code())
+    };
+    for (given, meant) in [
+        ("aa-1", Ok("aa-1")),
+        ("aa-10", Ok("aa-10")),
+        ("ab", Ok("ab%_")),
+        ("ab%", Ok("ab%_")),
+        ("aa", Err("many_sessions")),
+        ("%", Err("no_session")),
+        ("a_", Err("no_session")),
+        ("' OR 1", Err("no_session")),
+        ("", Err("bad_argument")),
+    ] {
+        assert_eq!(shown(given), meant.map(str::to_owned), "{given}");
+    }
+    let near = place.try_call("session_show", json!({ "id": "aa-11" })).unwrap_err();
+    assert!(near.hint().unwrap().starts_with("did you mean `aa-1"), "{near:?}");
+    let said = place.call("session_show", json!({ "id": "x" })).text;
+    assert_eq!(said.lines().count(), 2, "nothing in it makes a line of its own: {said}");
+}
+
+#[test]
+fn credentials_in_sessions_are_not_shown() {
+    let mut place = by_person();
+    let secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
+    import(
+        &mut place,
+        &json!({ "id": "1", "session": secret, "role": "user", "text": format!("It is {secret}") })
+            .to_string(),
+    );
+    for (tool, arguments) in [("session_list", json!({})), ("session_show", json!({ "id": secret }))] {
+        let answer = place.call(tool, arguments);
+        assert!(
+            !answer.data.to_string().contains(secret) && !answer.text.contains(secret),
+            "{}",
+            answer.data
+        );
+    }
+}
