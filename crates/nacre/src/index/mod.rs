@@ -9,6 +9,7 @@ pub(crate) mod chunk;
 pub(crate) mod mark;
 mod packed;
 mod passage;
+mod piece;
 pub(crate) mod scan;
 
 use rusqlite::{Connection, OptionalExtension};
@@ -23,10 +24,10 @@ pub(crate) use passage::{Passage, Slice, Writer};
 /// The key in `meta` that says what made the index.
 const MADE_BY: &str = "analyser";
 
-/// What makes an index: the analyser, the model and how documents are cut. Another one's words can't be taken
+/// What makes an index: the analyser, the model and how texts are cut. Another one's words can't be taken
 /// out again, another one's vectors can't be compared.
 fn maker() -> String {
-    format!("{} {} {}", analyse::VERSION, embed::builtin::VERSION, chunk::VERSION)
+    format!("{} {} {} {}", analyse::VERSION, embed::builtin::VERSION, chunk::VERSION, piece::VERSION)
 }
 
 /// What becomes of documents while the index is made anew.

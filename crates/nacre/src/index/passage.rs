@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::mark::{self, Mark, Standing, flag};
-use super::{analyse, packed};
+use super::{analyse, packed, piece};
 use crate::embed::builtin;
 use crate::{Result, Time};
 
@@ -92,7 +92,7 @@ impl<'a> Writer<'a> {
     /// Writes a passage whose reference is known to be free.
     pub(crate) fn insert(&mut self, passage: &Passage) -> Result<()> {
         let Passage { kind, reference, text, title, author, at, live, place, standing: _, slice } = passage;
-        let pieces = pieces(text);
+        let pieces = piece::of(passage);
         let slot = self.vectors.next();
         let (session, seq) = place.unzip();
         let (lines, hash) = slice.as_ref().map(|slice| (slice.lines, &slice.hash)).unzip();
@@ -266,7 +266,7 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
             // Stands in its row already.
             slice: None,
         };
-        let pieces = pieces(&passage.text);
+        let pieces = piece::of(&passage);
         let slot = writer.vectors.next();
         db.prepare_cached("UPDATE passages SET slot = ?2, pieces = ?3 WHERE id = ?1")?.execute((
             id,
@@ -278,36 +278,4 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
     }
     writer.finish()?;
     Ok(count)
-}
-
-/// Cuts a text at sentence ends into pieces of at most 60 words: one vector for a page of text says nothing. A sentence
-/// that is longer is a piece of its own.
-fn pieces(text: &str) -> Vec<&str> {
-    const WORDS: usize = 60;
-    let (mut pieces, mut start, mut words) = (Vec::new(), 0, 0);
-    let mut from = 0;
-    for to in sentence_ends(text) {
-        let more =
-            text[from..to].split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
-        if words > 0 && words + more > WORDS {
-            pieces.push(text[start..from].trim());
-            (start, words) = (from, 0);
-        }
-        words += more;
-        from = to;
-    }
-    pieces.push(text[start..].trim());
-    pieces.retain(|piece| !piece.is_empty());
-    pieces
-}
-
-/// Where sentences and lines end, the end of the text included.
-fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
-    let mut ended = false;
-    let ends = text.char_indices().filter(move |(_, c)| {
-        let end = *c == '\n' || (ended && c.is_whitespace());
-        ended = matches!(c, '.' | '!' | '?' | '。' | '！' | '？');
-        end
-    });
-    ends.map(|(at, _)| at).chain([text.len()])
 }

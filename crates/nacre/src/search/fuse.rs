@@ -77,7 +77,7 @@ impl Default for Weights {
             first: 0.8,
             person: 0.6,
             answers: 0.5,
-            instruction: 1.2,
+            instruction: 1.6,
             preference: 2.0,
         }
     }
@@ -180,6 +180,15 @@ impl Field<'_> {
 
     pub(super) fn terms(&self) -> &[super::query::Term] {
         &self.query.terms
+    }
+
+    /// The terms that these bits of `matched` stand for.
+    pub(super) fn words_of(&self, bits: u64) -> Vec<&str> {
+        let terms = self.terms().iter().enumerate();
+        terms
+            .filter(|(index, _)| bits & (1 << (index % 64)) != 0)
+            .map(|(_, term)| term.term.as_str())
+            .collect()
     }
 
     pub(super) fn mark(&self, id: u32) -> Mark {

@@ -486,8 +486,8 @@ fn why(field: &Field<'_>, id: u32, least: f64) -> Vec<Why> {
 }
 
 /// Of two statements on one matter the newer comes first: the same words of the question in both, these a
-/// good part of the shorter one, and enough other words shared. Every looser form was tried and costs more
-/// than it gains.
+/// good part of the shorter one, and enough other words shared or the same beginning that has them all. Every
+/// looser form was tried and costs more than it gains.
 fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
     const SHARE: f64 = 0.3;
     hits.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.passage.cmp(&a.passage)));
@@ -510,12 +510,21 @@ fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
                 && matched == bits(&top[new])
                 && count >= 2
                 && f64::from(count) / shorter >= SHARE
-                && shared(&words[old], &words[new]) >= SHARE
+                && (shared(&words[old], &words[new]) >= SHARE
+                    || begin_alike(&top[old].hit.text, &top[new].hit.text, &field.words_of(matched)))
             {
                 top[new].worth = top[old].worth + 1e-4;
             }
         }
     }
+}
+
+/// Tells whether two texts begin with the same words, these words among them: "Ida's dentist is …".
+fn begin_alike(left: &str, right: &str, words: &[&str]) -> bool {
+    let (left, right) = (analyse::words(left), analyse::words(right));
+    let alike: Vec<&String> =
+        left.iter().zip(&right).take_while(|(a, b)| a == b).map(|(word, _)| word).collect();
+    words.iter().all(|word| alike.iter().any(|known| known == word))
 }
 
 fn passes(entry: &Entry, request: &Request) -> bool {
