@@ -37,6 +37,22 @@ impl Time {
         moment.map(|moment| Time(moment.as_millisecond()))
     }
 
+    /// Returns the day that the name of a file has, as in `2026-02-18` and `2026-02-18-notes`.
+    pub(crate) fn in_name(name: &str) -> Option<Time> {
+        let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
+        let bytes = name.as_bytes();
+        (0..bytes.len().saturating_sub(9)).find_map(|at| {
+            let day = name.get(at..at + 10)?;
+            let shape = day.bytes().enumerate().all(|(n, byte)| match n {
+                4 | 7 => byte == b'-',
+                _ => byte.is_ascii_digit(),
+            });
+            let alone =
+                !is_digit(at.checked_sub(1).and_then(|at| bytes.get(at))) && !is_digit(bytes.get(at + 10));
+            if shape && alone { Time::parse(day) } else { None }
+        })
+    }
+
     /// Returns its day in the words in which people ask for it: `18 February 2026`.
     pub(crate) fn day_in_words(self) -> String {
         let moment = Timestamp::from_millisecond(self.0).map(|moment| moment.to_zoned(TimeZone::UTC));
@@ -127,6 +143,20 @@ mod tests {
     fn extremes_are_shown_and_never_panic() {
         for millis in [i64::MIN, i64::MAX, 0] {
             assert!(Time::from_millis(millis).plus_days(i64::MAX).to_string().ends_with('Z'));
+        }
+    }
+
+    #[test]
+    fn a_name_has_a_day_or_none() {
+        for (name, day) in [
+            ("2026-02-18", Some("2026-02-18")),
+            ("notes-2026-02-18b", Some("2026-02-18")),
+            ("x2026-02-182026-02-19", None),
+            ("2026-02-30", None),
+            ("é2026-02-1é", None),
+            ("topics", None),
+        ] {
+            assert_eq!(Time::in_name(name), day.and_then(Time::parse), "{name}");
         }
     }
 }

@@ -100,6 +100,13 @@ pub fn show_found(context: &Context, request: &SearchRequest) -> Result<ExitCode
     for hit in hits {
         text.push_str(&hit_lines(hit, request.explain, context.now(), paint));
     }
+    let standing = answer.data["standing"].as_array().into_iter().flatten();
+    for (place, hit) in standing.enumerate() {
+        if place == 0 {
+            text.push_str(&paint.dim("standing instructions and preferences that may apply:\n"));
+        }
+        text.push_str(&hit_lines(hit, request.explain, context.now(), paint));
+    }
     if !text.is_empty() {
         render::out(&text)?;
     }

@@ -290,7 +290,10 @@ impl Request for SearchRequest {
         );
         if call.caller.actor == super::Actor::Agent {
             let now = call.caller.now;
-            call.group().note_returned(found.hits.iter().filter_map(|hit| hit.id.parse().ok()), now);
+            call.group().note_returned(
+                found.hits.iter().chain(&found.standing).filter_map(|hit| hit.id.parse().ok()),
+                now,
+            );
         }
         Ok(found)
     }
@@ -303,7 +306,12 @@ impl Request for SearchRequest {
         for missing in &answer.missing {
             let _ = writeln!(text, "Missing: {missing}.");
         }
-        for hit in &answer.hits {
+        // What may apply comes behind what was found, under a line that says what it is.
+        let standing = answer.standing.iter().enumerate().map(|(place, hit)| (place == 0, hit));
+        for (first_standing, hit) in answer.hits.iter().map(|hit| (false, hit)).chain(standing) {
+            if first_standing {
+                text.push_str("Standing instructions and preferences that may apply:\n");
+            }
             let (age, line) = (now.whole_days_since(hit.at), one_line(&hit.text));
             if let Some(entry) = &hit.entry {
                 let _ = write!(text, "[id:{}] [{}] {line} ({age}d ago)", entry.number, entry.r#type);

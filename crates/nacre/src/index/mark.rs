@@ -51,6 +51,8 @@ pub(crate) mod flag {
     pub(crate) const INSTRUCTION: u16 = 1 << 12;
     /// States a preference.
     pub(crate) const PREFERENCE: u16 = 1 << 13;
+    /// Of a document with a date of its own.
+    pub(crate) const DATED: u16 = 1 << 14;
 }
 
 /// What an entry is worth apart from what is asked: its score, and the day it was last confirmed or stored.
@@ -137,6 +139,10 @@ impl Mark {
         }
         if passage.place.is_some_and(|(_, seq)| seq == 0) {
             flags |= flag::FIRST;
+        }
+        let name = passage.reference.rsplit('/').next().unwrap_or_default();
+        if passage.kind == "chunk" && crate::Time::in_name(name).is_some() {
+            flags |= flag::DATED;
         }
         Mark {
             session: passage.place.map_or(0, |(session, _)| u32::try_from(session).unwrap_or(0)),

@@ -13,7 +13,7 @@ use crate::index::{Mark, Space, Standing, flag};
 use crate::settings;
 
 /// The parts of a score, by the names that `--explain` shows.
-pub const PARTS: [&str; 16] = [
+pub const PARTS: [&str; 17] = [
     "bm25",
     "vectors",
     "session",
@@ -30,6 +30,7 @@ pub const PARTS: [&str; 16] = [
     "relevance",
     "reinforcement",
     "recency",
+    "age",
 ];
 
 /// How much each part weighs.
@@ -56,6 +57,8 @@ pub(super) struct Weights {
     pub(super) answers: f32,
     pub(super) instruction: f32,
     pub(super) preference: f32,
+    /// What a dated document loses as it grows old.
+    pub(super) age: f32,
 }
 
 impl Default for Weights {
@@ -79,6 +82,7 @@ impl Default for Weights {
             answers: 0.5,
             instruction: 1.6,
             preference: 2.0,
+            age: 1.0,
         }
     }
 }
@@ -264,8 +268,32 @@ impl Field<'_> {
             0.0,
             reinforcement as f32,
             recency as f32,
+            -w.age * self.age(mark),
         ];
         std::array::from_fn(|part| parts[part] * self.counts[part])
+    }
+
+    /// How old a dated document is: half of 1 after the half-life. What has no date of its own stays new (Q4).
+    fn age(&self, mark: Mark) -> f32 {
+        let half_life = self.rules.search.half_life_days;
+        if !mark.is(flag::DATED) || half_life <= 0.0 {
+            return 0.0;
+        }
+        let days = self.rules.now.days_since(Time::from_millis(i64::from(mark.minute) * 60_000));
+        (1.0 - 0.5_f64.powf(days.max(0.0) / half_life)) as f32
+    }
+
+    /// The standing instructions and preferences that may apply, with what the lanes say of them. Only what
+    /// the user wrote: what others say in a conversation is not for an agent to follow.
+    pub(super) fn standing(&self) -> Vec<(u32, f32)> {
+        const APPLIES: f32 = 0.35;
+        let applies = |id: &u32| {
+            let (mark, place) = (self.mark(*id), *id as usize);
+            let standing = mark.is(flag::INSTRUCTION) || (self.query.advice && mark.is(flag::PREFERENCE));
+            let of_user = mark.flags & (flag::USER | flag::ENTRY | flag::CHUNK) != 0;
+            standing && of_user && self.coverage[place].max(self.cosines[place]) >= APPLIES
+        };
+        self.members.iter().copied().filter(applies).map(|id| (id, self.lanes[id as usize])).collect()
     }
 
     /// How near a passage is to a time that the question names: people speak of things after they happened.

@@ -80,6 +80,8 @@ pub struct Search {
     pub fusion: Fusion,
     pub least_similarity: f64,
     pub without: Vec<String>,
+    pub half_life_days: f64,
+    pub diversity: f64,
 }
 
 /// How lanes become one order.
@@ -271,6 +273,8 @@ impl Settings {
             (0.0..=1.0).contains(&self.search.least_similarity),
             "is not between 0 and 1",
         )?;
+        within("search.half_life_days", self.search.half_life_days >= 0.0, "is negative")?;
+        within("search.diversity", (0.0..=1.0).contains(&self.search.diversity), "is not between 0 and 1")?;
         for part in &self.search.without {
             let known = crate::search::PARTS;
             within(

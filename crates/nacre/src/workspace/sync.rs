@@ -214,7 +214,7 @@ impl Document {
 fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let day = day_of(stem);
+    let day = Time::in_name(stem);
     let about = match day {
         Some(day) => format!("{stem} {}", day.day_in_words()),
         None => stem.replace(['-', '_'], " "),
@@ -242,22 +242,6 @@ fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
         }
     };
     filled.enumerate().map(passage).collect()
-}
-
-/// The day that a file's name has, as in `2026-02-18` and `2026-02-18-notes`.
-fn day_of(stem: &str) -> Option<Time> {
-    let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
-    let bytes = stem.as_bytes();
-    (0..bytes.len().saturating_sub(9)).find_map(|at| {
-        let day = stem.get(at..at + 10)?;
-        let shape = day.bytes().enumerate().all(|(n, byte)| match n {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        });
-        let alone =
-            !is_digit(at.checked_sub(1).and_then(|at| bytes.get(at))) && !is_digit(bytes.get(at + 10));
-        if shape && alone { Time::parse(day) } else { None }
-    })
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -386,23 +370,4 @@ fn chunks_of(tx: &Transaction<'_>, path: &str) -> Result<Vec<Old>> {
     }
     found.sort_by_key(|(number, _)| *number);
     Ok(found.into_iter().map(|(_, old)| old).collect())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_has_a_day_or_none() {
-        for (stem, day) in [
-            ("2026-02-18", Some("2026-02-18")),
-            ("notes-2026-02-18b", Some("2026-02-18")),
-            ("x2026-02-182026-02-19", None),
-            ("2026-02-30", None),
-            ("é2026-02-1é", None),
-            ("topics", None),
-        ] {
-            assert_eq!(day_of(stem), day.and_then(Time::parse), "{stem}");
-        }
-    }
 }

@@ -10,6 +10,8 @@ mod documents;
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).
 mod sessions;
+// The order of what is found, and what comes beside it (SPEC Q2, Q4).
+mod ranking;
 // The summary at the start of a session (SPEC B).
 mod brief;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).

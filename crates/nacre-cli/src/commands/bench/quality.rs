@@ -31,7 +31,7 @@ const SETS: &[(&str, &str)] = &[
     ("scifact", "scifact"),
 ];
 /// Parts of a score that messages do not have.
-const OF_ENTRIES: &[&str] = &["relevance", "reinforcement", "recency"];
+const OF_OTHERS: &[&str] = &["relevance", "reinforcement", "recency", "age"];
 /// How many hits a question asks for.
 const HITS: usize = 50;
 
@@ -111,7 +111,7 @@ pub fn measure_sets(
         variants.extend(
             SCORE_PARTS
                 .iter()
-                .filter(|part| !OF_ENTRIES.contains(part))
+                .filter(|part| !OF_OTHERS.contains(part))
                 .map(|part| (format!("without {part}"), vec![format!("search.without=[\"{part}\"]")])),
         );
     }

@@ -1,0 +1,68 @@
+//! How alike two texts are, by their words.
+
+use rusqlite::Connection;
+
+use super::lanes;
+use crate::Result;
+use crate::entry;
+use crate::ids::EntryId;
+use crate::index::analyse;
+
+/// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
+/// both together (E12).
+pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<Option<EntryId>> {
+    const PROBES: usize = 8;
+    const CANDIDATES: i64 = 32;
+    let wanted = meaning(content);
+    let mut probes: Vec<(i64, &String)> = Vec::new();
+    for word in &wanted {
+        probes.push((lanes::df(db, word)?, word));
+    }
+    probes.retain(|(df, _)| *df > 0);
+    probes.sort_unstable();
+    probes.truncate(PROBES);
+    if probes.is_empty() {
+        return Ok(None);
+    }
+    let any: Vec<String> = probes.iter().map(|(_, word)| format!("\"{word}\"")).collect();
+    let sql = "WITH hits AS MATERIALIZED
+            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH ?1 ORDER BY rank LIMIT ?2)
+        SELECT ref FROM hits JOIN passages USING (id) WHERE kind = 'entry' AND live";
+    let mut statement = db.prepare_cached(sql)?;
+    let found: Vec<String> = statement
+        .query_map((any.join(" OR "), CANDIDATES), |row| row.get(0))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut best: Option<(f64, EntryId)> = None;
+    for entry in entry::get_all(db, found.iter().map(String::as_str))? {
+        let share = shared(&meaning(&entry.content), &wanted);
+        if share >= least && best.as_ref().is_none_or(|(most, _)| share > *most) {
+            best = Some((share, entry.id));
+        }
+    }
+    Ok(best.map(|(_, id)| id))
+}
+
+/// The distinct words of a text that are not common ones, sorted.
+pub(super) fn meaning(text: &str) -> Vec<String> {
+    let mut words = analyse::words(text);
+    words.retain(|word| !analyse::is_common(word));
+    words.sort();
+    words.dedup();
+    words
+}
+
+/// The share of the words of both that both have.
+pub(super) fn shared(left: &[String], right: &[String]) -> f64 {
+    let both = left.iter().filter(|word| right.binary_search(word).is_ok()).count();
+    #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
+    let share = both as f64 / (left.len() + right.len() - both).max(1) as f64;
+    share
+}
+
+/// Tells whether two texts begin with the same words, these words among them: "Ida's dentist is …".
+pub(super) fn begin_alike(left: &str, right: &str, words: &[&str]) -> bool {
+    let (left, right) = (analyse::words(left), analyse::words(right));
+    let alike: Vec<&String> =
+        left.iter().zip(&right).take_while(|(a, b)| a == b).map(|(word, _)| word).collect();
+    words.iter().all(|word| alike.iter().any(|known| known == word))
+}

@@ -1,0 +1,133 @@
+//! The order of hits, and what comes beside them (SPEC Q2, Q4).
+#![expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
+
+use serde_json::{Value, json};
+
+use crate::sealed::Place;
+
+fn texts(hits: &Value) -> Vec<&str> {
+    hits.as_array().into_iter().flatten().map(|hit| hit["text"].as_str().unwrap()).collect()
+}
+
+fn import(place: &mut Place, lines: &[Value]) {
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let caller = place.caller.clone();
+    place.group.import_session(&caller, text.as_bytes(), "talk.jsonl", |_| {}).unwrap();
+}
+
+/// A conversation in which an instruction stands among much else that the same words are in.
+fn conversation(speaker: &str) -> Vec<Value> {
+    let said = |number: usize, speaker: &str, text: String| json!({ "id": number.to_string(), "session": "s", "speaker": speaker, "text": text });
+    let about = |number: usize| {
+        format!("The submission of chapter {number} is due, I sent the submission to the editor.")
+    };
+    let mut lines: Vec<Value> = (0..40).map(|number| said(number, "user", about(number))).collect();
+    let instruction = "Always write dates in full when I ask about deadlines.".to_owned();
+    lines.push(said(40, speaker, instruction));
+    lines.push(said(41, speaker, "Never use emoji when I talk about funerals.".into()));
+    lines
+}
+
+#[test]
+fn a_standing_instruction_that_applies_comes_beside_the_hits() {
+    let ask = |place: &mut Place| {
+        let query = json!({ "query": "When is the final submission due?", "scope": ["sessions"], "limit": 3 });
+        place.call("memory_search", query)
+    };
+    let mut place = Place::with("balanced", &["search.without=[\"instruction\"]"]);
+    import(&mut place, &conversation("user"));
+    let answer = ask(&mut place);
+    let applies = "Always write dates in full when I ask about deadlines.";
+    assert_eq!(texts(&answer.data["standing"]), [applies]);
+    assert!(answer.text.contains("that may apply:\n[session s] user: Always write dates"), "{}", answer.text);
+
+    // What somebody else says is nobody's instruction.
+    let mut place = Place::with("balanced", &["search.without=[\"instruction\"]"]);
+    import(&mut place, &conversation("Mallory"));
+    assert_eq!(ask(&mut place).data["standing"], Value::Null);
+}
+
+#[test]
+fn a_daily_log_gives_way_as_it_grows_old_and_other_documents_do_not() {
+    let order = |settings: &[&str], files: [&str; 2]| {
+        let mut place = Place::with("balanced", settings);
+        for file in files {
+            std::fs::create_dir_all(place.group.folder()).unwrap();
+            std::fs::write(place.group.folder().join(file), "The heron mailer runs on port 8125.\n").unwrap();
+        }
+        let found =
+            place.call("memory_search", json!({ "query": "heron mailer port", "explain": true })).data;
+        let hits = found["hits"].as_array().unwrap();
+        let part = |hit: &Value| {
+            let parts = hit["explain"].as_array().unwrap();
+            parts
+                .iter()
+                .find(|part| part["part"] == "age")
+                .map_or(0.0, |part| part["value"].as_f64().unwrap())
+        };
+        hits.iter().map(|hit| (hit["path"].as_str().unwrap().to_owned(), part(hit))).collect::<Vec<_>>()
+    };
+    // The clock stands at 2026-01-15.
+    let logs = ["2025-12-16.md", "2026-01-15.md"];
+    let found = order(&[], logs);
+    assert_eq!([found[0].0.as_str(), found[1].0.as_str()], [logs[1], logs[0]]);
+    assert!((found[1].1 + 0.5).abs() < 0.02, "half of it is lost after the half-life: {found:?}");
+    assert!(order(&["search.half_life_days=0.0"], logs).iter().all(|(_, age)| *age == 0.0));
+    assert!(order(&[], ["MEMORY.md", "notes-of-2025.md"]).iter().all(|(_, age)| *age == 0.0));
+}
+
+#[test]
+fn variety_puts_repetition_down_and_scores_still_give_the_order() {
+    let said = [
+        "The ferry to the island leaves at nine from the old harbour.",
+        "The ferry to the island leaves at nine from the old harbour today.",
+        "The ferry to the island leaves at nine from that old harbour.",
+        "On the island the ferry was late and we waited an hour.",
+    ];
+    let ask = |settings: &[&str]| {
+        let mut place = Place::with("balanced", settings);
+        let lines: Vec<Value> = said
+            .iter()
+            .enumerate()
+            .map(|(n, text)| json!({ "id": "1", "session": n.to_string(), "speaker": "user", "text": text }))
+            .collect();
+        import(&mut place, &lines);
+        place
+            .call(
+                "memory_search",
+                json!({ "query": "ferry island harbour", "scope": ["sessions"], "explain": true }),
+            )
+            .data["hits"]
+            .clone()
+    };
+    let last = said[3];
+    assert_eq!(texts(&ask(&[])).last(), Some(&last));
+    let varied = ask(&["search.diversity=0.7"]);
+    assert_eq!(texts(&varied)[1], last, "{varied:#}");
+    let scores: Vec<f64> =
+        varied.as_array().unwrap().iter().map(|hit| hit["score"].as_f64().unwrap()).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "{scores:?}");
+    for hit in varied.as_array().unwrap() {
+        let sum: f64 =
+            hit["explain"].as_array().unwrap().iter().map(|part| part["value"].as_f64().unwrap()).sum();
+        let score = hit["score"].as_f64().unwrap();
+        assert!((1.0 / (1.0 + (-sum).exp()) - score).abs() < 0.001, "{hit:#}");
+    }
+}
+
+#[test]
+fn of_two_statements_that_begin_alike_the_newer_comes_first() {
+    let mut place = Place::new();
+    let said = [
+        ("2026-01-01", "Ida Moreau's dentist is Dr Ida Moreau-Lang."),
+        ("2026-01-09", "Ida Moreau's dentist is a young man from Valparaíso with three boats and a parrot."),
+    ];
+    let lines: Vec<Value> = said
+        .iter()
+        .map(|(day, text)| json!({ "id": "1", "session": day, "speaker": "user", "text": text, "timestamp": day }))
+        .collect();
+    import(&mut place, &lines);
+    let query = json!({ "query": "Who is Ida Moreau's dentist?", "scope": ["sessions"], "explain": true });
+    let hits = place.call("memory_search", query).data["hits"].clone();
+    assert_eq!(texts(&hits)[0], said[1].1);
+}
