@@ -363,6 +363,9 @@ pub enum Bench {
         /// Also measure without each part of the score
         #[arg(long)]
         ablation: bool,
+        /// Also measure with one setting changed, such as search.diversity=0.3
+        #[arg(long, value_name = "KEY=VALUE", conflicts_with = "ablation")]
+        against: Option<String>,
         /// Also show each category
         #[arg(long)]
         categories: bool,

@@ -40,8 +40,12 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Command::Demo => return demo::run(),
-        Command::Bench(Bench::Quality { name, data, half, ablation, categories }) => {
-            let beside = if *ablation { bench::Beside::EachPart } else { bench::Beside::Nothing };
+        Command::Bench(Bench::Quality { name, data, half, ablation, against, categories }) => {
+            let beside = match against {
+                Some(pair) => bench::Beside::Setting(pair.clone()),
+                None if *ablation => bench::Beside::EachPart,
+                None => bench::Beside::Nothing,
+            };
             let options = bench::Options { half: half.clone(), beside, categories: *categories };
             return bench::quality(name, data, &options, &cli.global);
         }

@@ -31,7 +31,8 @@ fn conversation(speaker: &str) -> Vec<Value> {
 #[test]
 fn a_standing_instruction_that_applies_comes_beside_the_hits() {
     let ask = |place: &mut Place| {
-        let query = json!({ "query": "When is the final submission due?", "scope": ["sessions"], "limit": 3 });
+        let query =
+            json!({ "query": "When is the final submission due?", "scope": ["sessions"], "limit": 3 });
         place.call("memory_search", query)
     };
     let mut place = Place::with("balanced", &["search.without=[\"instruction\"]"]);

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::clock::percentile;
-use super::measure::{NAMES, Row, mean, measure};
+use super::measure::{NAMES, Row, better, mean, measure};
 use crate::args::Global;
 use crate::context::now;
 use crate::render;
@@ -42,13 +42,15 @@ pub struct Options {
 }
 
 /// What is measured beside the settings as they are.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub enum Beside {
     Nothing,
     /// The words alone.
     Words,
     /// Each part left out, and the words alone.
     EachPart,
+    /// One setting changed, as `KEY=VALUE`.
+    Setting(String),
 }
 
 /// The variants that a page compares, by the names they have in what is measured.
@@ -87,6 +89,16 @@ struct Results {
     milliseconds: Vec<f64>,
 }
 
+impl Results {
+    fn of_turns(&self) -> Vec<Row> {
+        self.turns.iter().map(|(_, row)| *row).collect()
+    }
+
+    fn of_sessions(&self) -> Vec<Row> {
+        self.sessions.clone()
+    }
+}
+
 pub fn run(set: &str, data: &Path, options: &Options, global: &Global) -> Result<ExitCode> {
     let (report, text) = measure_sets(set, data, options, global)?;
     if global.json {
@@ -115,8 +127,12 @@ pub fn measure_sets(
                 .map(|part| (format!("without {part}"), vec![format!("search.without=[\"{part}\"]")])),
         );
     }
-    if options.beside != Beside::Nothing {
-        variants.push((WORDS_ALONE.into(), vec!["search.fusion=words".into()]));
+    match &options.beside {
+        Beside::Nothing => {}
+        Beside::Words | Beside::EachPart => {
+            variants.push((WORDS_ALONE.into(), vec!["search.fusion=words".into()]));
+        }
+        Beside::Setting(pair) => variants.push((pair.clone(), vec![pair.clone()])),
     }
     let mut report = Vec::new();
     let mut text = String::new();
@@ -138,13 +154,31 @@ pub fn measure_sets(
             "n",
             NAMES.map(|name| format!("{name:>11}")).join("")
         );
-        for ((variant, _), results) in variants.iter().zip(&results) {
-            let rows: Vec<Row> = results.turns.iter().map(|(_, row)| *row).collect();
-            line(&mut text, &format!("{variant}, turns"), &rows, Some(&results.milliseconds));
-            report.push(json!({ "set": name, "half": options.half, "variant": variant, "level": "turns", "n": rows.len(), "measures": named(&rows) }));
-            if !results.sessions.is_empty() {
-                line(&mut text, &format!("{variant}, sessions"), &results.sessions, None);
-                report.push(json!({ "set": name, "half": options.half, "variant": variant, "level": "sessions", "n": results.sessions.len(), "measures": named(&results.sessions) }));
+        for (level, rows) in
+            [("turns", Results::of_turns as fn(&Results) -> Vec<Row>), ("sessions", Results::of_sessions)]
+        {
+            let whole = rows(&results[0]);
+            for ((variant, _), results) in variants.iter().zip(&results) {
+                let rows = rows(results);
+                if rows.is_empty() {
+                    continue;
+                }
+                let times = (level == "turns").then_some(results.milliseconds.as_slice());
+                line(&mut text, &format!("{variant}, {level}"), &rows, times);
+                let mut found = json!({ "set": name, "half": options.half, "variant": variant, "level": level, "n": rows.len(), "measures": named(mean(&rows)) });
+                if variant != ALL_PARTS {
+                    let [by, low, high] = better(&whole, &rows);
+                    if options.beside != Beside::EachPart {
+                        for (what, row) in
+                            [("  all parts better by", by), ("    95 % from", low), ("    to", high)]
+                        {
+                            let _ = writeln!(text, "{what:26} {:>4}  {}", "", columns(row));
+                        }
+                    }
+                    found["all_parts_better"] =
+                        json!({ "by": named(by), "from": named(low), "to": named(high) });
+                }
+                report.push(found);
             }
         }
         if options.categories {
@@ -162,13 +196,17 @@ pub fn measure_sets(
 }
 
 fn line(text: &mut String, name: &str, rows: &[Row], times: Option<&[f64]>) {
-    let mean = mean(rows).map(|value| format!("{value:>11.4}")).join("");
+    let mean = columns(mean(rows));
     let times = times.map(|times| format!("  {:.2} / {:.2}", percentile(times, 50), percentile(times, 99)));
     let _ = writeln!(text, "{name:26} {:>4}  {mean}{}", rows.len(), times.unwrap_or_default());
 }
 
-fn named(rows: &[Row]) -> Value {
-    NAMES.iter().zip(mean(rows)).map(|(name, value)| ((*name).to_owned(), Value::from(value))).collect()
+fn columns(row: Row) -> String {
+    row.map(|value| format!("{value:>11.4}")).join("")
+}
+
+fn named(row: Row) -> Value {
+    NAMES.iter().zip(row).map(|(name, value)| ((*name).to_owned(), Value::from(value))).collect()
 }
 
 fn measure_set(

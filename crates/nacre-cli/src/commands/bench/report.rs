@@ -33,6 +33,8 @@ struct Measured {
     variant: String,
     questions: f64,
     row: Row,
+    /// How much better all parts are, and the ends of the interval; of a variant beside them.
+    better: Option<[Row; 3]>,
 }
 
 pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
@@ -57,6 +59,7 @@ pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
         let shown =
             measured.iter().filter(|found| [ALL_PARTS, WORDS_ALONE].contains(&found.variant.as_str()));
         table(&mut text, shown);
+        intervals(&mut text, measured);
     }
     let _ = writeln!(
         text,
@@ -134,12 +137,14 @@ fn quality(data: &Path, half: &str, beside: Beside, global: &Global) -> Result<V
     let (found, _) = measure_sets("all", data, &options, global)?;
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let number = |value: &Value| value.as_f64().unwrap_or_default();
+    let row = |value: &Value| NAMES.map(|name| number(&value[name]));
     let read = |value: &Value| Measured {
         set: word(&value["set"]),
         level: word(&value["level"]),
         variant: word(&value["variant"]),
         questions: number(&value["n"]),
-        row: NAMES.map(|name| number(&value["measures"][name])),
+        row: row(&value["measures"]),
+        better: value.get("all_parts_better").map(|better| ["by", "from", "to"].map(|key| row(&better[key]))),
     };
     Ok(found.iter().map(read).collect())
 }
@@ -164,17 +169,42 @@ fn both(left: &Measured, right: &Measured) -> Measured {
         variant: left.variant.clone(),
         questions,
         row,
+        better: None,
     }
 }
 
 fn table<'a>(text: &mut String, rows: impl Iterator<Item = &'a Measured>) {
     let _ = writeln!(text, "| set | | questions | {} |", NAMES.join(" | "));
     let _ = writeln!(text, "| --- | --- | ---: |{}", " ---: |".repeat(NAMES.len()));
-    for Measured { set, level, variant, questions, row } in rows {
+    for Measured { set, level, variant, questions, row, .. } in rows {
         let row = row.map(|value| format!("{value:.3}")).join(" | ");
         let _ = writeln!(text, "| {set}, {level} | {variant} | {questions} | {row} |");
     }
     text.push('\n');
+}
+
+/// The headlines of the words alone, and how much better all parts are.
+fn intervals(text: &mut String, measured: &[Measured]) {
+    let line = |(set, level, place): &(&str, &str, usize)| {
+        let is =
+            |found: &&Measured| (&*found.set, &*found.level, &*found.variant) == (set, level, WORDS_ALONE);
+        let [by, low, high] = measured.iter().find(is)?.better?;
+        Some(format!(
+            "- {set}, {level}, {}: {:+.1} points [{:+.1}, {:+.1}]",
+            NAMES[*place],
+            100.0 * by[*place],
+            100.0 * low[*place],
+            100.0 * high[*place]
+        ))
+    };
+    let lines: Vec<String> = HEADLINES.iter().filter_map(line).collect();
+    if !lines.is_empty() {
+        let _ = writeln!(
+            text,
+            "All parts against the words alone, question by question, with 95 % intervals (paired bootstrap):\n\n{}\n",
+            lines.join("\n")
+        );
+    }
 }
 
 fn value(among: &[Measured], headline: (&str, &str, usize), variant: &str) -> Option<f64> {
@@ -235,6 +265,7 @@ mod tests {
             variant: ALL_PARTS.into(),
             questions,
             row: [value; NAMES.len()],
+            better: None,
         };
         let all = both(&half(1.0, 1.0), &half(3.0, 0.0));
         assert_eq!((all.questions, all.row[0]), (4.0, 0.25));
