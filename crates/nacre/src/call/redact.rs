@@ -168,9 +168,12 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut lower = text.to_ascii_lowercase();
+    let mut bytes = bytes_in(&lower);
     let mut text = Cow::Borrowed(text);
     for pattern in &PATTERNS {
-        if !pattern.triggers.iter().any(|trigger| lower.contains(trigger)) {
+        // Most triggers have a sign or a rare letter: that it is missing is seen quicker than that they are.
+        let may_hold = |trigger: &str| trigger.bytes().all(|byte| bytes[usize::from(byte)]);
+        if !pattern.triggers.iter().any(|trigger| may_hold(trigger) && lower.contains(trigger)) {
             continue;
         }
         let regex = pattern
@@ -178,10 +181,18 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
             .get_or_init(|| Regex::new(pattern.pattern).expect("a test compiles every pattern"));
         if let Cow::Owned(masked) = mask(regex, &text, lines) {
             lower = masked.to_ascii_lowercase();
+            bytes = bytes_in(&lower);
             text = Cow::Owned(masked);
         }
     }
     text
+}
+
+/// Which bytes a text has.
+fn bytes_in(text: &str) -> [bool; 256] {
+    let mut bytes = [false; 256];
+    text.bytes().for_each(|byte| bytes[usize::from(byte)] = true);
+    bytes
 }
 
 /// Masks every credential in every string of a value, keys included.
