@@ -14,6 +14,8 @@ use crate::embed::builtin::DIMS;
 /// How many records stand in one row.
 const MARKS: usize = 1024;
 const VECTORS: usize = 256;
+/// By how many vectors a row grows. It is written anew when it does, and in place when not.
+const STEP: usize = 32;
 /// The bytes of one vector: the passage, its scale, its components.
 pub(crate) const VECTOR_BYTES: usize = 8 + DIMS;
 
@@ -140,22 +142,27 @@ impl Vectors {
         let count = self.held.len() / VECTOR_BYTES;
         let first = self.next - i64::try_from(count).expect("one row at most");
         let (chunk, place) = split(first, VECTORS);
-        if place == 0 {
-            let room = i64::try_from(VECTORS * VECTOR_BYTES).expect("a small number");
-            db.prepare_cached(
-                "INSERT INTO vectors (chunk, stamp, used, data) VALUES (?1, ?2, 0, zeroblob(?3))",
-            )?
-            .execute((chunk, stamp, room))?;
+        let (start, used) = (place * VECTOR_BYTES, i64::try_from(place + count).expect("a row's length"));
+        let mut row = Vec::new();
+        if place > 0 {
+            let mut blob = db.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
+            if blob.len() >= start + self.held.len() {
+                blob.write_at(&self.held, start)?;
+                blob.close()?;
+                let sql = "UPDATE vectors SET stamp = ?2, used = ?3 WHERE chunk = ?1";
+                db.prepare_cached(sql)?.execute((chunk, stamp, used))?;
+                self.held.clear();
+                return Ok(());
+            }
+            row.resize(start, 0);
+            blob.read_at_exact(&mut row, 0)?;
+            blob.close()?;
         }
-        let mut blob = db.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
-        blob.write_at(&self.held, place * VECTOR_BYTES)?;
-        blob.close()?;
-        db.prepare_cached("UPDATE vectors SET stamp = ?2, used = ?3 WHERE chunk = ?1")?.execute((
-            chunk,
-            stamp,
-            i64::try_from(place + count).expect("a row's length"),
-        ))?;
-        self.held.clear();
+        row.append(&mut self.held);
+        row.resize((place + count).next_multiple_of(STEP) * VECTOR_BYTES, 0);
+        let sql = "INSERT INTO vectors (chunk, stamp, used, data) VALUES (?1, ?2, ?3, ?4)
+            ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, used = excluded.used, data = excluded.data";
+        db.prepare_cached(sql)?.execute((chunk, stamp, used, row))?;
         Ok(())
     }
 
@@ -284,4 +291,41 @@ fn year_of(minute: i32) -> i16 {
     #[expect(clippy::cast_possible_truncation, reason = "minutes in 32 bits span a few thousand years")]
     let year = (1970.0 + f64::from(minute) / (1440.0 * 365.2425)).floor() as i16;
     year
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_are_the_same_however_many_come_at_once() {
+        const COUNT: u32 = 600;
+        let vector = |passage: u32| (1.0, [passage.to_le_bytes()[0].cast_signed(); DIMS]);
+        let written = |at_once: u32| {
+            let mut store = crate::store::Db::empty(crate::database::MIGRATIONS).unwrap();
+            let written = store.write(|db| {
+                let mut space = Space::default();
+                for first in (1..=COUNT).step_by(at_once as usize) {
+                    let stamp = next_stamp(db)?;
+                    let mut vectors = Vectors::open(db)?;
+                    for passage in first..(first + at_once).min(COUNT + 1) {
+                        vectors.push(db, stamp, i64::from(passage), &vector(passage))?;
+                    }
+                    vectors.flush(db, stamp)?;
+                    space.refresh(db)?;
+                }
+                let room: u32 =
+                    db.query_row("SELECT sum(length(data)) FROM vectors", [], |row| row.get(0))?;
+                Ok((space.vectors().to_vec(), room))
+            });
+            written.unwrap()
+        };
+        let (vectors, room) = written(COUNT);
+        assert_eq!(vectors.len(), COUNT as usize);
+        assert!(vectors.iter().zip(1..).all(|(record, passage)| record[..4] == u32::to_le_bytes(passage)));
+        assert!((room as usize) < (COUNT as usize + STEP) * VECTOR_BYTES, "no more room than a step");
+        for at_once in [1, 7, 33, 256, 300] {
+            assert!(written(at_once) == (vectors.clone(), room), "{at_once} at once");
+        }
+    }
 }
