@@ -167,7 +167,7 @@ pub fn strip_injected(text: &str) -> Cow<'_, str> {
     };
     let ours = |line: &str| {
         let line = line.trim();
-        !line.is_empty() && (FIXED.contains(&line) || LINE.is_match(line))
+        !line.is_empty() && (FIXED.contains(&line) || line.ends_with([')', ']']) && LINE.is_match(line))
     };
     if outside.lines().any(ours) {
         outside.lines().filter(|line| !ours(line)).collect::<Vec<_>>().join("\n").into()

@@ -1,5 +1,6 @@
 //! Drafts ▶ messages: what every format needs done with its texts, ids and times, and the counting.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
@@ -258,13 +259,12 @@ fn without_spans(text: &str, open: &str, close: &str) -> String {
 }
 
 /// Takes out control characters but line breaks and tabs, and makes every line break a plain one.
-fn without_control(text: &str) -> String {
-    let text = text.replace("\r\n", "\n").replace('\r', "\n");
-    if text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')) {
-        text.replace(|c: char| c.is_control() && !matches!(c, '\n' | '\t'), "")
-    } else {
-        text
+fn without_control(text: &str) -> Cow<'_, str> {
+    let unwanted = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(unwanted) {
+        return Cow::Borrowed(text);
     }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n").replace(unwanted, ""))
 }
 
 /// Returns a name as an author: short, on one line, without control characters.
