@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::call::audit;
 use crate::ids::{CollectionName, GroupName, shorten};
-use crate::index::{self, Space};
+use crate::index::{self, Lexicon, Space};
 use crate::store::{Damage, Db};
 use crate::{Error, Result, Time, files};
 
@@ -53,6 +53,8 @@ pub(crate) struct Database {
     identity: Option<Identity>,
     /// Marks and vectors as of the last search; brought up to date by the next.
     space: RefCell<Space>,
+    /// What imports and documents taught about words; makes the next quicker and changes nothing.
+    lexicon: Lexicon,
 }
 
 /// One consistent state of a database, with what search needs of every passage.
@@ -66,7 +68,8 @@ impl Database {
     pub(crate) fn open(path: PathBuf, owner: Owner, now: Time) -> Result<Database> {
         let identity = identity(&path);
         let db = Self::open_file(&path, &owner, identity, now)?;
-        let mut database = Database { path, owner, db, identity, space: RefCell::default() };
+        let mut database =
+            Database { path, owner, db, identity, space: RefCell::default(), lexicon: Lexicon::default() };
         database.arrive()?;
         Ok(database)
     }
@@ -141,8 +144,18 @@ impl Database {
         now: Time,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
+        self.write_indexed(now, |tx, _| work(tx))
+    }
+
+    /// The same for much text at once, with what is known of words.
+    pub(crate) fn write_indexed<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+    ) -> Result<T> {
         self.create(now)?;
-        self.db.write(work)
+        let lexicon = &mut self.lexicon;
+        self.db.write(|tx| work(tx, lexicon))
     }
 
     /// Empties the log. False: a reader of another process is in the way, and a later checkpoint will do it.

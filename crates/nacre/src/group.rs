@@ -17,7 +17,7 @@ use crate::database::{self, Database, Owner};
 use crate::entry::{self, Counts};
 use crate::event::{Event, Events};
 use crate::ids::{CollectionName, EntryId, GroupName, SessionId};
-use crate::index::Scope;
+use crate::index::{Lexicon, Scope};
 use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
@@ -303,10 +303,19 @@ impl Group {
         now: Time,
         work: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
+        self.write_indexed(now, |tx, _| work(tx))
+    }
+
+    /// Writes much text at once, with what is known of words.
+    pub(crate) fn write_indexed<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+    ) -> Result<T> {
         let returned = &self.returned;
-        let value = self.memory.write(now, |tx| {
+        let value = self.memory.write_indexed(now, |tx, lexicon| {
             entry::note_returned(tx, returned)?;
-            work(tx)
+            work(tx, lexicon)
         })?;
         self.returned.clear();
         Ok(value)

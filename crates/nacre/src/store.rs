@@ -200,8 +200,8 @@ fn prepare(connection: &mut Connection) -> Result<()> {
     connection.busy_handler(Some(wait_for_lock))?;
     // A plan does not depend on what is bound: without this SQLite plans anew for every question.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // `secure_delete`: what is deleted is overwritten, so that delete means delete (E4). `cache_size`: 16 MB, as much
-    // as a batch of an import touches; the default would write pages out and read them again.
+    // `secure_delete`: what is deleted is overwritten, so that delete means delete (E4). `cache_size`: 16 MB,
+    // as much as a batch of an import touches; the default would write pages out and read them again.
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;",
     )?;

@@ -11,6 +11,7 @@
 //! ends; the names.
 
 use super::wordpiece;
+use crate::index::scan;
 
 /// How many components a vector has.
 pub(crate) const DIMS: usize = 256;
@@ -39,38 +40,51 @@ impl Vector {
     }
 }
 
-/// Returns the vector of a text.
-pub(crate) fn embed(text: &str) -> Vector {
-    embed_weighted(text, |_| 1.0)
+/// Returns the vector of a text whose tokens have these rows.
+pub(crate) fn embed_rows(rows: &[u32]) -> Vector {
+    Vector(scan::sum(rows.iter().map(|row| weighted(*row, 1.0)))).normalised()
 }
 
 /// Returns the vector of a text whose words count as much as `weight` says; 0 leaves a word out. It is asked
 /// once for each piece of a word, with the whole word in lower case and without accents.
 pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) -> Vector {
-    let mut sum = [0.0; DIMS];
-    wordpiece::tokens(text, |word, row| add(&mut sum, row, weight(word)));
-    Vector(sum).normalised()
+    let mut rows = Vec::new();
+    wordpiece::tokens(text, |word, row| rows.push(weighted(row, weight(word))));
+    Vector(scan::sum(rows.into_iter())).normalised()
+}
+
+fn weighted(row: u32, weight: f32) -> scan::Weighted<'static> {
+    (weight * f32::from_le_bytes(SCALES[row as usize]), &ROWS[row as usize])
 }
 
 /// Returns a vector as whole numbers and what to multiply them by.
 pub(crate) fn quantise(vector: &Vector) -> (f32, [i8; DIMS]) {
-    let largest = vector.0.iter().fold(0.0, |largest: f32, component| largest.max(component.abs()));
+    // Eight at a time, of which the compiler makes vector instructions.
+    let eight = vector.0.as_chunks::<8>().0.iter().fold([0.0f32; 8], |mut largest, components| {
+        largest.iter_mut().zip(components).for_each(|(largest, one)| *largest = largest.max(one.abs()));
+        largest
+    });
+    let largest = eight.into_iter().fold(0.0, f32::max);
     if largest == 0.0 {
         return (0.0, [0; DIMS]);
     }
     let scale = largest / 127.0;
-    #[allow(clippy::cast_possible_truncation, reason = "within -127 and 127 by the choice of scale")]
-    let quantised = vector.0.map(|component| (component / scale).round() as i8);
-    (scale, quantised)
+    let mut whole = [0; DIMS];
+    whole.iter_mut().zip(&vector.0).for_each(|(whole, component)| *whole = nearest(component / scale));
+    (scale, whole)
 }
 
-// The compiler makes vector instructions of this: fixed lengths, no branches, one multiplication a component.
-fn add(sum: &mut [f32; DIMS], row: u32, weight: f32) {
-    let row = row as usize;
-    let weight = weight * f32::from_le_bytes(SCALES[row]);
-    for (sum, component) in sum.iter_mut().zip(&ROWS[row]) {
-        *sum += weight * f32::from(component.cast_signed());
-    }
+/// Rounds as `f32::round` does. That is a call for each component on older processors; of this the compiler
+/// makes vector instructions.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "within -127 and 127 by the choice of scale"
+)]
+fn nearest(number: f32) -> i8 {
+    let whole = number as i32;
+    let rest = number - whole as f32;
+    (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
 }
 
 static FILE: &[u8] = include_bytes!("../../model/builtin.bin");
@@ -146,6 +160,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    fn embed(text: &str) -> Vector {
+        embed_weighted(text, |_| 1.0)
+    }
 
     #[test]
     fn the_file_is_the_one_named_and_not_too_large() {
@@ -229,6 +247,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn the_nearest_is_that_of_the_library(number in -126.9f32..126.9) {
+            for number in [number, number.trunc() + 0.5, (number.trunc() + 0.5).next_down(), number.trunc()] {
+                prop_assert_eq!(f32::from(nearest(number)), number.round());
+            }
+        }
+
         #[test]
         fn a_vector_is_one_long_or_zero_and_survives_quantising(text in "\\PC*|([a-z]{1,12} ){0,30}") {
             let vector = embed(&text);

@@ -1,6 +1,7 @@
 //! What ranking needs to know of a passage besides its words: who said it, when, in which session, and what
 //! kind of sentence it is. Read off the text once, when it is indexed, and packed into 16 bytes.
 
+use std::cell::LazyCell;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -120,8 +121,8 @@ impl Mark {
         }
     }
 
-    /// Reads the mark off a passage that has this many words.
-    pub(crate) fn of(passage: &Passage, words: usize) -> Mark {
+    /// Reads the mark off a passage that has this many words, which give these hints.
+    pub(crate) fn of(passage: &Passage, words: usize, hints: Hints) -> Mark {
         let mut flags = match passage.kind {
             "entry" => flag::ENTRY,
             "message" => flag::MESSAGE,
@@ -133,7 +134,7 @@ impl Mark {
             "assistant" => flag::ASSISTANT,
             _ => 0,
         };
-        flags |= told | sentence_flags(&passage.text, told == flag::ASSISTANT);
+        flags |= told | sentence_flags(&passage.text, hints, told == flag::ASSISTANT);
         if passage.live {
             flags |= flag::LIVE;
         }
@@ -168,17 +169,151 @@ pub(crate) fn author_hash(name: &str) -> u32 {
     u32::from_le_bytes(hash.as_bytes()[..4].try_into().expect("four bytes")).max(1)
 }
 
-/// What kind of sentences a text has. English patterns; other languages are ranked by the rest.
-fn sentence_flags(text: &str, by_assistant: bool) -> u16 {
-    static FIRST_PERSON: LazyLock<Regex> = LazyLock::new(|| ascii(r"\b(?:i|i'm|i've|my|me|we|our)\b"));
-    static NUMBER: LazyLock<Regex> = LazyLock::new(|| {
-        ascii(
-            r"[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|once|twice|hundred|thousand|half|couple|several)\b",
-        )
-    });
+/// What the words of a text, each by itself, say of its sentences: bits of [`flag`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Hints {
+    /// So it is.
+    certain: u16,
+    /// It may be so: the text has a word without which it is not.
+    possible: u16,
+}
+
+impl std::ops::BitOrAssign for Hints {
+    fn bitor_assign(&mut self, other: Hints) {
+        self.certain |= other.certain;
+        self.possible |= other.possible;
+    }
+}
+
+/// Words that are enough.
+const CERTAIN: &[(u16, &[&str])] = &[
+    (flag::FIRST_PERSON, &["i", "my", "me", "we", "our"]),
+    (
+        flag::NUMBER,
+        &[
+            "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+            "twelve", "dozen", "once", "twice", "hundred", "thousand", "half", "couple", "several",
+        ],
+    ),
+    (
+        flag::TIME,
+        &[
+            "yesterday",
+            "today",
+            "tonight",
+            "tomorrow",
+            "ago",
+            "since",
+            "recently",
+            "just",
+            "january",
+            "february",
+            "march",
+            "april",
+            "june",
+            "july",
+            "august",
+            "september",
+            "october",
+            "november",
+            "december",
+        ],
+    ),
+];
+
+/// Words one of which stands in every phrase of the kind: only then is the phrase looked for.
+const POSSIBLE: &[(u16, &[&str])] = &[
+    (
+        flag::TIME,
+        &[
+            "night",
+            "morning",
+            "days",
+            "week",
+            "weeks",
+            "weekend",
+            "month",
+            "months",
+            "year",
+            "years",
+            "summer",
+            "winter",
+            "fall",
+            "spring",
+            "monday",
+            "tuesday",
+            "wednesday",
+            "thursday",
+            "friday",
+            "saturday",
+            "sunday",
+        ],
+    ),
+    (flag::INSTRUCTION, &["always", "never", "now", "when", "whenever", "forward", "every"]),
+    (
+        flag::PREFERENCE,
+        &[
+            "prefer",
+            "rather",
+            "like",
+            "want",
+            "eat",
+            "use",
+            "favorite",
+            "favourite",
+            "love",
+            "enjoy",
+            "hate",
+            "dislike",
+        ],
+    ),
+];
+
+impl Hints {
+    /// Tells whether a text with these hints may have this flag.
+    pub(crate) fn may_be(self, flag: u16) -> bool {
+        self.possible & flag != 0
+    }
+
+    /// Returns the hints of a run of characters without white space. English words; other languages are
+    /// ranked by the rest.
+    pub(crate) fn of(run: &str) -> Hints {
+        let mut hints = Hints::default();
+        if run.starts_with(char::is_uppercase) {
+            hints.possible |= flag::NAME;
+        }
+        let lower = run.to_lowercase();
+        for word in lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
+            hints.certain |= flags_in(CERTAIN, word);
+            hints.possible |= flags_in(POSSIBLE, word);
+            if word.contains(|c: char| c.is_ascii_digit()) {
+                hints.certain |= flag::NUMBER | if is_time(word) { flag::TIME } else { 0 };
+            }
+        }
+        hints
+    }
+}
+
+fn flags_in(table: &[(u16, &[&str])], word: &str) -> u16 {
+    let rows = table.iter().filter(|(_, words)| words.contains(&word));
+    rows.fold(0, |flags, (flag, _)| flags | flag)
+}
+
+/// Tells a year, a day of the month and an hour from other numbers.
+fn is_time(word: &str) -> bool {
+    let letters = word.trim_start_matches(|c: char| c.is_ascii_digit());
+    match word.len() - letters.len() {
+        1 | 2 => matches!(letters, "am" | "pm" | "st" | "nd" | "rd" | "th"),
+        4 => letters.is_empty(),
+        _ => false,
+    }
+}
+
+/// What kind of sentences a text has, whose words gave these hints.
+fn sentence_flags(text: &str, hints: Hints, by_assistant: bool) -> u16 {
     static TIME: LazyLock<Regex> = LazyLock::new(|| {
         ascii(
-            r"\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|just|january|february|march|april|june|july|august|september|october|november|december|(?:last|next) (?:night|week|weekend|month|year|summer|winter|fall|spring|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|this (?:morning|week|weekend|month|year)|[0-9]{1,2}(?:am|pm|st|nd|rd|th)|[0-9]{4}|(?:few|two|three|four|couple of) (?:days|weeks|months|years))\b",
+            r"\b(?:(?:last|next) (?:night|week|weekend|month|year|summer|winter|fall|spring|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|this (?:morning|week|weekend|month|year)|(?:few|two|three|four|couple of) (?:days|weeks|months|years))\b",
         )
     });
     static INSTRUCTION: LazyLock<Regex> = LazyLock::new(|| {
@@ -191,19 +326,23 @@ fn sentence_flags(text: &str, by_assistant: bool) -> u16 {
             r"\bi(?:'d| would)? (?:[a-z]+ )?(?:prefer|rather)\b|\bi (?:don't|do not|never) (?:like|want|eat|use)\b|\brather than\b|\bmy favou?rite\b|\bi (?:really )?(?:love|enjoy|hate|dislike)\b",
         )
     });
-    let lower = text.to_lowercase().replace('’', "'");
-    let mut flags = 0;
-    let mut set = |holds: bool, flag: u16| flags |= if holds { flag } else { 0 };
+    let mut flags = hints.certain;
     // A picture's caption behind the words is not part of the sentence.
     let said = text.split("[photo:").next().unwrap_or(text).trim_end();
-    set(said.ends_with('?') || said.ends_with('？'), flag::ASKS);
-    set(FIRST_PERSON.is_match(&lower), flag::FIRST_PERSON);
-    set(NUMBER.is_match(&lower), flag::NUMBER);
-    set(TIME.is_match(&lower), flag::TIME);
-    set(has_name(text), flag::NAME);
+    if said.ends_with(['?', '？']) {
+        flags |= flag::ASKS;
+    }
+    let lower = LazyCell::new(|| text.to_lowercase().replace('’', "'"));
+    let mut find = |flag: u16, found: &dyn Fn() -> bool| {
+        if hints.may_be(flag) && flags & flag == 0 && found() {
+            flags |= flag;
+        }
+    };
+    find(flag::NAME, &|| has_name(text));
+    find(flag::TIME, &|| TIME.is_match(&lower));
     if !by_assistant {
-        set(text.chars().count() < 400 && INSTRUCTION.is_match(&lower), flag::INSTRUCTION);
-        set(PREFERENCE.is_match(&lower), flag::PREFERENCE);
+        find(flag::INSTRUCTION, &|| text.chars().count() < 400 && INSTRUCTION.is_match(&lower));
+        find(flag::PREFERENCE, &|| PREFERENCE.is_match(&lower));
     }
     flags
 }
@@ -232,7 +371,65 @@ fn ascii(pattern: &str) -> Regex {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    fn flags(text: &str, by_assistant: bool) -> u16 {
+        let mut hints = Hints::default();
+        text.split_whitespace().for_each(|run| hints |= Hints::of(run));
+        sentence_flags(text, hints, by_assistant)
+    }
+
+    /// The plain way: patterns over the whole text.
+    fn plain_flags(text: &str, by_assistant: bool) -> u16 {
+        const PATTERNS: &[(u16, &str)] = &[
+            (flag::FIRST_PERSON, r"\b(?:i|i'm|i've|my|me|we|our)\b"),
+            (
+                flag::NUMBER,
+                r"[0-9]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|once|twice|hundred|thousand|half|couple|several)\b",
+            ),
+            (
+                flag::TIME,
+                r"\b(?:yesterday|today|tonight|tomorrow|ago|since|recently|just|january|february|march|april|june|july|august|september|october|november|december|(?:last|next) (?:night|week|weekend|month|year|summer|winter|fall|spring|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|this (?:morning|week|weekend|month|year)|[0-9]{1,2}(?:am|pm|st|nd|rd|th)|[0-9]{4}|(?:few|two|three|four|couple of) (?:days|weeks|months|years))\b",
+            ),
+            (
+                flag::INSTRUCTION,
+                r"^(?:please )?(?:always|never|from now on|whenever|going forward|every time)\b|\bwhen(?:ever)? i (?:ask|request|mention|bring up|talk)\b",
+            ),
+            (
+                flag::PREFERENCE,
+                r"\bi(?:'d| would)? (?:[a-z]+ )?(?:prefer|rather)\b|\bi (?:don't|do not|never) (?:like|want|eat|use)\b|\brather than\b|\bmy favou?rite\b|\bi (?:really )?(?:love|enjoy|hate|dislike)\b",
+            ),
+        ];
+        static COMPILED: LazyLock<Vec<(u16, Regex)>> =
+            LazyLock::new(|| PATTERNS.iter().map(|(flag, pattern)| (*flag, ascii(pattern))).collect());
+        let lower = text.to_lowercase().replace('’', "'");
+        let found = COMPILED.iter().filter(|(_, pattern)| pattern.is_match(&lower));
+        let mut flags = found.fold(0, |flags, (flag, _)| flags | flag);
+        if by_assistant {
+            flags &= !(flag::INSTRUCTION | flag::PREFERENCE);
+        }
+        if text.chars().count() >= 400 {
+            flags &= !flag::INSTRUCTION;
+        }
+        let said = text.split("[photo:").next().unwrap_or(text).trim_end();
+        flags |= if said.ends_with('?') || said.ends_with('？') { flag::ASKS } else { 0 };
+        flags | if has_name(text) { flag::NAME } else { 0 }
+    }
+
+    proptest! {
+        #[test]
+        fn marks_by_words_are_those_of_patterns_over_the_text(
+            text in "((I'd|I’ve|i|we|my|me|please|always|never|from|now|on|whenever|when|going|forward|every|time|ask|\
+                talk|bring|up|mention|request|really|love|hate|prefer|rather|than|would|don't|do|not|like|want|eat|use|\
+                favourite|favorite|last|next|this|week|weekend|night|year|morning|couple|of|few|two|four|days|months|\
+                Monday|march|June|just|ago|3pm|12th|1990|19901|a_1|it_i|é|K|İ|Lisbon|so|\\PC{1,3})[.,?!_é’]?[ \n\u{a0}]{1,2}){0,60}",
+            by_assistant: bool,
+        ) {
+            prop_assert_eq!(flags(&text, by_assistant), plain_flags(&text, by_assistant));
+        }
+    }
 
     #[test]
     fn sentences_are_marked() {
@@ -244,7 +441,7 @@ mod tests {
             ("we met in Lisbon yesterday", flag::NAME | flag::TIME | flag::FIRST_PERSON),
             ("Lisbon. Porto.", 0),
         ] {
-            assert_eq!(sentence_flags(text, false), expected, "{text}");
+            assert_eq!(flags(text, false), expected, "{text}");
         }
     }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod analyse;
 pub(crate) mod chunk;
+mod lexicon;
 pub(crate) mod mark;
 mod packed;
 mod passage;
@@ -16,6 +17,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::{Result, embed, entry};
 
+pub(crate) use lexicon::Lexicon;
 pub(crate) use mark::{Mark, Standing, flag};
 pub(crate) use packed::{Quantised, Space};
 pub use passage::Scope;
@@ -53,7 +55,8 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents) -> Result<usize> {
     packed::start_anew(db)?;
     let kept = passage::rederive(db)?;
     let passages = entry::passages(db)?;
-    let mut writer = Writer::new(db)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
     for passage in &passages {
         writer.put(passage)?;
     }
@@ -79,28 +82,32 @@ pub(crate) fn rebuild_if_stale(db: &rusqlite::Transaction<'_>, documents: Docume
 
 /// Writes one passage.
 pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
-    let mut writer = Writer::new(db)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
     writer.put(passage)?;
     writer.finish()
 }
 
 /// Takes one passage away.
 pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()> {
-    let mut writer = Writer::new(db)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
     writer.remove(kind, reference)?;
     writer.finish()
 }
 
 /// Takes one passage out of every default search, or brings it back.
 pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
-    let mut writer = Writer::new(db)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
     writer.set_live(kind, reference, live)?;
     writer.finish()
 }
 
 /// Changes what one entry is worth apart from what is asked.
 pub(crate) fn set_standing(db: &Connection, kind: &str, reference: &str, standing: Standing) -> Result<()> {
-    let mut writer = Writer::new(db)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
     writer.set_standing(kind, reference, standing)?;
     writer.finish()
 }

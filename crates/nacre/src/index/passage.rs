@@ -1,14 +1,15 @@
 //! A passage: kind, reference, text, time; and all that is derived from it: words in the full-text index,
 //! document frequencies, its mark, its vectors.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{CachedStatement, Connection, OptionalExtension};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, Standing, flag};
-use super::{analyse, packed, piece};
+use super::{packed, piece};
 use crate::embed::builtin;
 use crate::{Result, Time};
 
@@ -42,7 +43,7 @@ pub(crate) struct Passage {
     pub(crate) kind: &'static str,
     pub(crate) reference: String,
     pub(crate) text: String,
-    /// What describes the text and is searched with it: tags, a heading, the date and the speaker.
+    /// What describes the text and is searched with it: tags, a heading. A message has none of its own.
     pub(crate) title: String,
     /// Who said it: `user`, `assistant` or a name.
     pub(crate) author: Option<String>,
@@ -55,6 +56,20 @@ pub(crate) struct Passage {
     pub(crate) standing: Option<Standing>,
     /// Where a chunk stands in its document.
     pub(crate) slice: Option<Slice>,
+}
+
+/// What is searched with a text. A message's is the day and the speaker, which need not be stored twice.
+fn searched_title<'p>(kind: &str, title: &'p str, at: Time, author: Option<&str>) -> Cow<'p, str> {
+    if kind != "message" {
+        return Cow::Borrowed(title);
+    }
+    let day = at.day_in_words();
+    Cow::Owned(named(author).map_or_else(|| day.clone(), |name| format!("{day} {name}")))
+}
+
+/// The name of an author, where it is more than a role.
+fn named(author: Option<&str>) -> Option<&str> {
+    author.filter(|name| !matches!(*name, "" | "user" | "assistant"))
 }
 
 /// Where a chunk stands in its document, and the hash by which it is known again.
@@ -70,69 +85,101 @@ pub(crate) struct Slice {
 pub(crate) struct Writer<'a> {
     db: &'a Connection,
     stamp: i64,
-    /// Changes of document frequencies, kept until the end: a common word is then one update, not thousands.
-    df: HashMap<String, i64>,
+    insert: CachedStatement<'a>,
+    insert_words: CachedStatement<'a>,
+    lexicon: &'a mut Lexicon,
+    /// The text and the title of the passage at hand, read.
+    text: Reading,
+    title: Reading,
+    df: Frequencies,
     marks: packed::Marks,
     vectors: packed::Vectors,
 }
 
+/// Changes of document frequencies by the words' numbers, kept until the end: a common word is then one
+/// update, not thousands.
+#[derive(Default)]
+struct Frequencies {
+    /// How many passages were counted.
+    passages: usize,
+    /// The change, and the last of the passages that had the word.
+    words: Vec<(i64, usize)>,
+}
+
 impl<'a> Writer<'a> {
-    pub(crate) fn new(db: &'a Connection) -> Result<Writer<'a>> {
-        let stamp = packed::next_stamp(db)?;
-        let (marks, vectors) = (packed::Marks::default(), packed::Vectors::open(db)?);
-        Ok(Writer { db, stamp, df: HashMap::new(), marks, vectors })
+    /// Begins to write. What `lexicon` knows makes this quicker and changes nothing.
+    pub(crate) fn new(db: &'a Connection, lexicon: &'a mut Lexicon) -> Result<Writer<'a>> {
+        lexicon.trim();
+        Ok(Writer {
+            db,
+            stamp: packed::next_stamp(db)?,
+            insert: db.prepare_cached(
+                "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash, first_line, last_line)
+                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT (kind, ref) DO NOTHING",
+            )?,
+            insert_words: db
+                .prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?,
+            lexicon,
+            text: Reading::default(),
+            title: Reading::default(),
+            df: Frequencies::default(),
+            marks: packed::Marks::default(),
+            vectors: packed::Vectors::open(db)?,
+        })
     }
 
     /// Writes a passage, in place of the one that had its reference.
     pub(crate) fn put(&mut self, passage: &Passage) -> Result<()> {
         self.remove(passage.kind, &passage.reference)?;
-        self.insert(passage)
+        self.insert(passage)?;
+        Ok(())
     }
 
-    /// Writes a passage whose reference is known to be free.
-    pub(crate) fn insert(&mut self, passage: &Passage) -> Result<()> {
+    /// Writes a passage, unless there is one that has its reference. Tells whether it was written.
+    pub(crate) fn insert(&mut self, passage: &Passage) -> Result<bool> {
         let Passage { kind, reference, text, title, author, at, live, place, standing: _, slice } = passage;
-        let pieces = piece::of(passage);
+        self.read(passage);
         let slot = self.vectors.next();
         let (session, seq) = place.unzip();
         let (lines, hash) = slice.as_ref().map(|slice| (slice.lines, &slice.hash)).unzip();
         let (first_line, last_line) = lines.unzip();
-        let sql =
-            "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash, first_line, last_line)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
-        self.db.prepare_cached(sql)?.execute((
-            kind,
-            reference,
-            text,
-            title,
-            author,
-            at,
-            live,
-            session,
-            seq,
-            slot,
-            i64::try_from(pieces.len()).expect("pieces of one text"),
-            hash,
-            first_line,
+        let pieces = self.pieces();
+        let written = self.insert.execute((
+            kind, reference, text, title, author, at, live, session, seq, slot, pieces, hash, first_line,
             last_line,
         ))?;
-        let id = self.db.last_insert_rowid();
-        self.insert_derived(id, passage, &pieces)
+        if written > 0 {
+            self.insert_derived(self.db.last_insert_rowid(), passage)?;
+        }
+        Ok(written > 0)
     }
 
-    fn insert_derived(&mut self, id: i64, passage: &Passage, pieces: &[&str]) -> Result<()> {
-        let (text, title) = (analyse::words(&passage.text), analyse::words(&passage.title));
-        self.count(&text, &title, 1);
-        self.db
-            .prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?
-            .execute((id, text.join(" "), title.join(" ")))?;
-        self.marks.set(self.db, id, &Mark::of(passage, text.len() + title.len()))?;
-        for piece in pieces {
-            self.vectors.push(self.db, self.stamp, id, &builtin::quantise(&builtin::embed(piece)))?;
+    /// Reads a passage's text and title, for all that is derived from them.
+    fn read(&mut self, passage: &Passage) {
+        let Passage { kind, text, title, author, at, .. } = passage;
+        self.lexicon.read(text, piece::longest(passage), &mut self.text);
+        if let Some(piece) = piece::beside(passage, self.text.hints) {
+            self.text.add_piece(piece);
         }
-        if let Some(name) =
-            passage.author.as_deref().filter(|name| !matches!(*name, "" | "user" | "assistant"))
-        {
+        let title = searched_title(kind, title, *at, author.as_deref());
+        self.lexicon.read(&title, usize::MAX, &mut self.title);
+    }
+
+    /// How many vectors the passage has that was read last.
+    fn pieces(&self) -> i64 {
+        i64::try_from(self.text.pieces().len()).expect("pieces of one text")
+    }
+
+    /// Writes what is derived from the passage that was read last.
+    fn insert_derived(&mut self, id: i64, passage: &Passage) -> Result<()> {
+        self.count(1);
+        self.insert_words.execute((id, &self.text.joined, &self.title.joined))?;
+        let words = self.text.words.len() + self.title.words.len();
+        self.marks.set(self.db, id, &Mark::of(passage, words, self.text.hints))?;
+        for piece in self.text.pieces() {
+            self.vectors.push(self.db, self.stamp, id, &builtin::quantise(&builtin::embed_rows(piece)))?;
+        }
+        if let Some(name) = named(passage.author.as_deref()) {
             self.db
                 .prepare_cached("INSERT INTO authors (hash, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
                 .execute((mark::author_hash(name), name))?;
@@ -142,27 +189,27 @@ impl<'a> Writer<'a> {
 
     /// Takes a passage away, with all that is derived from it.
     pub(crate) fn remove(&mut self, kind: &str, reference: &str) -> Result<()> {
-        type Found = (i64, String, String, Option<i64>, Option<i64>);
-        let found: Option<Found> = self
-            .db
-            .prepare_cached(
-                "SELECT id, text, title, slot, pieces FROM passages WHERE kind = ?1 AND ref = ?2",
-            )?
-            .query_row((kind, reference), |row| {
-                Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get(4)?))
-            })
-            .optional()?;
-        let Some((id, text, title, slot, pieces)) = found else {
+        let sql =
+            "SELECT id, slot, pieces, text, title, at, author FROM passages WHERE kind = ?1 AND ref = ?2";
+        let mut statement = self.db.prepare_cached(sql)?;
+        let mut rows = statement.query((kind, reference))?;
+        let Some(row) = rows.next()? else {
             return Ok(());
         };
-        let (text, title) = (analyse::words(&text), analyse::words(&title));
-        self.count(&text, &title, -1);
+        let (id, slot, pieces): (i64, Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let (text, title): (String, String) = (row.get(3)?, row.get(4)?);
+        let (at, author): (Time, Option<String>) = (row.get(5)?, row.get(6)?);
+        drop(rows);
+        let title = searched_title(kind, &title, at, author.as_deref());
+        self.lexicon.read(&text, usize::MAX, &mut self.text);
+        self.lexicon.read(&title, usize::MAX, &mut self.title);
+        self.count(-1);
         // A contentless index is told what to forget: the same words that it was given.
         self.db
             .prepare_cached(
                 "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', ?1, ?2, ?3)",
             )?
-            .execute((id, text.join(" "), title.join(" ")))?;
+            .execute((id, &self.text.joined, &self.title.joined))?;
         self.db.prepare_cached("DELETE FROM passages WHERE id = ?1")?.execute([id])?;
         self.marks.set(self.db, id, &Mark::default())?;
         if let (Some(slot), Some(pieces)) = (slot, pieces) {
@@ -212,29 +259,35 @@ impl<'a> Writer<'a> {
     pub(crate) fn finish(mut self) -> Result<()> {
         self.marks.flush(self.db, self.stamp)?;
         self.vectors.flush(self.db, self.stamp)?;
-        let mut update = self.db.prepare_cached(
-            "INSERT INTO terms (term, df) VALUES (?1, ?2) ON CONFLICT (term) DO UPDATE SET df = df + excluded.df",
-        )?;
+        let words = self.df.words.iter().enumerate().filter(|(_, (change, _))| *change != 0);
+        let mut changes: Vec<(&str, i64)> =
+            words.map(|(number, (change, _))| (self.lexicon.word(number), *change)).collect();
+        // In the order of the table, and in one statement: words need no escaping.
+        changes.sort_unstable();
+        let list =
+            changes.iter().map(|(word, change)| format!("\"{word}\":{change}")).collect::<Vec<_>>().join(",");
+        self.db
+            .prepare_cached(
+                "INSERT INTO terms (term, df) SELECT key, value FROM json_each(?1) WHERE true
+                 ON CONFLICT (term) DO UPDATE SET df = df + excluded.df",
+            )?
+            .execute([format!("{{{list}}}")])?;
         let mut gone = self.db.prepare_cached("DELETE FROM terms WHERE term = ?1 AND df <= 0")?;
-        for (term, change) in self.df {
-            update.execute((&term, change))?;
-            if change < 0 {
-                gone.execute([&term])?;
-            }
+        for (word, _) in changes.iter().filter(|(_, change)| *change < 0) {
+            gone.execute([word])?;
         }
         Ok(())
     }
 
-    fn count(&mut self, text: &[String], title: &[String], change: i64) {
-        let mut seen: Vec<&str> = text.iter().chain(title).map(String::as_str).collect();
-        seen.sort_unstable();
-        seen.dedup();
-        for word in seen {
-            match self.df.get_mut(word) {
-                Some(df) => *df += change,
-                None => {
-                    self.df.insert(word.to_owned(), change);
-                }
+    /// Counts the words of the passage that was read last, each once.
+    fn count(&mut self, change: i64) {
+        let Frequencies { passages, words } = &mut self.df;
+        *passages += 1;
+        words.resize(self.lexicon.len(), (0, 0));
+        for number in self.text.words.iter().chain(&self.title.words) {
+            let (sum, last) = &mut words[*number as usize];
+            if *last != *passages {
+                (*sum, *last) = (*sum + change, *passages);
             }
         }
     }
@@ -243,7 +296,8 @@ impl<'a> Writer<'a> {
 /// Derives everything anew for passages whose text stands nowhere else (messages, and chunks that are kept), in
 /// the order of their ids.
 pub(super) fn rederive(db: &Connection) -> Result<usize> {
-    let mut writer = Writer::new(db)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
     let mut statement = db.prepare(
         "SELECT id, ref, text, title, author, at, live, session, seq, kind FROM passages
             WHERE kind IN ('message', 'chunk') ORDER BY id",
@@ -266,14 +320,13 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
             // Stands in its row already.
             slice: None,
         };
-        let pieces = piece::of(&passage);
-        let slot = writer.vectors.next();
+        writer.read(&passage);
         db.prepare_cached("UPDATE passages SET slot = ?2, pieces = ?3 WHERE id = ?1")?.execute((
             id,
-            slot,
-            i64::try_from(pieces.len()).expect("pieces of one text"),
+            writer.vectors.next(),
+            writer.pieces(),
         ))?;
-        writer.insert_derived(id, &passage, &pieces)?;
+        writer.insert_derived(id, &passage)?;
         count += 1;
     }
     writer.finish()?;

@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Passage;
+use super::mark::Hints;
+use super::{Passage, flag};
 
 /// Changes whenever the same passage would give other pieces.
 pub(crate) const VERSION: &str = "2";
@@ -18,37 +19,75 @@ pub(crate) const VERSION: &str = "2";
 const WORDS: usize = 25;
 const WORDS_OF_PAGES: usize = 60;
 
-/// Returns the pieces of a passage.
-pub(crate) fn of(passage: &Passage) -> Vec<&str> {
-    let page = passage.kind == "chunk" || passage.author.as_deref() == Some("assistant");
-    let mut pieces = cut(&passage.text, if page { WORDS_OF_PAGES } else { WORDS });
-    pieces.extend(if page { None } else { condition(&passage.text) });
-    pieces
+/// Returns how many words a piece of this passage has at most.
+pub(super) fn longest(passage: &Passage) -> usize {
+    if is_page(passage) { WORDS_OF_PAGES } else { WORDS }
 }
 
-fn cut(text: &str, most: usize) -> Vec<&str> {
-    let (mut pieces, mut start, mut from, mut words) = (Vec::new(), 0, 0, 0);
-    for to in sentence_ends(text) {
-        let more =
-            text[from..to].split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
-        if words > 0 && words + more > most {
-            pieces.push(text[start..from].trim());
-            (start, words) = (from, 0);
-        }
-        words += more;
-        from = to;
-    }
-    pieces.push(text[start..].trim());
-    pieces.retain(|piece| !piece.is_empty());
-    pieces
+/// Returns what of a passage is a piece beside those that it is cut into.
+pub(super) fn beside(passage: &Passage, hints: Hints) -> Option<&str> {
+    if is_page(passage) || !hints.may_be(flag::INSTRUCTION) { None } else { condition(&passage.text) }
 }
+
+fn is_page(passage: &Passage) -> bool {
+    passage.kind == "chunk" || passage.author.as_deref() == Some("assistant")
+}
+
+/// Cuts a text into pieces, run by run.
+pub(super) struct Cut {
+    longest: usize,
+    /// Whether anything was read, and whether it was in the sentence at hand.
+    begun: bool,
+    open: bool,
+    /// Where the sentence begins, and how many words it has.
+    start: usize,
+    sentence: usize,
+    /// How many words the sentences before it have that are in the same piece.
+    piece: usize,
+}
+
+impl Cut {
+    pub(super) fn new(longest: usize) -> Cut {
+        Cut { longest, begun: false, open: false, start: 0, sentence: 0, piece: 0 }
+    }
+
+    /// Takes a run of characters that has this many words.
+    pub(super) fn add(&mut self, words: usize) {
+        (self.begun, self.open) = (true, true);
+        self.sentence += words;
+    }
+
+    /// Ends a sentence at `place`; returns where a piece ends, if one does: before this sentence.
+    pub(super) fn end_sentence(&mut self, place: usize) -> Option<usize> {
+        if !std::mem::take(&mut self.open) {
+            return None;
+        }
+        let full = self.piece > 0 && self.piece + self.sentence > self.longest;
+        let end = full.then_some(self.start);
+        self.piece = self.sentence + if full { 0 } else { self.piece };
+        (self.start, self.sentence) = (place, 0);
+        end
+    }
+
+    /// Returns where the last piece ends, if there is one.
+    pub(super) fn end(&self) -> Option<usize> {
+        self.begun.then_some(self.start)
+    }
+}
+
+/// Tells whether a sentence ends with this run of characters.
+pub(super) fn ends_sentence(run: &str) -> bool {
+    run.ends_with(ENDS)
+}
+
+const ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
 
 /// Where sentences and lines end, the end of the text included.
 fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     let mut ended = false;
     let ends = text.char_indices().filter(move |(_, c)| {
         let end = *c == '\n' || (ended && c.is_whitespace());
-        ended = matches!(c, '.' | '!' | '?' | '。' | '！' | '？');
+        ended = ENDS.contains(c);
         end
     });
     ends.map(|(at, _)| at).chain([text.len()])
@@ -65,6 +104,25 @@ fn condition(text: &str) -> Option<&str> {
     let rest = &text[WHEN.find(text)?.end()..];
     let condition = rest[..sentence_ends(rest).next().unwrap_or(rest.len())].trim();
     condition.contains(char::is_alphanumeric).then_some(condition)
+}
+
+/// The pieces of a text, the plain way: looked at as a whole.
+#[cfg(test)]
+pub(super) fn cut(text: &str, longest: usize) -> Vec<&str> {
+    let (mut pieces, mut start, mut from, mut words) = (Vec::new(), 0, 0, 0);
+    for to in sentence_ends(text) {
+        let more =
+            text[from..to].split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).count();
+        if words > 0 && words + more > longest {
+            pieces.push(text[start..from].trim());
+            (start, words) = (from, 0);
+        }
+        words += more;
+        from = to;
+    }
+    pieces.push(text[start..].trim());
+    pieces.retain(|piece| !piece.is_empty());
+    pieces
 }
 
 #[cfg(test)]
@@ -89,6 +147,9 @@ mod tests {
             ("when I ask.", None),
         ] {
             assert_eq!(condition(text), expected, "{text}");
+            let mut hints = Hints::default();
+            text.split_whitespace().for_each(|run| hints |= Hints::of(run));
+            assert!(hints.may_be(flag::INSTRUCTION) || expected.is_none(), "{text}");
         }
     }
 }

@@ -1,6 +1,6 @@
-//! The scan: a query's vector against every vector, exactly. The one file with `unsafe`, which is the call of
-//! the same code compiled for newer processors; the portable form stands beside it and a test holds them
-//! together.
+//! The arithmetic of vectors: a query's against every other, exactly, and the sum of a text's tokens. The one
+//! file with `unsafe`, which is the call of the same code compiled for newer processors; the portable form
+//! stands beside it and a test holds them together.
 #![allow(unsafe_code)]
 
 use super::packed::VECTOR_BYTES;
@@ -42,6 +42,36 @@ fn cosines_portable(
     }
 }
 
+/// A row of the model, and how much it counts.
+pub(crate) type Weighted<'a> = (f32, &'a [u8; DIMS]);
+
+/// Adds rows of the model up, in their order, each times its weight.
+pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { sum_avx2(rows) };
+    }
+    sum_portable(rows)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn sum_avx2<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
+    sum_portable(rows)
+}
+
+#[inline(always)]
+fn sum_portable<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
+    let mut sums = [0.0; DIMS];
+    for (weight, row) in rows {
+        for (sum, component) in sums.iter_mut().zip(row) {
+            *sum += weight * f32::from(component.cast_signed());
+        }
+    }
+    sums
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +97,9 @@ mod tests {
         cosines(&records, &query, |passage, cosine| quick.push((passage, cosine.to_bits())));
         cosines_portable(&records, &query, |passage, cosine| portable.push((passage, cosine.to_bits())));
         assert_eq!(quick, portable);
+        let rows: Vec<(f32, [u8; DIMS])> =
+            (0..50).map(|_| (f32::from(next()) / 7.0, std::array::from_fn(|_| next()))).collect();
+        let rows = || rows.iter().map(|(weight, row)| (*weight, row));
+        assert_eq!(sum(rows()).map(f32::to_bits), sum_portable(rows()).map(f32::to_bits));
     }
 }

@@ -1,6 +1,7 @@
 //! Imported messages become passages: batch by batch, each batch one transaction, so that an import that was
 //! stopped goes on where it was when it is run again.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 
@@ -14,8 +15,10 @@ use crate::group::Group;
 use crate::index::{Passage, Writer};
 use crate::{Result, Time};
 
-/// How many messages go into one transaction.
-const BATCH: usize = 2_000;
+/// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
+/// written for words that come again; the fewer, the sooner others can write.
+const BATCH: usize = 10_000;
+const BATCH_BYTES: usize = 8 << 20;
 
 /// What an import of sessions did.
 #[derive(Clone, Debug, Serialize)]
@@ -38,10 +41,11 @@ pub(crate) fn import(
     mut progress: impl FnMut(usize),
 ) -> Result<Recorded> {
     let (mut added, mut present, mut seen) = (0, 0, 0);
-    let mut batch: Vec<Message> = Vec::new();
+    let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut sessions: BTreeSet<String> = BTreeSet::new();
     let mut flush = |group: &mut Group, batch: &mut Vec<Message>| -> Result<()> {
-        sessions.extend(batch.iter().map(|message| message.session.clone()));
+        let together = batch.chunk_by(|one, next| one.session == next.session);
+        sessions.extend(together.map(|messages| messages[0].session.clone()));
         let (new, old) = record(group, caller, batch)?;
         (added, present, seen) = (added + new, present + old, seen + batch.len());
         batch.clear();
@@ -49,8 +53,13 @@ pub(crate) fn import(
         Ok(())
     };
     let read = import::read(input, name, |message| {
+        bytes += message.text.len();
         batch.push(message);
-        if batch.len() >= BATCH { flush(group, &mut batch) } else { Ok(()) }
+        if batch.len() < BATCH && bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        bytes = 0;
+        flush(group, &mut batch)
     })?;
     flush(group, &mut batch)?;
     note_format(group, caller, &sessions, read.format)?;
@@ -89,28 +98,29 @@ fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usiz
     if batch.is_empty() {
         return Ok((0, 0));
     }
-    group.write(caller.now, |tx| {
-        let mut sessions: HashMap<&str, i64> = HashMap::new();
-        let mut writer = Writer::new(tx)?;
+    group.write_indexed(caller.now, |tx, lexicon| {
+        let mut sessions: HashMap<&str, Session> = HashMap::new();
+        let mut writer = Writer::new(tx, lexicon)?;
         let (mut added, mut present) = (0, 0);
         for message in batch {
-            let number = match sessions.get(message.session.as_str()) {
-                Some(number) => *number,
-                None => {
-                    let number = session_number(tx, message)?;
-                    sessions.insert(&message.session, number);
-                    number
-                }
+            let session = match sessions.entry(&message.session) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(free) => free.insert(Session::open(tx, &message.session)?),
             };
             let reference = format!("{}/{}", message.session, message.id);
-            if is_present(tx, &reference)? {
+            // Asked first where it is likely, so that a transcript that has grown is not analysed all over
+            // again.
+            let known = !session.new && is_present(tx, &reference)?;
+            let at = message.at.unwrap_or(caller.now);
+            if known || !writer.insert(&passage(message, reference, session.number, at))? {
                 present += 1;
                 continue;
             }
-            let at = message.at.unwrap_or(caller.now);
-            widen(tx, number, at)?;
-            writer.insert(&passage(message, reference, number, at))?;
+            session.widen(at);
             added += 1;
+        }
+        for session in sessions.values() {
+            session.close(tx)?;
         }
         writer.finish()?;
         let mut row = audit::Row::new("session_import");
@@ -125,15 +135,11 @@ fn passage(message: &Message, reference: String, session: i64, at: Time) -> Pass
         Author::Unknown => None,
         author => Some(author.as_str().to_owned()),
     };
-    let named = match &message.author {
-        Author::Name(name) => name.as_str(),
-        _ => "",
-    };
     Passage {
         kind: "message",
         reference,
         text: redact::text(&message.text).into_owned(),
-        title: format!("{} {named}", at.day_in_words()).trim().to_owned(),
+        title: String::new(),
         author,
         at,
         live: true,
@@ -143,23 +149,38 @@ fn passage(message: &Message, reference: String, session: i64, at: Time) -> Pass
     }
 }
 
-fn session_number(db: &Connection, message: &Message) -> Result<i64> {
-    // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
-    let mut known = db.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
-    if let Some(number) = known.query_row([&message.session], |row| row.get(0)).optional()? {
-        return Ok(number);
-    }
-    db.prepare_cached("INSERT INTO sessions (id, format) VALUES (?1, 'import')")?
-        .execute([&message.session])?;
-    Ok(db.last_insert_rowid())
+/// A session that messages come to.
+struct Session {
+    number: i64,
+    new: bool,
+    /// The first and the last moment of what has come.
+    span: Option<(Time, Time)>,
 }
 
-/// Moves the ends of a session so that this moment lies between them.
-fn widen(db: &Connection, session: i64, at: Time) -> Result<()> {
-    let sql = "UPDATE sessions SET started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?2), ?2)
-        WHERE number = ?1 AND (started_at IS NULL OR ?2 < started_at OR ?2 > ended_at)";
-    db.prepare_cached(sql)?.execute((session, at))?;
-    Ok(())
+impl Session {
+    fn open(db: &Connection, id: &str) -> Result<Session> {
+        // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
+        let mut known = db.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
+        if let Some(number) = known.query_row([id], |row| row.get(0)).optional()? {
+            return Ok(Session { number, new: false, span: None });
+        }
+        db.prepare_cached("INSERT INTO sessions (id, format) VALUES (?1, 'import')")?.execute([id])?;
+        Ok(Session { number: db.last_insert_rowid(), new: true, span: None })
+    }
+
+    fn widen(&mut self, at: Time) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
+
+    /// Moves the ends of the session so that what has come lies between them.
+    fn close(&self, db: &Connection) -> Result<()> {
+        let Some((first, last)) = self.span else { return Ok(()) };
+        let sql = "UPDATE sessions SET started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?3), ?3)
+            WHERE number = ?1";
+        db.prepare_cached(sql)?.execute((self.number, first, last))?;
+        Ok(())
+    }
 }
 
 /// All messages as lines of JSON, in the order they came: what an import takes.

@@ -272,8 +272,8 @@ impl Batch {
         if documents.is_empty() && removed.is_empty() {
             return Ok(0);
         }
-        database.write(caller.now, |tx| {
-            let mut writer = Writer::new(tx)?;
+        database.write_indexed(caller.now, |tx, lexicon| {
+            let mut writer = Writer::new(tx, lexicon)?;
             let mut written = 0;
             for path in &removed {
                 write_chunks(tx, &mut writer, path, &[])?;

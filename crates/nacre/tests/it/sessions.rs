@@ -51,6 +51,17 @@ fn an_import_twice_is_an_import_once() {
 }
 
 #[test]
+fn messages_whose_names_run_together_stop_no_import() {
+    let mut place = Place::new();
+    let text = r#"{"id":"b/c","session":"a","text":"the first of that name"}
+{"id":"c","session":"a/b","text":"a session and an id that make the same name"}
+{"id":"d","session":"a/b","text":"and one that does not"}
+"#;
+    assert_eq!(import(&mut place, text), (2, 1));
+    place.check();
+}
+
+#[test]
 fn the_score_of_a_hit_is_the_sum_of_its_parts() {
     let mut place = Place::new();
     import(&mut place, TALK);

@@ -21,8 +21,9 @@ use crate::args::Global;
 use crate::context::now;
 use crate::render;
 
-/// Messages in one import and rows in one transaction of the plain table.
-const BATCH: usize = 2_000;
+/// Messages in one import, as many as it takes in one transaction, and rows in one transaction of the plain
+/// table.
+const BATCH: usize = 10_000;
 /// Warm questions and fresh processes.
 const QUESTIONS: usize = 300;
 const FRESH: usize = 20;
