@@ -316,6 +316,7 @@ fn sync(
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Synced> {
+    let language = group.settings().search.language();
     let database = group.collection(name, caller.now)?;
     let found = workspace::sources(sources);
     if reading == Reading::Anew {
@@ -324,7 +325,7 @@ fn sync(
             let (path, problem) = (PathBuf::from(&absent.path), absent.why.clone());
             return Err(Error::AbsentSource { path, problem });
         }
-        database.write(caller.now, |tx| index::rebuild(tx, index::Documents::Forget))?;
+        database.write(caller.now, |tx| index::rebuild(tx, index::Documents::Forget, language))?;
     }
     workspace::sync(database, caller, found, progress)
 }

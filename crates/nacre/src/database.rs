@@ -10,7 +10,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::call::audit;
 use crate::ids::{CollectionName, GroupName, shorten};
-use crate::index::{self, Lexicon, Space};
+use crate::index::{self, Language, Lexicon, Space};
 use crate::store::{Damage, Db};
 use crate::{Error, Result, Time, files};
 
@@ -48,6 +48,7 @@ impl Owner {
 pub(crate) struct Database {
     path: PathBuf,
     owner: Owner,
+    language: Language,
     db: Db,
     /// Which file `db` is, so that one put in its place is noticed.
     identity: Option<Identity>,
@@ -65,11 +66,18 @@ pub(crate) struct Snapshot<'a> {
 
 impl Database {
     /// Opens a database. One that nobody has written to is empty, and nothing is made for it.
-    pub(crate) fn open(path: PathBuf, owner: Owner, now: Time) -> Result<Database> {
+    pub(crate) fn open(path: PathBuf, owner: Owner, language: Language, now: Time) -> Result<Database> {
         let identity = identity(&path);
         let db = Self::open_file(&path, &owner, identity, now)?;
-        let mut database =
-            Database { path, owner, db, identity, space: RefCell::default(), lexicon: Lexicon::default() };
+        let mut database = Database {
+            path,
+            owner,
+            language,
+            db,
+            identity,
+            space: RefCell::default(),
+            lexicon: Lexicon::default(),
+        };
         database.arrive()?;
         Ok(database)
     }
@@ -105,14 +113,14 @@ impl Database {
         }
         self.db = Db::open(&self.path, MIGRATIONS, self.owner.damage(now))?;
         self.identity = identity(&self.path);
-        let owner = self.owner.clone();
+        let (owner, language) = (self.owner.clone(), self.language);
         self.db.write(|tx| {
             let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
             tx.execute(sql, ("group", &owner.group))?;
             if let Some(collection) = &owner.collection {
                 tx.execute(sql, ("collection", collection))?;
             }
-            index::rebuild_if_stale(tx, owner.documents())
+            index::rebuild_if_stale(tx, owner.documents(), language)
         })?;
         self.check_owner()
     }
@@ -191,9 +199,9 @@ impl Database {
     /// version made is made anew.
     fn arrive(&mut self) -> Result<()> {
         self.check_owner()?;
-        if self.db.on_disk() && !self.db.read(index::is_current)? {
-            let documents = self.owner.documents();
-            self.db.write(|tx| index::rebuild_if_stale(tx, documents))?;
+        let (documents, language) = (self.owner.documents(), self.language);
+        if self.db.on_disk() && !self.db.read(|db| index::is_current(db, language))? {
+            self.db.write(|tx| index::rebuild_if_stale(tx, documents, language))?;
         }
         Ok(())
     }

@@ -49,7 +49,7 @@ impl Group {
         let folder = home.join("groups").join(name.as_str());
         let events = Events::new(home, &settings.telemetry);
         let owner = Owner { group: name.clone(), collection: None };
-        let memory = Database::open(folder.join(FILE), owner, now)?;
+        let memory = Database::open(folder.join(FILE), owner, settings.search.language(), now)?;
         let (returned, changed) = (BTreeMap::new(), None);
         let collections = BTreeMap::new();
         let mut group = Group { name, folder, settings, memory, collections, events, returned, changed };
@@ -118,8 +118,9 @@ impl Group {
     /// Makes the index anew, that of the documents from their files. Returns the number of passages.
     pub fn reindex(&mut self, caller: &Caller) -> Result<usize> {
         if self.memory.on_disk() {
+            let language = self.settings.search.language();
             self.write(caller.now, |tx| {
-                let passages = index::rebuild(tx, index::Documents::Forget)?;
+                let passages = index::rebuild(tx, index::Documents::Forget, language)?;
                 let mut row = audit::Row::new("reindex");
                 row.detail.insert("passages".into(), passages.into());
                 audit::append(tx, caller, &row, audit::Outcome::Done)
@@ -288,7 +289,8 @@ impl Group {
             open.refresh(now)?;
         } else {
             let (path, owner) = collection::place(self, name);
-            self.collections.insert(name.clone(), Database::open(path, owner, now)?);
+            self.collections
+                .insert(name.clone(), Database::open(path, owner, self.settings.search.language(), now)?);
         }
         Ok(self.collections.get_mut(name).expect("just put there"))
     }

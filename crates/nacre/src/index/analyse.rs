@@ -1,6 +1,6 @@
 //! The analyser: text to words, one function for what is stored and what is asked (Q9).
 //!
-//! Accents, case and width are folded; English words are stemmed; identifiers and paths give their parts and
+//! Accents, case and width are folded; words are stemmed, English ones unless the settings name another language; identifiers and paths give their parts and
 //! the whole (`getUserName` is found by `user`, `username` is not needed to find `user_name`); scripts
 //! written without spaces give pairs of characters. The output is letters and digits only, so that no word
 //! can mean anything to the full-text engine.
@@ -15,10 +15,64 @@ pub(crate) const VERSION: &str = "1";
 /// Longer words are cut: nobody types them, and base64 would fill the index.
 const LONGEST: usize = 64;
 
+/// The language whose endings are taken off (`search.language`). Everything else is the same for all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Language(usize);
+
+/// By name; the first is the default.
+const LANGUAGES: &[(&str, Option<Algorithm>)] = &[
+    ("english", Some(Algorithm::English)),
+    ("none", None),
+    ("arabic", Some(Algorithm::Arabic)),
+    ("danish", Some(Algorithm::Danish)),
+    ("dutch", Some(Algorithm::Dutch)),
+    ("finnish", Some(Algorithm::Finnish)),
+    ("french", Some(Algorithm::French)),
+    ("german", Some(Algorithm::German)),
+    ("greek", Some(Algorithm::Greek)),
+    ("hungarian", Some(Algorithm::Hungarian)),
+    ("italian", Some(Algorithm::Italian)),
+    ("norwegian", Some(Algorithm::Norwegian)),
+    ("portuguese", Some(Algorithm::Portuguese)),
+    ("romanian", Some(Algorithm::Romanian)),
+    ("russian", Some(Algorithm::Russian)),
+    ("spanish", Some(Algorithm::Spanish)),
+    ("swedish", Some(Algorithm::Swedish)),
+    ("tamil", Some(Algorithm::Tamil)),
+    ("turkish", Some(Algorithm::Turkish)),
+];
+
+impl Language {
+    /// Returns the language of that name.
+    pub(crate) fn named(name: &str) -> Option<Language> {
+        LANGUAGES.iter().position(|(known, _)| *known == name).map(Language)
+    }
+
+    pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+        LANGUAGES.iter().map(|(name, _)| *name)
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        LANGUAGES[self.0].0
+    }
+
+    fn is_english(self) -> bool {
+        self == Language::default()
+    }
+
+    /// Tells whether a word, as [`words`] gives it, is so common that it says nothing about what is asked.
+    /// What is common in other languages is known by how many passages have it.
+    pub(crate) fn is_common(self, word: &str) -> bool {
+        self.is_english() && COMMON.binary_search(&word).is_ok()
+    }
+}
+
 /// Returns the words of a text in their order, repeated where they repeat.
-pub(crate) fn words(text: &str) -> Vec<String> {
-    let mut words = Words { stemmer: Stemmer::create(Algorithm::English), out: Vec::new() };
-    let folded = fold_marks(text);
+pub(crate) fn words(text: &str, language: Language) -> Vec<String> {
+    let stemmer = LANGUAGES[language.0].1.map(Stemmer::create);
+    let mut words = Words { stemmer, english: language.is_english(), out: Vec::new() };
+    // Endings are told by their accents in many languages, though not in English.
+    let folded = if words.english { fold_marks(text) } else { text.nfkc().collect() };
     let mut rest = folded.as_str();
     while let Some(start) = rest.find(|c: char| is_word(c)) {
         rest = &rest[start..];
@@ -44,12 +98,6 @@ pub(crate) fn fold(text: &str) -> String {
     if folded.is_empty() { text.split_whitespace().collect() } else { folded }
 }
 
-/// Tells whether a word is so common that it says nothing about what is asked. Takes words as [`words`] gives
-/// them.
-pub(crate) fn is_common(word: &str) -> bool {
-    COMMON.binary_search(&word).is_ok()
-}
-
 /// Function words, question words and pronouns, stemmed as the analyser stems them.
 const COMMON: &[&str] = &[
     "a", "about", "abov", "after", "again", "all", "also", "am", "an", "and", "ani", "are", "as", "at", "be",
@@ -64,7 +112,8 @@ const COMMON: &[&str] = &[
 ];
 
 struct Words {
-    stemmer: Stemmer,
+    stemmer: Option<Stemmer>,
+    english: bool,
     out: Vec<String>,
 }
 
@@ -106,8 +155,20 @@ impl Words {
         if word.chars().nth(1).is_none() {
             return;
         }
-        let english = word.bytes().all(|byte| byte.is_ascii_lowercase());
-        self.out.push(if english { self.stemmer.stem(&word).into_owned() } else { word });
+        if self.english {
+            let plain = word.bytes().all(|byte| byte.is_ascii_lowercase());
+            let stemmer = self.stemmer.as_ref().filter(|_| plain);
+            self.out.push(stemmer.map(|stemmer| stemmer.stem(&word).into_owned()).unwrap_or(word));
+            return;
+        }
+        // With its accents, and as people type it without them.
+        let stem = |word: &str| match &self.stemmer {
+            Some(stemmer) if word.chars().all(char::is_alphabetic) => fold_marks(&stemmer.stem(word)),
+            _ => fold_marks(word),
+        };
+        let (written, typed) = (stem(&word), stem(&fold_marks(&word)));
+        self.out.extend((typed != written).then_some(typed));
+        self.out.push(written);
     }
 }
 
@@ -180,7 +241,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, expected: &str) {
-        assert_eq!(words(text).join(" "), expected, "{text}");
+        assert_eq!(words(text, Language::default()).join(" "), expected, "{text}");
     }
 
     #[test]
@@ -216,8 +277,10 @@ mod tests {
     #[test]
     fn common_words_are_sorted_for_the_search_in_them() {
         assert!(COMMON.is_sorted());
+        let english = Language::default();
+        let is_common = |word: &str| english.is_common(word);
         assert!(is_common("the") && is_common("a") && is_common("your") && !is_common("typescript"));
-        assert!(words("why any does because before").iter().all(|word| is_common(word)));
+        assert!(words("why any does because before", english).iter().all(|word| is_common(word)));
     }
 
     #[test]
@@ -225,5 +288,28 @@ mod tests {
         assert_eq!(fold("User  prefers TABS!"), fold("user prefers tabs"));
         assert_ne!(fold("👍"), fold("👎"));
         assert_ne!(fold("tabs"), fold("spaces"));
+    }
+
+    #[test]
+    fn words_of_one_stem_are_one_word_in_their_language() {
+        for (language, one, other) in [
+            ("english", "connected", "connections"),
+            ("german", "Häuser", "Häusern"),
+            ("french", "continuellement", "continuelle"),
+            ("spanish", "comunicaciones", "comunicación"),
+            ("russian", "книгами", "книга"),
+            ("swedish", "flickorna", "flickor"),
+        ] {
+            let [left, right] = [one, other].map(|word| words(word, Language::named(language).unwrap()));
+            assert_eq!(left.last(), right.last(), "{language}");
+        }
+        let none = Language::named("none").unwrap();
+        assert_eq!(words("Dogs CONNECTED café", none), ["dogs", "connected", "cafe"]);
+        // What has an accent is found by who types none.
+        let spanish = Language::named("spanish").unwrap();
+        assert_eq!(words("comunicación", spanish), ["comunicacion", "comun"]);
+        assert_eq!(words("comunicacion", spanish), ["comunicacion"]);
+        assert!(!none.is_common("the"), "no language is known, so no word is known to be common");
+        assert!(Language::named("klingon").is_none());
     }
 }

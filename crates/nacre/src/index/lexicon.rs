@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::analyse;
+use super::analyse::{self, Language};
 use super::mark::Hints;
 use super::piece::{self, Cut};
 use crate::embed::wordpiece;
@@ -21,6 +21,7 @@ const WORDS: usize = 2 * SHELF;
 /// What is known of words.
 #[derive(Default)]
 pub(crate) struct Lexicon {
+    language: Language,
     /// When the shelf is full it becomes the older one, whose runs come back here as they are met again: what
     /// is rare is forgotten, what is common stays.
     shelf: Shelf,
@@ -112,10 +113,11 @@ impl Lexicon {
         &self.words[number]
     }
 
-    /// Forgets everything where it has become too much. Numbers are then given anew.
-    pub(crate) fn trim(&mut self) {
-        if self.words.len() > WORDS {
-            *self = Lexicon::default();
+    /// Makes ready for texts in this language. Forgets everything where that is of another one or has become too
+    /// much; numbers are then given anew.
+    pub(crate) fn open(&mut self, language: Language) {
+        if language != self.language || self.words.len() > WORDS {
+            *self = Lexicon { language, ..Lexicon::default() };
         }
     }
 
@@ -154,7 +156,7 @@ impl Lexicon {
 
     /// Reads a run that is not known.
     fn find_out(&mut self, run: &str, reading: &mut Reading) -> (usize, Hints) {
-        for word in analyse::words(run) {
+        for word in analyse::words(run, self.language) {
             reading.joined.push_str(&word);
             reading.joined.push(' ');
             reading.words.push(self.number(word));
@@ -265,7 +267,7 @@ mod tests {
                 lexicon.read(text, longest, &mut reading);
                 let words: Vec<&str> =
                     reading.words.iter().map(|number| lexicon.word(*number as usize)).collect();
-                prop_assert_eq!(&words, &analyse::words(text));
+                prop_assert_eq!(&words, &analyse::words(text, Language::default()));
                 prop_assert_eq!(reading.joined.trim_end(), words.join(" "));
                 let expected: Vec<_> = piece::cut(text, longest).into_iter().map(rows).collect();
                 prop_assert_eq!(reading.pieces().collect::<Vec<_>>(), expected);
@@ -302,7 +304,7 @@ mod tests {
         }
         assert!(lexicon.shelf.runs.len() <= SHELF && lexicon.older.runs.len() <= SHELF);
         assert!(lexicon.shelf.runs.contains_key(&key("cat").unwrap()), "what comes again is not forgotten");
-        lexicon.trim();
+        lexicon.open(Language::default());
         assert_eq!(lexicon.len(), 0);
         lexicon.read("cat", 60, &mut reading);
         assert_eq!(reading.joined, "cat ");

@@ -17,6 +17,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 use crate::{Result, embed, entry};
 
+pub(crate) use analyse::Language;
 pub(crate) use lexicon::Lexicon;
 pub(crate) use mark::{Mark, Standing, flag};
 pub(crate) use packed::{Quantised, Space};
@@ -28,8 +29,21 @@ const MADE_BY: &str = "analyser";
 
 /// What makes an index: the analyser, the model and how texts are cut. Another one's words can't be taken
 /// out again, another one's vectors can't be compared.
-fn maker() -> String {
-    format!("{} {} {} {}", analyse::VERSION, embed::builtin::VERSION, chunk::VERSION, piece::VERSION)
+fn maker(language: Language) -> String {
+    let [words, model, chunks, pieces] =
+        [analyse::VERSION, embed::builtin::VERSION, chunk::VERSION, piece::VERSION];
+    format!("{words} {model} {chunks} {pieces} {}", language.name())
+}
+
+/// Returns the language that an index is in: what has been put in is taken out, and asked for, in the same.
+pub(crate) fn language(db: &Connection) -> Result<Language> {
+    let made_by = made_by(db)?.unwrap_or_default();
+    Ok(made_by.rsplit(' ').next().and_then(Language::named).unwrap_or_default())
+}
+
+fn made_by(db: &Connection) -> Result<Option<String>> {
+    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+    Ok(statement.query_row([MADE_BY], |row| row.get(0)).optional()?)
 }
 
 /// What becomes of documents while the index is made anew.
@@ -43,7 +57,9 @@ pub(crate) enum Documents {
 }
 
 /// Makes all that is derived anew. The answers are the same as those of an index built step by step.
-pub(crate) fn rebuild(db: &Connection, documents: Documents) -> Result<usize> {
+pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language) -> Result<usize> {
+    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.execute(sql, (MADE_BY, maker(language)))?;
     db.execute_batch(
         "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
          DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');",
@@ -61,23 +77,21 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents) -> Result<usize> {
         writer.put(passage)?;
     }
     writer.finish()?;
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.execute(sql, (MADE_BY, maker()))?;
     Ok(kept + passages.len())
 }
 
-/// Tells whether the index was made by this version of the analyser and the model.
-pub(crate) fn is_current(db: &Connection) -> Result<bool> {
-    let made_by: Option<String> = db
-        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
-        .query_row([MADE_BY], |row| row.get(0))
-        .optional()?;
-    Ok(made_by == Some(maker()))
+/// Tells whether the index was made by this version of the analyser and the model, in this language.
+pub(crate) fn is_current(db: &Connection, language: Language) -> Result<bool> {
+    Ok(made_by(db)? == Some(maker(language)))
 }
 
 /// Makes the index anew if another version made it; several processes may see that at once.
-pub(crate) fn rebuild_if_stale(db: &rusqlite::Transaction<'_>, documents: Documents) -> Result<usize> {
-    if is_current(db)? { Ok(0) } else { rebuild(db, documents) }
+pub(crate) fn rebuild_if_stale(
+    db: &rusqlite::Transaction<'_>,
+    documents: Documents,
+    language: Language,
+) -> Result<usize> {
+    if is_current(db, language)? { Ok(0) } else { rebuild(db, documents, language) }
 }
 
 /// Writes one passage.

@@ -109,7 +109,7 @@ struct Frequencies {
 impl<'a> Writer<'a> {
     /// Begins to write. What `lexicon` knows makes this quicker and changes nothing.
     pub(crate) fn new(db: &'a Connection, lexicon: &'a mut Lexicon) -> Result<Writer<'a>> {
-        lexicon.trim();
+        lexicon.open(super::language(db)?);
         Ok(Writer {
             db,
             stamp: packed::next_stamp(db)?,

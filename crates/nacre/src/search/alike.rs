@@ -6,14 +6,15 @@ use super::lanes;
 use crate::Result;
 use crate::entry;
 use crate::ids::EntryId;
-use crate::index::analyse;
+use crate::index::{self, Language, analyse};
 
 /// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
 /// both together (E12).
 pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<Option<EntryId>> {
     const PROBES: usize = 8;
     const CANDIDATES: i64 = 32;
-    let wanted = meaning(content);
+    let language = index::language(db)?;
+    let wanted = meaning(content, language);
     let mut probes: Vec<(i64, &String)> = Vec::new();
     for word in &wanted {
         probes.push((lanes::df(db, word)?, word));
@@ -34,7 +35,7 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
         .collect::<rusqlite::Result<_>>()?;
     let mut best: Option<(f64, EntryId)> = None;
     for entry in entry::get_all(db, found.iter().map(String::as_str))? {
-        let share = shared(&meaning(&entry.content), &wanted);
+        let share = shared(&meaning(&entry.content, language), &wanted);
         if share >= least && best.as_ref().is_none_or(|(most, _)| share > *most) {
             best = Some((share, entry.id));
         }
@@ -43,9 +44,9 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
 }
 
 /// The distinct words of a text that are not common ones, sorted.
-pub(super) fn meaning(text: &str) -> Vec<String> {
-    let mut words = analyse::words(text);
-    words.retain(|word| !analyse::is_common(word));
+pub(super) fn meaning(text: &str, language: Language) -> Vec<String> {
+    let mut words = analyse::words(text, language);
+    words.retain(|word| !language.is_common(word));
     words.sort();
     words.dedup();
     words
@@ -60,8 +61,8 @@ pub(super) fn shared(left: &[String], right: &[String]) -> f64 {
 }
 
 /// Tells whether two texts begin with the same words, these words among them: "Ida's dentist is …".
-pub(super) fn begin_alike(left: &str, right: &str, words: &[&str]) -> bool {
-    let (left, right) = (analyse::words(left), analyse::words(right));
+pub(super) fn begin_alike(left: &str, right: &str, words: &[&str], language: Language) -> bool {
+    let (left, right) = (analyse::words(left, language), analyse::words(right, language));
     let alike: Vec<&String> =
         left.iter().zip(&right).take_while(|(a, b)| a == b).map(|(word, _)| word).collect();
     words.iter().all(|word| alike.iter().any(|known| known == word))

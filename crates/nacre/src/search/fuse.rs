@@ -9,7 +9,7 @@ use super::dates;
 use super::lanes::TermHits;
 use super::query::{Mode, Query};
 use crate::Time;
-use crate::index::{Mark, Space, Standing, flag};
+use crate::index::{Language, Mark, Space, Standing, flag};
 use crate::settings;
 
 /// The parts of a score, by the names that `--explain` shows.
@@ -180,6 +180,10 @@ impl Field<'_> {
     /// Tells whether the words are all that counts.
     pub(super) fn is_words_alone(&self) -> bool {
         self.rules.search.fusion == settings::Fusion::Words
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.query.language
     }
 
     pub(super) fn terms(&self) -> &[super::query::Term] {

@@ -297,7 +297,7 @@ fn excerpt(text: &str, field: &Field<'_>, id: u32) -> String {
     let lines: Vec<(usize, usize, u64)> = text
         .split_inclusive('\n')
         .map(|line| {
-            let words = analyse::words(line);
+            let words = analyse::words(line, field.language());
             let terms = field.terms().iter().enumerate().filter(|(_, term)| words.contains(&term.term));
             let bits = terms.fold(0, |bits, (index, _)| bits | 1u64 << (index % 64));
             end += line.len();

@@ -105,7 +105,7 @@ pub(super) fn question(
         if query.is_name(word) {
             return 0.0;
         }
-        let df = analyse::words(word).first().map_or(Ok(0), |term| df(term));
+        let df = analyse::words(word, query.language).first().map_or(Ok(0), |term| df(term));
         match df {
             Ok(df) => {
                 let (all, with) = (passages.max(1) as f32, df as f32);

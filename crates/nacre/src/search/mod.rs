@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use crate::entry::{self, Entry, EntryType, Tags};
 use crate::ids::CollectionName;
-use crate::index::{Scope, Space, Standing, analyse, flag};
+use crate::index::{self, Language, Scope, Space, Standing, analyse, flag};
 use crate::settings::{self, Rank};
 use crate::{Error, Result, Time};
 
@@ -98,7 +98,7 @@ pub(crate) fn run(asked: &[Asked<'_>], request: &Request, settings: &settings::S
     for (place, hit) in hits.iter_mut().enumerate() {
         hit.why.iter_mut().for_each(|why| why.rank = place + 1);
     }
-    let wordless = is_question && analyse::words(&request.query).is_empty();
+    let wordless = is_question && analyse::words(&request.query, Language::default()).is_empty();
     let note = hits.is_empty().then(|| match wordless {
         true => "the query has no words to search for".to_owned(),
         false if !is_question && !request.scope.contains(&Scope::Entries) => {
@@ -159,7 +159,8 @@ fn by_question(
     }
     years.sort_unstable();
     years.dedup();
-    let query = Query::new(&request.query, &authors, request.at, &years);
+    let language = asked.first().map_or(Ok(Language::default()), |asked| index::language(asked.db))?;
+    let query = Query::new(&request.query, language, &authors, request.at, &years);
     let (mut sound, mut heard) = (Vec::new(), Vec::new());
     for asked in asked {
         match hear_words(asked, &query, request) {
@@ -209,7 +210,7 @@ fn by_question(
     best.sort_by(|a, b| {
         b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
     });
-    rank::vary(&mut best, settings.search.diversity);
+    rank::vary(&mut best, settings.search.diversity, language);
     best.truncate(request.limit);
     let hits = |ranked: Vec<Ranked>| ranked.into_iter().map(|ranked| ranked.hit).collect();
     Ok((hits(best), hits(standing)))

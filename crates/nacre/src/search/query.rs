@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use super::dates;
 use crate::Time;
-use crate::index::{analyse, flag};
+use crate::index::{Language, analyse, flag};
 
 /// More terms than this add work, not meaning.
 const MOST_TERMS: usize = 64;
@@ -17,6 +17,7 @@ const MOST_TERMS: usize = 64;
 /// A question, understood.
 pub(crate) struct Query {
     pub(crate) text: String,
+    pub(crate) language: Language,
     pub(crate) terms: Vec<Term>,
     pub(crate) mode: Mode,
     /// The marks that an answer of the kind asked for has: a time, a number, a name.
@@ -51,11 +52,18 @@ pub(crate) enum Mode {
 
 impl Query {
     /// Understands a question put at a moment to a memory in which these authors speak.
-    pub(crate) fn new(text: &str, authors: &[(u32, String)], at: Time, years: &[i16]) -> Query {
+    pub(crate) fn new(
+        text: &str,
+        language: Language,
+        authors: &[(u32, String)],
+        at: Time,
+        years: &[i16],
+    ) -> Query {
         let lower = text.to_lowercase().replace('’', "'");
         let names = authors.iter().flat_map(|(_, name)| spoken(&name.to_lowercase())).collect();
         let mut query = Query {
             text: text.to_owned(),
+            language,
             terms: Vec::new(),
             mode: mode(&spoken(&lower)),
             wants: wants(&lower),
@@ -76,7 +84,7 @@ impl Query {
     fn terms_of(&self, text: &str) -> Vec<Term> {
         let mut terms: Vec<Term> = Vec::new();
         for word in text.split_whitespace().map(without_url) {
-            for term in analyse::words(word) {
+            for term in analyse::words(word, self.language) {
                 if terms.iter().all(|known| known.term != term) {
                     let shown = word.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
                     terms.push(Term { term, shown });
@@ -94,7 +102,7 @@ impl Query {
                 terms.retain(|term| !goes(term));
             }
         };
-        drop(1, &|term| analyse::is_common(&term.term));
+        drop(1, &|term| self.language.is_common(&term.term));
         drop(1, &|term| self.names.contains(&bare(&term.shown)));
         drop(2, &|term| ASKING.contains(&bare(&term.shown).as_str()));
         terms.truncate(MOST_TERMS);
@@ -387,7 +395,7 @@ mod tests {
     use super::*;
 
     fn plain(text: &str) -> Query {
-        Query::new(text, &[], Time::default(), &[])
+        Query::new(text, Language::default(), &[], Time::default(), &[])
     }
 
     #[track_caller]
@@ -439,7 +447,7 @@ mod tests {
             ("What did Ana and Ben paint?", None, vec!["paint"]),
             ("Who has bananas?", None, vec!["banana"]),
         ] {
-            let query = Query::new(text, &authors, Time::default(), &[]);
+            let query = Query::new(text, Language::default(), &authors, Time::default(), &[]);
             assert_eq!(query.author, author, "{text}");
             assert_eq!(
                 query.terms.iter().map(|term| term.term.as_str()).collect::<Vec<_>>(),

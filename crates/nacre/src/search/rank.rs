@@ -3,6 +3,7 @@
 use super::alike::{begin_alike, meaning, shared};
 use super::fuse::Field;
 use super::hit::Ranked;
+use crate::index::Language;
 
 /// Among how many of the best the newer of two statements on one matter is looked for.
 pub(super) const AMONG: usize = 20;
@@ -15,7 +16,8 @@ pub(super) fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
     hits.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.passage.cmp(&a.passage)));
     let count = AMONG.min(hits.len());
     let top = &mut hits[..count];
-    let words: Vec<Vec<String>> = top.iter().map(|ranked| meaning(&ranked.hit.text)).collect();
+    let words: Vec<Vec<String>> =
+        top.iter().map(|ranked| meaning(&ranked.hit.text, field.language())).collect();
     let bits = |ranked: &Ranked| field.matched[ranked.passage as usize];
     let mut oldest_first: Vec<usize> = (0..top.len()).collect();
     oldest_first.sort_by_key(|index| (top[*index].hit.at, top[*index].passage));
@@ -33,7 +35,12 @@ pub(super) fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
                 && count >= 2
                 && f64::from(count) / shorter >= SHARE
                 && (shared(&words[old], &words[new]) >= SHARE
-                    || begin_alike(&top[old].hit.text, &top[new].hit.text, &field.words_of(matched)))
+                    || begin_alike(
+                        &top[old].hit.text,
+                        &top[new].hit.text,
+                        &field.words_of(matched),
+                        field.language(),
+                    ))
             {
                 let by = top[old].worth - top[new].worth + 1e-4;
                 top[new].change("newer", by);
@@ -44,7 +51,7 @@ pub(super) fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
 
 /// Puts what repeats the hits above it further down (Q4: maximal marginal relevance). `diversity` is what
 /// repeating weighs against being right: 0 changes nothing, 1 cares for nothing else. Takes hits best first.
-pub(super) fn vary(hits: &mut Vec<Ranked>, diversity: f64) {
+pub(super) fn vary(hits: &mut Vec<Ranked>, diversity: f64, language: Language) {
     let (Some(most), Some(least)) = (hits.first().map(|hit| hit.worth), hits.last().map(|hit| hit.worth))
     else {
         return;
@@ -55,7 +62,7 @@ pub(super) fn vary(hits: &mut Vec<Ranked>, diversity: f64) {
     let right = |hit: &Ranked| (hit.worth - least) / (most - least).max(f64::MIN_POSITIVE);
     let mut left: Vec<(Ranked, Vec<String>, f64)> = hits
         .drain(..)
-        .map(|hit| (meaning(&hit.hit.text), hit))
+        .map(|hit| (meaning(&hit.hit.text, language), hit))
         .map(|(words, hit)| (hit, words, 0.0))
         .collect();
     while !left.is_empty() {

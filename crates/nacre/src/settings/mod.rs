@@ -8,6 +8,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use crate::error::nearest;
+use crate::index::Language;
 use crate::{Error, Result};
 
 /// The commented file with every key and its default.
@@ -79,9 +80,16 @@ pub struct Search {
     pub limit: usize,
     pub fusion: Fusion,
     pub least_similarity: f64,
+    pub language: String,
     pub without: Vec<String>,
     pub half_life_days: f64,
     pub diversity: f64,
+}
+
+impl Search {
+    pub(crate) fn language(&self) -> Language {
+        Language::named(&self.language).expect("checked when the settings were read")
+    }
 }
 
 /// How lanes become one order.
@@ -275,6 +283,11 @@ impl Settings {
         )?;
         within("search.half_life_days", self.search.half_life_days >= 0.0, "is negative")?;
         within("search.diversity", (0.0..=1.0).contains(&self.search.diversity), "is not between 0 and 1")?;
+        within(
+            "search.language",
+            Language::named(&self.search.language).is_some(),
+            &format!("is none of {}", Language::names().collect::<Vec<_>>().join(", ")),
+        )?;
         for part in &self.search.without {
             let known = crate::search::PARTS;
             within(

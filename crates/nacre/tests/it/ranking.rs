@@ -132,3 +132,25 @@ fn of_two_statements_that_begin_alike_the_newer_comes_first() {
     let hits = place.call("memory_search", query).data["hits"].clone();
     assert_eq!(texts(&hits)[0], said[1].1);
 }
+
+#[test]
+fn a_change_of_language_makes_the_index_anew() {
+    let mut place = Place::new();
+    place.store("Die Kinder lesen Bücher in der Schule");
+    let german = nacre::settings::Layer::from_pair("the test", "search.language=german").unwrap();
+    let by_words = |place: &mut Place| place.found_by_words(json!({ "query": "Buch Kindern Schulen" })).len();
+    assert_eq!(by_words(&mut place), 0, "English endings do not make these one word");
+    place.home = nacre::Home::new(
+        place.folder.path(),
+        nacre::Settings::from_layers(Some("balanced"), &[german]).unwrap(),
+    );
+    place.reopen();
+    assert_eq!(by_words(&mut place), 1);
+    // What is written and taken out again is in the new language too.
+    let number = place.store("Die Schulen schließen");
+    place.call("memory_delete", json!({ "id": number }));
+    place.check();
+    let unknown = nacre::settings::Layer::from_pair("the test", "search.language=elvish").unwrap();
+    let error = nacre::Settings::from_layers(None, &[unknown]).unwrap_err();
+    assert!(error.to_string().contains("german"), "{error}");
+}
