@@ -14,10 +14,11 @@ use serde_json::{Map, Value};
 
 use crate::call::{Caller, Verified, audit};
 use crate::database::{self, Database, Owner};
+use crate::embed::Embedder;
 use crate::entry::{self, Counts};
 use crate::event::{Event, Events};
 use crate::ids::{CollectionName, EntryId, GroupName, SessionId};
-use crate::index::{Lexicon, Scope};
+use crate::index::{Lexicon, Scope, dense};
 use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
@@ -41,6 +42,45 @@ pub struct Group {
     returned: BTreeMap<EntryId, Time>,
     /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
     changed: Option<Arc<AtomicBool>>,
+    /// The model whose vectors are searched beside the built-in ones.
+    pub(crate) embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// Makes the vectors of one database.
+fn fill(
+    database: &mut Database,
+    embedder: &dyn Embedder,
+    now: Time,
+    most: usize,
+    progress: &mut dyn FnMut(&Embedded),
+) -> Result<Embedded> {
+    /// Passages in one transaction: what a kill may cost.
+    const BATCH: usize = 128;
+    if !database.on_disk() {
+        return Ok(Embedded { model: embedder.version().to_owned(), ..Embedded::default() });
+    }
+    let mut so_far = database.write(now, |tx| {
+        dense::adopt(tx, embedder.version())?;
+        embedded(tx, embedder)
+    })?;
+    let mut made = 0;
+    while made < most {
+        let mut pending = database.read(|db| dense::pending(db, (most - made).min(BATCH)))?;
+        if pending.is_empty() {
+            break;
+        }
+        made += pending.len();
+        let vectors = dense::vectors(embedder, &mut pending)?;
+        so_far = database.write(now, |tx| {
+            // Another process may have turned to another model.
+            if dense::model(tx)?.as_deref() == Some(embedder.version()) {
+                dense::write(tx, &vectors)?;
+            }
+            embedded(tx, embedder)
+        })?;
+        progress(&so_far);
+    }
+    Ok(so_far)
 }
 
 impl Group {
@@ -52,7 +92,9 @@ impl Group {
         let memory = Database::open(folder.join(FILE), owner, settings.search.language(), now)?;
         let (returned, changed) = (BTreeMap::new(), None);
         let collections = BTreeMap::new();
-        let mut group = Group { name, folder, settings, memory, collections, events, returned, changed };
+        let embedder = None;
+        let mut group =
+            Group { name, folder, settings, memory, collections, events, returned, changed, embedder };
         group.purge(now)?;
         Ok(group)
     }
@@ -90,6 +132,7 @@ impl Group {
                 documents: documents(db)?,
                 collections: count(db, "collections")?,
                 passages: count(db, "passages")?,
+                embedded: self.embedder.as_deref().map(|embedder| embedded(db, embedder)).transpose()?,
                 audit_rows: count(db, "audit")?,
                 last_write: newest,
                 database_bytes,
@@ -275,12 +318,30 @@ impl Group {
                 space: &state.space,
             })
             .collect();
-        let mut found = search::run(&asked, request, &self.settings)?;
+        let mut found = search::run(&asked, request, &self.settings, self.embedder.as_deref())?;
         if asked.is_empty() && sources && missing.is_empty() {
             found.note = Some("this group has no collections".into());
         }
         missing.append(&mut found.missing);
         Ok(Found { missing, ..found })
+    }
+
+    /// Makes vectors by the provider for passages of the memory and of its collections that have none, at most so
+    /// many, the newest first. `progress` is told what is done and what is left. What a provider that fails leaves
+    /// undone is done by the next call; search goes on meanwhile.
+    pub fn embed(&mut self, now: Time, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
+        let Some(embedder) = self.embedder.clone() else { return Ok(Embedded::default()) };
+        let mut sum = fill(&mut self.memory, &*embedder, now, most, progress)?;
+        for record in self.memory.read(collection::all)? {
+            let of_one = fill(self.collection(&record.name, now)?, &*embedder, now, most, progress)?;
+            sum = Embedded {
+                model: sum.model,
+                done: sum.done + of_one.done,
+                refused: sum.refused + of_one.refused,
+                left: sum.left + of_one.left,
+            };
+        }
+        Ok(sum)
     }
 
     /// Returns the database of a collection, as it is now.
@@ -406,6 +467,9 @@ pub struct Status {
     pub documents: Documents,
     pub collections: i64,
     pub passages: i64,
+    /// How far the vectors of the provider have come; absent where the built-in ones are all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedded: Option<Embedded>,
     pub audit_rows: i64,
     pub last_write: Option<Time>,
     pub database_bytes: u64,
@@ -413,6 +477,25 @@ pub struct Status {
     pub sqlite: &'static str,
     /// Databases that were damaged and moved out of the way.
     pub set_aside: Vec<PathBuf>,
+}
+
+/// How far the vectors of a provider have come.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Embedded {
+    pub model: String,
+    pub done: i64,
+    /// Texts that the provider does not take.
+    pub refused: i64,
+    pub left: i64,
+}
+
+fn embedded(db: &Connection, embedder: &dyn Embedder) -> Result<Embedded> {
+    let model = embedder.version().to_owned();
+    let of_this = dense::model(db)?.as_deref() == Some(&model);
+    let dense::Progress { done, refused, all } = dense::progress(db)?;
+    let (done, refused) = if of_this { (done, refused) } else { (0, 0) };
+    Ok(Embedded { model, done, refused, left: all - done - refused })
 }
 
 /// How many documents are indexed.

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::embed::Embedder;
 use crate::group::Group;
 use crate::ids::GroupName;
 use crate::settings::{self, Settings};
@@ -13,16 +14,34 @@ use crate::{Result, Time, files};
 pub const SETTINGS_FILE: &str = "nacre.toml";
 
 /// A home and its settings.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Home {
     path: PathBuf,
     settings: Arc<Settings>,
+    embedder: Option<Arc<dyn Embedder>>,
+}
+
+impl std::fmt::Debug for Home {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Home").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 impl Home {
     /// Takes a folder as the home. Nothing is read or made until a group is opened.
     pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
-        Home { path: path.into(), settings: Arc::new(settings) }
+        Home { path: path.into(), settings: Arc::new(settings), embedder: None }
+    }
+
+    /// Has this model's vectors searched beside the built-in ones, as far as they have been made
+    /// ([`Group::embed`]).
+    pub fn with_embedder(self, embedder: Arc<dyn Embedder>) -> Home {
+        Home { embedder: Some(embedder), ..self }
+    }
+
+    /// Returns the model that is searched beside the built-in one.
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
     }
 
     /// Returns the folder.
@@ -47,7 +66,9 @@ impl Home {
 
     /// Opens a group of this home.
     pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
-        Group::open(&self.path, name.clone(), self.settings.clone(), now)
+        let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), now)?;
+        group.embedder = self.embedder.clone();
+        Ok(group)
     }
 
     /// Returns the names of the groups that are there.

@@ -53,12 +53,13 @@ mod workspace;
 pub use brief::{Brief, BriefEntry, strip_injected};
 pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
 pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
+pub use embed::Embedder;
 pub use entry::{
     Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version,
 };
 pub use error::{Error, Kind, Result};
 pub use export::{Exported, Imported};
-pub use group::{Documents, Group, Maintained, Status};
+pub use group::{Documents, Embedded, Group, Maintained, Status};
 pub use home::{Home, SETTINGS_FILE};
 pub use ids::{CollectionName, EntryId, EntryRef, GroupName, SessionId};
 pub use index::Scope;

@@ -6,6 +6,7 @@
 
 pub(crate) mod analyse;
 pub(crate) mod chunk;
+pub(crate) mod dense;
 mod lexicon;
 pub(crate) mod mark;
 mod packed;
@@ -69,6 +70,7 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language)
         Documents::Keep => "UPDATE documents SET mtime = NULL;",
     })?;
     packed::start_anew(db)?;
+    dense::sweep(db)?;
     let kept = passage::rederive(db)?;
     let passages = entry::passages(db)?;
     let mut lexicon = Lexicon::default();

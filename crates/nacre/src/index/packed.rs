@@ -7,6 +7,7 @@ use std::collections::btree_map::Entry;
 
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
+use super::dense::Dense;
 use super::mark::{self, Mark};
 use crate::Result;
 use crate::embed::builtin::DIMS;
@@ -36,6 +37,11 @@ pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
 /// Throws all packed rows away; readers will forget what they have.
 pub(crate) fn start_anew(db: &Connection) -> Result<()> {
     db.execute_batch("DELETE FROM marks; DELETE FROM vectors;")?;
+    forget_what_was_read(db)
+}
+
+/// Makes every reader read all rows again.
+pub(crate) fn forget_what_was_read(db: &Connection) -> Result<()> {
     let epoch = next_stamp(db)?;
     set_number(db, EPOCH, epoch)
 }
@@ -195,6 +201,7 @@ pub(crate) struct Space {
     passages: usize,
     usual_words: f32,
     years: Vec<i16>,
+    dense: Dense,
 }
 
 impl Space {
@@ -234,6 +241,7 @@ impl Space {
                 self.vectors[start..start + used].copy_from_slice(data);
             }
         }
+        self.dense.refresh(db, self.stamp)?;
         self.stamp = now;
         self.summarise();
         Ok(())
@@ -279,6 +287,11 @@ impl Space {
     /// Returns the marks; the place of one is the id of its passage.
     pub(crate) fn marks(&self) -> &[Mark] {
         &self.marks
+    }
+
+    /// Returns the vectors of the provider.
+    pub(crate) fn dense(&self) -> &Dense {
+        &self.dense
     }
 
     /// Returns the records of vectors: passage, scale, components.

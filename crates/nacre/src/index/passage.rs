@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, Standing, flag};
-use super::{packed, piece};
+use super::{dense, packed, piece};
 use crate::embed::builtin;
 use crate::{Result, Time};
 
@@ -215,7 +215,7 @@ impl<'a> Writer<'a> {
         if let (Some(slot), Some(pieces)) = (slot, pieces) {
             self.vectors.clear(self.db, self.stamp, slot, pieces)?;
         }
-        Ok(())
+        dense::remove(self.db, self.stamp, id)
     }
 
     /// Takes a passage out of every default search, or brings it back.

@@ -106,8 +106,7 @@ fn condition(text: &str) -> Option<&str> {
     condition.contains(char::is_alphanumeric).then_some(condition)
 }
 
-/// The pieces of a text, the plain way: looked at as a whole.
-#[cfg(test)]
+/// Cuts a text that is looked at as a whole.
 pub(super) fn cut(text: &str, longest: usize) -> Vec<&str> {
     let (mut pieces, mut start, mut from, mut words) = (Vec::new(), 0, 0, 0);
     for to in sentence_ends(text) {

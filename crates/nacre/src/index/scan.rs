@@ -42,6 +42,43 @@ fn cosines_portable(
     }
 }
 
+/// Returns the best cosine of a passage's vectors, end to end (a scale, a byte a component), with the query's.
+/// `None`: there are none, or they have another number of components.
+pub(crate) fn best(row: &[u8], query: &(f32, Vec<i8>)) -> Option<f32> {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { best_avx2(row, query) };
+    }
+    best_portable(row, query)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn best_avx2(row: &[u8], query: &(f32, Vec<i8>)) -> Option<f32> {
+    best_portable(row, query)
+}
+
+#[inline(always)]
+fn best_portable(row: &[u8], (query_scale, query): &(f32, Vec<i8>)) -> Option<f32> {
+    let size = 4 + query.len();
+    if row.is_empty() || !row.len().is_multiple_of(size) {
+        return None;
+    }
+    let cosine = |record: &[u8]| {
+        let (scale, components) = record.split_at(4);
+        let scale = f32::from_le_bytes(scale.try_into().expect("four bytes"));
+        let mut sum = 0i32;
+        for (component, weight) in components.iter().zip(query) {
+            sum += i32::from(i16::from(component.cast_signed()) * i16::from(*weight));
+        }
+        #[expect(clippy::cast_precision_loss, reason = "some thousand products of bytes")]
+        let cosine = sum as f32 * scale * query_scale;
+        cosine
+    };
+    row.chunks_exact(size).map(cosine).reduce(f32::max)
+}
+
 /// A row of the model, and how much it counts.
 pub(crate) type Weighted<'a> = (f32, &'a [u8; DIMS]);
 
@@ -97,6 +134,13 @@ mod tests {
         cosines(&records, &query, |passage, cosine| quick.push((passage, cosine.to_bits())));
         cosines_portable(&records, &query, |passage, cosine| portable.push((passage, cosine.to_bits())));
         assert_eq!(quick, portable);
+        let query = (0.02, query.1.to_vec());
+        for record in &records {
+            // Twice the same vector, behind its own scale.
+            let row = [&record[4..], &record[4..]].concat();
+            assert_eq!(best(&row, &query).map(f32::to_bits), best_portable(&row, &query).map(f32::to_bits));
+            assert!(best(&row, &query).is_some() && best(&row[1..], &query).is_none());
+        }
         let rows: Vec<(f32, [u8; DIMS])> =
             (0..50).map(|_| (f32::from(next()) / 7.0, std::array::from_fn(|_| next()))).collect();
         let rows = || rows.iter().map(|(weight, row)| (*weight, row));

@@ -109,7 +109,8 @@ pub(super) struct Field<'a> {
     lanes: Vec<f32>,
     words: Vec<f32>,
     meaning: Vec<f32>,
-    pub(super) cosines: Vec<f32>,
+    cosines: Vec<f32>,
+    dense: Vec<Option<f32>>,
     /// Which terms a passage has, a bit each.
     pub(super) matched: Vec<u64>,
     /// The share of the question's weight that a passage has.
@@ -125,6 +126,16 @@ pub(super) struct Heard<'a> {
     pub(super) members: Vec<u32>,
     pub(super) terms: Vec<TermHits>,
     pub(super) cosines: Vec<f32>,
+    /// The same by the model of the settings, where it has come so far; empty without one.
+    pub(super) dense: Vec<Option<f32>>,
+}
+
+impl Heard<'_> {
+    /// The ids in scope that have vectors by the model of the settings, with their cosines.
+    fn by_model(&self) -> impl Iterator<Item = (u32, f32)> {
+        let cosine = |id: &u32| self.dense.get(*id as usize).copied().flatten().map(|cosine| (*id, cosine));
+        self.members.iter().filter_map(cosine)
+    }
 }
 
 /// Makes the fields of all databases that one question is put to. What a word weighs, and what is usual, are
@@ -151,10 +162,15 @@ pub(super) fn fields<'a>(query: &'a Query, rules: Rules<'a>, heard: Vec<Heard<'a
     );
     let of_meaning =
         Spread::over(|| heard.iter().map(|heard| (heard.members.as_slice(), heard.cosines.as_slice())), 0.1);
+    let of_model = Spread::of(|| heard.iter().flat_map(Heard::by_model).map(|(_, cosine)| cosine), 0.0);
     let field = |(heard, said): (Heard<'a>, Words)| {
         let weights = Weights::default();
         let Words { scores, matched, coverage, sessions } = said;
-        let (words, meaning) = (of_words.z(&scores), of_meaning.z(&heard.cosines));
+        let (words, mut meaning) = (of_words.z(&scores), of_meaning.z(&heard.cosines));
+        // Two models can't be compared, but how unusual they find a passage can.
+        for (id, cosine) in heard.by_model() {
+            meaning[id as usize] = of_model.z(&[cosine])[0];
+        }
         let (by_words, by_meaning) = (counts[0] * weights.words, counts[1] * weights.meaning);
         let lanes = words.iter().zip(&meaning).map(|(b, v)| by_words * b + by_meaning * v).collect();
         Field {
@@ -168,6 +184,7 @@ pub(super) fn fields<'a>(query: &'a Query, rules: Rules<'a>, heard: Vec<Heard<'a
             words,
             meaning,
             cosines: heard.cosines,
+            dense: heard.dense,
             matched,
             coverage,
             sessions,
@@ -201,6 +218,20 @@ impl Field<'_> {
 
     pub(super) fn mark(&self, id: u32) -> Mark {
         self.space.marks()[id as usize]
+    }
+
+    /// How near its meaning is to the question's, up to 1.
+    pub(super) fn similarity(&self, id: u32) -> f32 {
+        self.dense.get(id as usize).copied().flatten().unwrap_or(self.cosines[id as usize])
+    }
+
+    /// Tells whether its meaning is near enough to be found by alone. Cosines of another model than the built-in
+    /// one may lie anywhere, so of these an unusual one counts.
+    pub(super) fn is_near(&self, id: u32) -> bool {
+        const UNUSUAL: f32 = 1.5;
+        let place = id as usize;
+        f64::from(self.cosines[place]) >= self.rules.search.least_similarity
+            || (self.dense.get(place).is_some_and(Option::is_some) && self.meaning[place] >= UNUSUAL)
     }
 
     /// The neighbour in the same session, if it counts.
@@ -434,15 +465,14 @@ impl Spread {
     /// Each part has the ids in scope and the values by id. A spread below `least` counts as that: what is the
     /// same everywhere says nothing.
     fn over<'v, I: IntoIterator<Item = (&'v [u32], &'v [f32])>>(parts: impl Fn() -> I, least: f32) -> Spread {
-        let values = || {
-            let of = |(ids, values): (&'v [u32], &'v [f32])| {
-                ids.iter().map(move |id| f64::from(values[*id as usize]))
-            };
-            parts().into_iter().flat_map(of)
-        };
-        let count = parts().into_iter().map(|(ids, _)| ids.len()).sum::<usize>().max(1) as f64;
-        let mean = values().sum::<f64>() / count;
-        let spread = values().map(|value| (value - mean).powi(2)).sum::<f64>() / count;
+        let of = |(ids, values): (&'v [u32], &'v [f32])| ids.iter().map(move |id| values[*id as usize]);
+        Spread::of(|| parts().into_iter().flat_map(of), least)
+    }
+
+    fn of<I: Iterator<Item = f32>>(values: impl Fn() -> I, least: f32) -> Spread {
+        let count = values().count().max(1) as f64;
+        let mean = values().map(f64::from).sum::<f64>() / count;
+        let spread = values().map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
         Spread { mean, spread: spread.sqrt().max(f64::from(least)) }
     }
 

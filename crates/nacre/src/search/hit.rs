@@ -128,7 +128,6 @@ pub(super) fn load(
     ranked: &mut [(u32, f32)],
     enough: usize,
     request: &Request,
-    least: f64,
 ) -> Result<Vec<Ranked>> {
     let db = asked.db;
     let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
@@ -151,9 +150,8 @@ pub(super) fn load(
         let reference: String = row.get(1)?;
         let worth = f64::from(*score);
         let explain = if request.explain { explained(field, *id) } else { Vec::new() };
-        let why = why(field, *id, least);
-        let relevance =
-            f64::from(field.coverage[*id as usize].max(field.cosines[*id as usize])).clamp(0.0, 1.0);
+        let why = why(field, *id);
+        let relevance = f64::from(field.coverage[*id as usize].max(field.similarity(*id))).clamp(0.0, 1.0);
         let hit = if kind == entry::KIND {
             let Some(entry) =
                 entry::get_all(db, [reference.as_str()])?.pop().filter(|entry| passes(entry, request))
@@ -220,7 +218,7 @@ fn explained(field: &Field<'_>, id: u32) -> Vec<Part> {
     parts.map(|(part, value)| Part { part, value: round(f64::from(value)) }).collect()
 }
 
-fn why(field: &Field<'_>, id: u32, least: f64) -> Vec<Why> {
+fn why(field: &Field<'_>, id: u32) -> Vec<Why> {
     let mut why = Vec::new();
     let bits = field.matched[id as usize];
     if bits != 0 {
@@ -232,9 +230,9 @@ fn why(field: &Field<'_>, id: u32, least: f64) -> Vec<Why> {
         }
         why.push(Why { lane: "bm25", rank: 0, words, similarity: None });
     }
-    let cosine = f64::from(field.cosines[id as usize]);
-    if cosine >= least {
-        why.push(Why { lane: "vectors", rank: 0, words: Vec::new(), similarity: Some(round(cosine)) });
+    if field.is_near(id) {
+        let similarity = Some(round(f64::from(field.similarity(id))));
+        why.push(Why { lane: "vectors", rank: 0, words: Vec::new(), similarity });
     }
     if why.is_empty() {
         why.push(Why { lane: "near", rank: 0, words: Vec::new(), similarity: None });

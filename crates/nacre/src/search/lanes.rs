@@ -3,9 +3,10 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
+use super::fuse::Heard;
 use super::query::{Query, Term};
 use crate::Result;
-use crate::embed::builtin;
+use crate::embed::{Embedder, builtin};
 use crate::index::{Quantised, Space, analyse, scan};
 
 /// Above this many passages a word is read without counting how often it stands in each: the count would cost
@@ -130,4 +131,21 @@ pub(super) fn meaning(space: &Space, question: &Quantised) -> Vec<f32> {
     });
     best.iter_mut().filter(|cosine| **cosine == f32::MIN).for_each(|cosine| *cosine = 0.0);
     best
+}
+
+/// Asks the model of the settings, where its vectors have come so far. Returns what can't be said: then the
+/// built-in vectors answer alone.
+pub(super) fn by_model(embedder: &dyn Embedder, query: &Query, heard: &mut [Heard<'_>]) -> Option<String> {
+    if !heard.iter().any(|heard| heard.space.dense().is_of(embedder)) {
+        return None;
+    }
+    let mut weight = |word: &str| if query.is_name(word) { 0.0 } else { 1.0 };
+    let question = match embedder.embed_query(&query.text, &mut weight) {
+        Ok(question) => question,
+        Err(error) => return Some(format!("embeddings ({error}): the built-in model answered alone")),
+    };
+    for heard in heard.iter_mut().filter(|heard| heard.space.dense().is_of(embedder)) {
+        heard.dense = heard.space.dense().cosines(heard.space.marks().len(), &question);
+    }
+    None
 }

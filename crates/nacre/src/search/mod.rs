@@ -12,6 +12,7 @@ use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::embed::Embedder;
 use crate::entry::{self, Entry, EntryType, Tags};
 use crate::ids::CollectionName;
 use crate::index::{self, Language, Scope, Space, Standing, analyse, flag};
@@ -85,11 +86,16 @@ pub struct Found {
 }
 
 /// Finds what fits: by words and meaning, or the newest entries where nothing is asked (E3, Q1).
-pub(crate) fn run(asked: &[Asked<'_>], request: &Request, settings: &settings::Settings) -> Result<Found> {
+pub(crate) fn run(
+    asked: &[Asked<'_>],
+    request: &Request,
+    settings: &settings::Settings,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Found> {
     let is_question = !request.query.trim().is_empty();
     let mut missing = Vec::new();
     let (mut hits, mut standing) = match asked.iter().find(|asked| asked.collection.is_none()) {
-        _ if is_question => by_question(asked, request, settings, &mut missing)?,
+        _ if is_question => by_question(asked, request, settings, embedder, &mut missing)?,
         Some(memory) => (newest(memory.db, request)?, Vec::new()),
         None => Default::default(),
     };
@@ -140,6 +146,7 @@ fn by_question(
     asked: &[Asked<'_>],
     request: &Request,
     settings: &settings::Settings,
+    embedder: Option<&dyn Embedder>,
     missing: &mut Vec<String>,
 ) -> Result<(Vec<Hit>, Vec<Hit>)> {
     // A collection that can't be read is named and left out; without its memory a group can't answer at all.
@@ -171,7 +178,8 @@ fn by_question(
             Err(error) => leave_out(asked, error)?,
         }
     }
-    if is_hybrid(settings) {
+    let mut down = None;
+    if is_hybrid(settings) && settings.embedding.provider != settings::Provider::None {
         let passages = heard.iter().map(|heard| heard.members.len()).sum();
         // A collection that can't say is not counted: this only weighs the words of the question.
         let counts = |asked: &&Asked<'_>, term: &str| match lanes::df(asked.db, term) {
@@ -181,15 +189,18 @@ fn by_question(
         let df = |term: &str| sound.iter().map(|asked| counts(asked, term)).sum::<Result<i64>>();
         let question = lanes::question(&query, passages, df)?;
         heard.iter_mut().for_each(|heard| heard.cosines = lanes::meaning(heard.space, &question));
+        if let Some(embedder) = embedder {
+            down = lanes::by_model(embedder, &query, &mut heard);
+        }
     }
     let rules = Rules { search: &settings.search, rank: &settings.rank, now: request.at };
-    let (hybrid, least) = (is_hybrid(settings), settings.search.least_similarity);
+    let hybrid = is_hybrid(settings);
     let (mut best, mut standing): (Vec<Ranked>, Vec<Ranked>) = Default::default();
     for (asked, field) in sound.into_iter().zip(fuse::fields(&query, rules, heard)) {
-        let found = field.members.iter().filter(|id| is_found(&field, **id, least));
+        let found = field.members.iter().filter(|id| is_found(&field, **id));
         let mut ranked: Vec<(u32, f32)> = found.map(|id| (*id, field.score(*id))).collect();
         let enough = request.limit.max(rank::AMONG);
-        let mut hits = match hit::load(asked, &field, &mut ranked, enough, request, least) {
+        let mut hits = match hit::load(asked, &field, &mut ranked, enough, request) {
             Ok(hits) => hits,
             Err(error) => {
                 leave_out(asked, error)?;
@@ -204,9 +215,10 @@ fn by_question(
         if hybrid && asked.collection.is_none() {
             let mut applying = field.standing();
             // All that may be among the hits, and some that are not.
-            standing = hit::load(asked, &field, &mut applying, STANDING * 2, request, least)?;
+            standing = hit::load(asked, &field, &mut applying, STANDING * 2, request)?;
         }
     }
+    missing.extend(down);
     best.sort_by(|a, b| {
         b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
     });
@@ -229,13 +241,13 @@ fn hear_words<'a>(asked: &Asked<'a>, query: &Query, request: &Request) -> Result
     let members: Vec<u32> =
         (0u32..).zip(space.marks()).filter(|(_, mark)| within(mark)).map(|(id, _)| id).collect();
     let terms = lanes::words(db, query, space)?;
-    Ok(Heard { space, members, terms, cosines: vec![0.0; space.marks().len()] })
+    Ok(Heard { space, members, terms, cosines: vec![0.0; space.marks().len()], dense: Vec::new() })
 }
 
 /// Tells whether a passage was found at all: it has a word, means nearly the same, or stands beside one that
 /// does.
-fn is_found(field: &Field<'_>, id: u32, least: f64) -> bool {
-    let alone = |id: u32| field.matched[id as usize] != 0 || f64::from(field.cosines[id as usize]) >= least;
+fn is_found(field: &Field<'_>, id: u32) -> bool {
+    let alone = |id: u32| field.matched[id as usize] != 0 || field.is_near(id);
     alone(id) || [-1, 1].iter().any(|step| field.neighbour(id, *step).is_some_and(alone))
 }
 

@@ -30,6 +30,7 @@ pub struct Settings {
     pub entries: Entries,
     pub rank: Rank,
     pub search: Search,
+    pub embedding: Embedding,
     pub documents: Documents,
     pub brief: Brief,
     pub limits: Limits,
@@ -90,6 +91,39 @@ impl Search {
     pub(crate) fn language(&self) -> Language {
         Language::named(&self.language).expect("checked when the settings were read")
     }
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Embedding {
+    pub provider: Provider,
+    pub url: String,
+    pub model: String,
+    pub dimensions: usize,
+    pub query_prefix: String,
+    pub document_prefix: String,
+    pub key_variable: String,
+    pub key_file: String,
+    pub api_version: String,
+    pub batch: usize,
+    pub timeout_seconds: u64,
+}
+
+/// Whose vectors are searched (Q6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Provider {
+    /// The model that is compiled in.
+    Builtin,
+    /// The model that was installed.
+    Minilm,
+    /// A server that speaks OpenAI's API.
+    Openai,
+    /// Azure's form of it.
+    AzureOpenai,
+    /// No vectors at all.
+    None,
 }
 
 /// How lanes become one order.
@@ -295,6 +329,18 @@ impl Settings {
                 known.contains(&part.as_str()),
                 &format!("names `{part}`, none of {}", known.join(", ")),
             )?;
+        }
+        let embedding = &self.embedding;
+        within("embedding.batch", (1..=2048).contains(&embedding.batch), "is not between 1 and 2048")?;
+        within(
+            "embedding.timeout_seconds",
+            (1..=600).contains(&embedding.timeout_seconds),
+            "is not between 1 and 600",
+        )?;
+        within("embedding.dimensions", embedding.dimensions <= 16_384, "is above 16384")?;
+        if matches!(embedding.provider, Provider::Openai | Provider::AzureOpenai) {
+            within("embedding.url", !embedding.url.is_empty(), "is empty, and this provider needs one")?;
+            within("embedding.model", !embedding.model.is_empty(), "is empty, and this provider needs one")?;
         }
         within("brief.max_chars", self.brief.max_chars >= 500, "is below 500")?;
         for name in &self.tools.offer {

@@ -12,6 +12,8 @@ mod collections;
 mod sessions;
 // The order of what is found, and what comes beside it (SPEC Q2, Q4).
 mod ranking;
+// Vectors of a provider beside the built-in ones (SPEC Q6).
+mod embedding;
 // The summary at the start of a session (SPEC B).
 mod brief;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
