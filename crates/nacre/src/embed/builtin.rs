@@ -87,7 +87,7 @@ fn nearest(number: f32) -> i8 {
     (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
 }
 
-static FILE: &[u8] = include_bytes!("../../model/builtin.bin");
+pub(crate) static FILE: &[u8] = include_bytes!("../../model/builtin.bin");
 
 static ROWS: &[[u8; DIMS]] = section(0).as_chunks().0;
 static SCALES: &[[u8; 4]] = section(1).as_chunks().0;

@@ -11,7 +11,7 @@ use unicode_normalization::char::is_combining_mark;
 use super::builtin;
 
 /// Longer words are left out: nobody means them, and base64 would fill the vector.
-const LONGEST_WORD: usize = 100;
+pub(super) const LONGEST_WORD: usize = 100;
 
 /// Gives the tokens of a text to `take`, one after the other: the whole word it stands in, lower-cased and
 /// folded, and the token's row in the model.
@@ -38,11 +38,11 @@ fn fold(text: &str) -> Vec<u8> {
 }
 
 /// Tells whether a character is written inside a word and not seen: soft hyphen, joiners, byte order mark.
-fn is_invisible(c: char) -> bool {
+pub(super) fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}')
 }
 
-fn is_ideograph(c: char) -> bool {
+pub(super) fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 

@@ -24,6 +24,8 @@ mod settings;
 mod properties;
 // Databases of every schema that was ever released still open.
 mod released;
+// MiniLM with its real weights, where they are (SPEC Q6).
+mod model;
 // The documents and the contract of the tools.
 mod docs;
 // What the seeds say, one test a seed, under its profile.

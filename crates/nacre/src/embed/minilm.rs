@@ -1,0 +1,406 @@
+//! all-MiniLM-L6-v2: a small transformer that reads words in order, in 4-bit weights, on the processor.
+//!
+//! The file is read once and kept as it is; the weights are used where they stand. `model` makes it from the
+//! weights as they were published. Little-endian: the header ([`Header`]), then
+//!
+//! - a row for each token: its components, two in a byte, the first in the low half, 8 added to each; then an
+//!   f16 scale for every 32;
+//! - a row for each place in a text, f16;
+//! - gain and bias of the first norm, f32;
+//! - for each layer, four matrices, each with its bias (f32) behind it: query, key and value as one; what
+//!   attention gives out, with gain and bias of a norm (f32); the wide one; the narrow one, with a norm. The
+//!   form of a matrix is told in `kernel`;
+//! - the vocabulary: where each name begins, u32, and where the last one ends; the tokens in the order of
+//!   their names, u32; the names.
+
+use std::ops::Range;
+
+use super::float::HEAD;
+use super::kernel::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Processor, Rounded, from_f16};
+use super::vocabulary::{Marks, Vocabulary};
+
+/// How many numbers a model has of each sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Components of a vector.
+    pub(crate) dims: usize,
+    pub(crate) layers: usize,
+    /// Outputs of a layer's wide matrix.
+    pub(crate) inner: usize,
+    /// Tokens of the longest text.
+    pub(crate) places: usize,
+    /// Tokens of the vocabulary.
+    pub(crate) tokens: usize,
+}
+
+impl Shape {
+    /// That of all-MiniLM-L6-v2, which was made for texts of 256 tokens.
+    pub(crate) const MINILM: Shape = Shape { dims: 384, layers: 6, inner: 1536, places: 256, tokens: 30_522 };
+
+    /// Tells whether the code can run a model of this shape: whole groups and heads, and nothing so large that
+    /// a file could not be meant.
+    fn runs(&self) -> bool {
+        let whole = |number: usize, most: usize| number > 0 && number.is_multiple_of(GROUP) && number <= most;
+        whole(self.dims, 1024)
+            && self.dims.is_multiple_of(HEAD)
+            && whole(self.inner, 4096)
+            && (1..=24).contains(&self.layers)
+            && (3..=512).contains(&self.places)
+            && (4..=100_000).contains(&self.tokens)
+    }
+
+    /// Bytes of a token's row.
+    pub(crate) fn row_bytes(&self) -> usize {
+        self.dims / 2 + self.dims / GROUP * 2
+    }
+
+    /// Bytes of a matrix.
+    pub(crate) fn matrix_bytes(inputs: usize, outputs: usize) -> usize {
+        inputs / GROUP * (outputs / OUTPUTS) * BLOCK
+    }
+
+    /// Bytes of the whole file, of which the vocabulary's names take `names`.
+    pub(crate) fn file_bytes(&self, names: usize) -> usize {
+        let Shape { dims, layers, inner, places, tokens } = *self;
+        let layer = Shape::matrix_bytes(dims, 3 * dims)
+            + Shape::matrix_bytes(dims, dims)
+            + Shape::matrix_bytes(dims, inner)
+            + Shape::matrix_bytes(inner, dims)
+            + 4 * (3 * dims + 3 * dims + inner + 3 * dims);
+        Header::BYTES
+            + tokens * self.row_bytes()
+            + 2 * places * dims
+            + 4 * 2 * dims
+            + layers * layer
+            + 4 * (tokens + 1)
+            + 4 * tokens
+            + names
+    }
+}
+
+/// What stands before the weights: `NACREMLM`; eight u32 (version of the form, the numbers of [`Shape`] as it
+/// has them, bytes of the names, zero); SHA-256 of the published file that it was made from; BLAKE3 of all that
+/// follows and of the header up to there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Header {
+    pub(crate) shape: Shape,
+    /// Bytes of the vocabulary's names.
+    pub(crate) names: usize,
+    /// SHA-256 of the weights as they were published.
+    pub(crate) source: [u8; 32],
+}
+
+impl Header {
+    pub(crate) const BYTES: usize = CHECKSUM.end;
+
+    /// Returns the header as it stands in the file, without the checksum.
+    pub(crate) fn write(&self) -> Vec<u8> {
+        let Shape { dims, layers, inner, places, tokens } = self.shape;
+        let numbers = [FORM, dims, layers, inner, places, tokens, self.names, 0];
+        let mut bytes = MAGIC.to_vec();
+        for number in numbers {
+            bytes.extend(u32::try_from(number).expect("checked to be small").to_le_bytes());
+        }
+        bytes.extend(self.source);
+        bytes.resize(Header::BYTES, 0);
+        bytes
+    }
+
+    /// Reads the header of a whole file, whose length must fit it.
+    pub(crate) fn read(file: &[u8]) -> Result<Header, String> {
+        let not_ours = || "does not begin as a model file of Nacre does".to_owned();
+        let rest = file.strip_prefix(MAGIC).ok_or_else(not_ours)?;
+        let header = rest.get(..Header::BYTES - MAGIC.len()).ok_or("ends within its header")?;
+        let (numbers, rest) = header.split_at(32);
+        let number = |at: usize| numbers.as_chunks().0.get(at).map_or(0, |n| u32::from_le_bytes(*n) as usize);
+        if number(0) != FORM {
+            return Err(format!("has form {}, this program knows form {FORM}", number(0)));
+        }
+        let [dims, layers, inner, places, tokens, names] = [1, 2, 3, 4, 5, 6].map(number);
+        let shape = Shape { dims, layers, inner, places, tokens };
+        if !shape.runs() || names > 16 * tokens {
+            return Err(format!("names a shape that can't be: {shape:?}"));
+        }
+        let expected = shape.file_bytes(names);
+        if file.len() != expected {
+            return Err(format!("has {} bytes, its header asks for {expected}", file.len()));
+        }
+        let source = rest[..32].try_into().expect("32 bytes");
+        Ok(Header { shape, names, source })
+    }
+}
+
+const MAGIC: &[u8] = b"NACREMLM";
+/// The version of the form.
+const FORM: usize = 1;
+/// Where the checksum stands.
+const CHECKSUM: Range<usize> = 96..128;
+
+/// Writes the checksum into a file.
+pub(crate) fn seal(file: &mut [u8]) {
+    let sum = checksum(file);
+    file[CHECKSUM].copy_from_slice(&sum);
+}
+
+/// Returns the checksum of a file with a whole header.
+fn checksum(file: &[u8]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&file[..CHECKSUM.start]);
+    hasher.update(&file[CHECKSUM.end..]);
+    hasher.finalize().into()
+}
+
+/// How many tokens are read together: enough that the weights are fetched seldom, few enough that what is in
+/// the works stays near the processor.
+const TOGETHER: usize = 192;
+
+/// An encoder, ready to read.
+pub struct MiniLm {
+    file: Box<[u8]>,
+    header: Header,
+    version: String,
+    marks: Marks,
+    rows: Range<usize>,
+    places: Range<usize>,
+    norm: Norm,
+    layers: Vec<Layer>,
+    starts: Range<usize>,
+    order: Range<usize>,
+    names: Range<usize>,
+    processor: Processor,
+}
+
+struct Layer {
+    query_key_value: Linear,
+    attended: Linear,
+    attended_norm: Norm,
+    wide: Linear,
+    narrow: Linear,
+    narrow_norm: Norm,
+}
+
+/// Where a matrix stands, and its bias.
+struct Linear {
+    blocks: Range<usize>,
+    bias: Vec<f32>,
+}
+
+struct Norm {
+    gain: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+impl MiniLm {
+    /// Takes a file as the model. The error says what is wrong with it, to stand after its name.
+    pub(crate) fn from_bytes(file: Box<[u8]>) -> Result<MiniLm, String> {
+        let header = Header::read(&file)?;
+        if checksum(&file) != file[CHECKSUM] {
+            return Err("is damaged: its checksum is another".into());
+        }
+        let Shape { dims, inner, places, tokens, .. } = header.shape;
+        let mut sections = Sections { file: &file, at: Header::BYTES };
+        let rows = sections.take(tokens * header.shape.row_bytes());
+        let places = sections.take(2 * places * dims);
+        let norm = sections.norm(dims);
+        let layers = (0..header.shape.layers)
+            .map(|_| Layer {
+                query_key_value: sections.linear(dims, 3 * dims),
+                attended: sections.linear(dims, dims),
+                attended_norm: sections.norm(dims),
+                wide: sections.linear(dims, inner),
+                narrow: sections.linear(inner, dims),
+                narrow_norm: sections.norm(dims),
+            })
+            .collect();
+        let [starts, order, names] =
+            [4 * (tokens + 1), 4 * tokens, header.names].map(|bytes| sections.take(bytes));
+        let sum = blake3::Hash::from_bytes(file[CHECKSUM].try_into().expect("32 bytes")).to_hex();
+        let vocabulary = Vocabulary {
+            starts: file[starts.clone()].as_chunks().0,
+            order: file[order.clone()].as_chunks().0,
+            names: &file[names.clone()],
+        };
+        let marks = vocabulary.marks().ok_or("has a vocabulary without `[CLS]`, `[SEP]` and `[UNK]`")?;
+        let largest = [marks.begin, marks.end, marks.unknown].into_iter().max();
+        let known = |token: u32| (token as usize) < tokens;
+        if !vocabulary.order.iter().all(|token| known(u32::from_le_bytes(*token)))
+            || !largest.is_some_and(known)
+        {
+            return Err("has a vocabulary that names tokens it has no row for".into());
+        }
+        Ok(MiniLm {
+            version: format!("minilm-{CODE}-{}", &sum[..8]),
+            marks,
+            rows,
+            places,
+            norm,
+            layers,
+            starts,
+            order,
+            names,
+            processor: Processor::here(),
+            header,
+            file,
+        })
+    }
+
+    /// Returns how many components a vector has.
+    pub(crate) fn dims(&self) -> usize {
+        self.header.shape.dims
+    }
+
+    /// Returns what names the model and the way it is used.
+    pub(crate) fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// Returns the header of the file.
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// Returns the tokens of a text; words that `keep` does not want are left out.
+    pub(crate) fn tokens(&self, text: &str, keep: impl FnMut(&str) -> bool) -> Vec<u32> {
+        let vocabulary = Vocabulary {
+            starts: self.file[self.starts.clone()].as_chunks().0,
+            order: self.file[self.order.clone()].as_chunks().0,
+            names: &self.file[self.names.clone()],
+        };
+        vocabulary.tokens(text, self.marks, self.header.shape.places, keep)
+    }
+
+    /// Returns the vector of each text, given as its tokens: one long.
+    pub(crate) fn encode(&self, texts: &[Vec<u32>]) -> Vec<Vec<f32>> {
+        let mut vectors = Vec::with_capacity(texts.len());
+        let mut rest = texts;
+        while !rest.is_empty() {
+            let mut tokens = 0;
+            let fit = rest.iter().take_while(|text| {
+                tokens += text.len();
+                tokens <= TOGETHER
+            });
+            let (now, later) = rest.split_at(fit.count().max(1));
+            self.encode_together(now, &mut vectors);
+            rest = later;
+        }
+        vectors
+    }
+
+    fn encode_together(&self, texts: &[Vec<u32>], vectors: &mut Vec<Vec<f32>>) {
+        let Shape { dims, inner, .. } = self.header.shape;
+        let tokens: usize = texts.iter().map(Vec::len).sum();
+        let processor = self.processor;
+        let [mut rows, mut seen, mut added] = [0; 3].map(|_| vec![0.0; tokens * dims]);
+        let mut asked = vec![0.0; tokens * 3 * dims];
+        let mut wide = vec![0.0; tokens * inner];
+        let (mut rounded, mut room) = (Rounded::default(), Vec::new());
+
+        let places = texts.iter().flat_map(|text| text.iter().enumerate());
+        for ((place, token), (row, added)) in
+            places.zip(rows.chunks_exact_mut(dims).zip(added.chunks_exact_mut(dims)))
+        {
+            self.token(*token as usize, row);
+            self.place(place, added);
+        }
+        processor.add_and_norm(&mut rows, &added, &self.norm.gain, &self.norm.bias);
+        for layer in &self.layers {
+            processor.round(&rows, dims, &mut rounded);
+            processor.multiply(&rounded, self.matrix(&layer.query_key_value), &mut asked);
+            let (mut asked, mut out) = (&asked[..], &mut seen[..]);
+            for text in texts {
+                let (asked_here, asked_later) = asked.split_at(text.len() * 3 * dims);
+                let (out_here, out_later) = out.split_at_mut(text.len() * dims);
+                processor.attend(asked_here, dims, &mut room, out_here);
+                (asked, out) = (asked_later, out_later);
+            }
+            processor.round(&seen, dims, &mut rounded);
+            processor.multiply(&rounded, self.matrix(&layer.attended), &mut added);
+            let norm = &layer.attended_norm;
+            processor.add_and_norm(&mut rows, &added, &norm.gain, &norm.bias);
+
+            processor.round(&rows, dims, &mut rounded);
+            processor.multiply(&rounded, self.matrix(&layer.wide), &mut wide);
+            processor.gelu(&mut wide);
+            processor.round(&wide, inner, &mut rounded);
+            processor.multiply(&rounded, self.matrix(&layer.narrow), &mut added);
+            let norm = &layer.narrow_norm;
+            processor.add_and_norm(&mut rows, &added, &norm.gain, &norm.bias);
+        }
+        let mut rows = rows.chunks_exact(dims);
+        for text in texts {
+            let mut vector = vec![0.0; dims];
+            for row in rows.by_ref().take(text.len()) {
+                vector.iter_mut().zip(row).for_each(|(sum, value)| *sum += value);
+            }
+            normalise(&mut vector);
+            vectors.push(vector);
+        }
+    }
+
+    /// Reads the row of a token.
+    fn token(&self, token: usize, row: &mut [f32]) {
+        let bytes = self.header.shape.row_bytes();
+        let (codes, scales) = self.file[self.rows.clone()][token * bytes..][..bytes].split_at(row.len() / 2);
+        let (scales, _) = scales.as_chunks();
+        for ((values, codes), scale) in
+            row.chunks_exact_mut(GROUP).zip(codes.chunks_exact(GROUP / 2)).zip(scales)
+        {
+            let scale = from_f16(u16::from_le_bytes(*scale));
+            for (two, code) in values.chunks_exact_mut(2).zip(codes) {
+                two[0] = scale * (f32::from(code & 15) - f32::from(MIDDLE));
+                two[1] = scale * (f32::from(code >> 4) - f32::from(MIDDLE));
+            }
+        }
+    }
+
+    /// Reads the row of a place.
+    fn place(&self, place: usize, row: &mut [f32]) {
+        let halves = self.file[self.places.clone()].as_chunks().0;
+        for (value, half) in row.iter_mut().zip(&halves[place * self.dims()..]) {
+            *value = from_f16(u16::from_le_bytes(*half));
+        }
+    }
+
+    fn matrix<'a>(&'a self, linear: &'a Linear) -> Matrix<'a> {
+        Matrix { blocks: self.file[linear.blocks.clone()].as_chunks().0, bias: &linear.bias }
+    }
+}
+
+/// Counts changes in the code that change a vector.
+const CODE: u32 = 1;
+
+/// Makes a vector one long; one that has no length, or is not of numbers, becomes zero.
+fn normalise(vector: &mut [f32]) {
+    let length = vector.iter().map(|value| value * value).sum::<f32>().sqrt();
+    let scale = if length.is_normal() { 1.0 / length } else { 0.0 };
+    for value in vector {
+        *value = if value.is_finite() { *value * scale } else { 0.0 };
+    }
+}
+
+/// Walks the sections of a file that is long enough.
+struct Sections<'a> {
+    file: &'a [u8],
+    at: usize,
+}
+
+impl Sections<'_> {
+    fn take(&mut self, bytes: usize) -> Range<usize> {
+        let start = self.at;
+        self.at += bytes;
+        start..self.at
+    }
+
+    fn floats(&mut self, count: usize) -> Vec<f32> {
+        let range = self.take(4 * count);
+        self.file[range].as_chunks().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect()
+    }
+
+    fn linear(&mut self, inputs: usize, outputs: usize) -> Linear {
+        Linear { blocks: self.take(Shape::matrix_bytes(inputs, outputs)), bias: self.floats(outputs) }
+    }
+
+    fn norm(&mut self, dims: usize) -> Norm {
+        Norm { gain: self.floats(dims), bias: self.floats(dims) }
+    }
+}
