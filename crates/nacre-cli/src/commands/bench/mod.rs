@@ -2,6 +2,7 @@
 
 mod clock;
 mod cold;
+mod embed;
 mod measure;
 mod quality;
 mod report;
@@ -10,6 +11,7 @@ mod svg;
 mod words;
 
 pub use cold::run as cold;
+pub use embed::run as embed;
 pub use quality::{Beside, Options, run as quality};
 pub use report::run as report;
 pub use speed::run as speed;
