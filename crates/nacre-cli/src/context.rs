@@ -2,12 +2,13 @@
 //! read here.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
-use nacre::settings::Layer;
-use nacre::{Answer, Caller, Group, Home, SETTINGS_FILE, SessionId, Settings, Time};
+use nacre::settings::{Layer, Provider};
+use nacre::{Answer, Caller, Embedder, Group, Home, Installed, SETTINGS_FILE, SessionId, Settings, Time};
 use serde::Serialize;
 
 use crate::args::Global;
@@ -23,13 +24,10 @@ pub struct Context {
 
 impl Context {
     pub fn new(global: Global) -> Result<Context> {
-        let path = match &global.home {
-            Some(path) => std::path::absolute(path).context("the home is no path")?,
-            None => platform_home()?,
-        };
+        let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
         let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
-        Ok(Context { home: Home::new(path, settings), layers, global })
+        Ok(Context { home: with_provider(Home::new(path, settings)), layers, global })
     }
 
     pub fn now(&self) -> Time {
@@ -59,9 +57,35 @@ impl Context {
     }
 }
 
+/// Gives a home the model whose vectors are searched beside the built-in ones, if its settings name one. Nothing
+/// is read or reached before it is needed.
+fn with_provider(home: Home) -> Home {
+    match embedder(&home) {
+        Some(embedder) => home.with_embedder(embedder),
+        None => home,
+    }
+}
+
+/// The model that the settings of a home name.
+pub fn embedder(home: &Home) -> Option<Arc<dyn Embedder>> {
+    match home.settings().embedding.provider {
+        Provider::Builtin | Provider::None => None,
+        Provider::Minilm => Some(Arc::new(Installed::new(home))),
+        Provider::Openai | Provider::AzureOpenai => None,
+    }
+}
+
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The folder that holds everything.
+pub fn home_path(global: &Global) -> Result<PathBuf> {
+    match &global.home {
+        Some(path) => std::path::absolute(path).context("the home is no path"),
+        None => platform_home(),
+    }
 }
 
 fn platform_home() -> Result<PathBuf> {

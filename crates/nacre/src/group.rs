@@ -56,15 +56,20 @@ fn fill(
 ) -> Result<Embedded> {
     /// Passages in one transaction: what a kill may cost.
     const BATCH: usize = 128;
+    if embedder.version().is_empty() {
+        // Says why it can't be had.
+        embedder.embed_documents(&["a text"])?;
+    }
     if !database.on_disk() {
         return Ok(Embedded { model: embedder.version().to_owned(), ..Embedded::default() });
     }
-    let mut so_far = database.write(now, |tx| {
-        dense::adopt(tx, embedder.version())?;
-        embedded(tx, embedder)
-    })?;
+    database.refresh(now)?;
+    let mut so_far = database.read(|db| embedded(db, embedder))?;
+    if so_far.left > 0 {
+        database.write(now, |tx| dense::adopt(tx, embedder.version()))?;
+    }
     let mut made = 0;
-    while made < most {
+    while made < most && so_far.left > 0 {
         let mut pending = database.read(|db| dense::pending(db, (most - made).min(BATCH)))?;
         if pending.is_empty() {
             break;
@@ -324,6 +329,12 @@ impl Group {
         }
         missing.append(&mut found.missing);
         Ok(Found { missing, ..found })
+    }
+
+    /// Returns a number that every write to the index moves on.
+    pub fn written(&mut self, now: Time) -> Result<i64> {
+        self.memory.refresh(now)?;
+        self.memory.read(index::stamp)
     }
 
     /// Makes vectors by the provider for passages of the memory and of its collections that have none, at most so

@@ -54,7 +54,7 @@ mod workspace;
 pub use brief::{Brief, BriefEntry, strip_injected};
 pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
 pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
-pub use embed::{Builtin, Embedder, MiniLm};
+pub use embed::{Builtin, Embedder, Installed, MiniLm};
 pub use entry::{
     Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version,
 };

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use nacre::{Imported, Note, Synced};
 use serde_json::json;
 
@@ -63,6 +63,9 @@ pub fn status(context: &Context) -> Result<ExitCode> {
             ),
         ),
     ];
+    if let Some(embedded) = &status.embedded {
+        rows.insert(7, ("vectors", vectors(embedded)));
+    }
     for path in &status.set_aside {
         rows.push(("set aside", format!("{} (damaged; see `nacre doctor`)", path.display())));
     }
@@ -258,16 +261,39 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
 }
 
 pub fn index(context: &Context) -> Result<ExitCode> {
-    let done = context.group()?.sync(&context.caller())?;
+    let mut group = context.group()?;
+    let done = group.sync(&context.caller())?;
+    let embedded = group.embed(context.now(), usize::MAX, &mut |so_far| {
+        render::progress(&format!("vectors: {} made, {} left", so_far.done, so_far.left));
+    });
+    render::progress("");
+    let embedded = embedded.context("documents are indexed, vectors of the provider are not all made")?;
     if context.global.json {
-        render::json(&done)?;
+        let mut answer = serde_json::to_value(&done)?;
+        if context.home.embedder().is_some() {
+            answer["embedded"] = serde_json::to_value(&embedded)?;
+        }
+        render::json(&answer)?;
         return Ok(ExitCode::SUCCESS);
     }
     if !context.home.settings().documents.index {
         render::note("`documents.index` is off: documents are neither indexed nor searched");
     }
-    render::out(&render::table(&synced_rows(&done)))?;
+    let mut rows = synced_rows(&done);
+    if context.home.embedder().is_some() {
+        rows.push(("vectors".into(), vectors(&embedded)));
+    }
+    render::out(&render::table(&rows))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How far the vectors of the provider have come, for people.
+fn vectors(embedded: &nacre::Embedded) -> String {
+    let nacre::Embedded { model, done, refused, left } = embedded;
+    let model = if model.is_empty() { "a model that can't be had (`nacre index` says why)" } else { model };
+    let refused = if *refused > 0 { format!(", {refused} refused") } else { String::new() };
+    let left = if *left > 0 { format!(", {left} left (`nacre index` makes them)") } else { String::new() };
+    format!("{done} by {model}{refused}{left}")
 }
 
 /// What became of each document, for people.

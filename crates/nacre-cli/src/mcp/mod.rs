@@ -3,6 +3,7 @@
 //! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
 //! standard output.
 
+mod behind;
 mod stdio;
 mod watch;
 
@@ -58,6 +59,7 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         clock: context.global.now,
         group: Arc::new(Mutex::new(None)),
     };
+    behind::embed(&context.home, &context.global.group);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
         let running =

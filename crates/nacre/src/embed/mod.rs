@@ -6,11 +6,13 @@
 
 pub(crate) mod builtin;
 pub(crate) mod float;
+mod installed;
 pub(crate) mod kernel;
 pub(crate) mod minilm;
 pub(crate) mod vocabulary;
 pub(crate) mod wordpiece;
 
+pub use installed::Installed;
 pub use minilm::MiniLm;
 
 use crate::Result;
@@ -20,7 +22,8 @@ pub trait Embedder: Send + Sync {
     /// Returns how many components a vector has.
     fn dims(&self) -> usize;
 
-    /// Names the model and the way it is used: vectors of another name are of another space.
+    /// Names the model and the way it is used: vectors of another name are of another space. Empty: it can't be
+    /// had, and the other functions say why.
     fn version(&self) -> &str;
 
     /// Returns the vector of a question, whose words count as much as `weight` says; it is given each word in

@@ -96,6 +96,11 @@ pub(crate) fn rebuild_if_stale(
     if is_current(db, language)? { Ok(0) } else { rebuild(db, documents, language) }
 }
 
+/// Returns the stamp of the last write.
+pub(crate) fn stamp(db: &Connection) -> Result<i64> {
+    packed::last_stamp(db)
+}
+
 /// Writes one passage.
 pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
     let mut lexicon = Lexicon::default();

@@ -34,6 +34,11 @@ pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
     Ok(next)
 }
 
+/// Returns the stamp of the last write.
+pub(crate) fn last_stamp(db: &Connection) -> Result<i64> {
+    number(db, STAMP)
+}
+
 /// Throws all packed rows away; readers will forget what they have.
 pub(crate) fn start_anew(db: &Connection) -> Result<()> {
     db.execute_batch("DELETE FROM marks; DELETE FROM vectors;")?;

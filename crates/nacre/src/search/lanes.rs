@@ -136,7 +136,9 @@ pub(super) fn meaning(space: &Space, question: &Quantised) -> Vec<f32> {
 /// Asks the model of the settings, where its vectors have come so far. Returns what can't be said: then the
 /// built-in vectors answer alone.
 pub(super) fn by_model(embedder: &dyn Embedder, query: &Query, heard: &mut [Heard<'_>]) -> Option<String> {
-    if !heard.iter().any(|heard| heard.space.dense().is_of(embedder)) {
+    // One that can't be had at all is asked, so that it says why.
+    let made = heard.iter().any(|heard| heard.space.dense().is_of(embedder));
+    if !made && !embedder.version().is_empty() {
         return None;
     }
     let mut weight = |word: &str| if query.is_name(word) { 0.0 } else { 1.0 };

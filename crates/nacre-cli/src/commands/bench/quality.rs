@@ -19,7 +19,7 @@ use sha2::{Digest, Sha256};
 use super::clock::percentile;
 use super::measure::{NAMES, Row, better, mean, measure};
 use crate::args::Global;
-use crate::context::now;
+use crate::context::{embedder, home_path, now};
 use crate::render;
 
 /// The sets: the name to ask for, and the name of the files.
@@ -239,7 +239,14 @@ fn measure_set(
                     .chain(settings)
                     .map(|pair| Layer::from_pair("the bench", pair))
                     .collect::<Result<Vec<_>, _>>()?;
-                Ok(Home::new(folder.path(), Settings::from_layers(global.profile.as_deref(), &layers)?))
+                let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
+                // A model that is installed is that of the user's home.
+                let embedder = embedder(&Home::new(home_path(global)?, settings.clone()));
+                let home = Home::new(folder.path(), settings);
+                Ok(match embedder {
+                    Some(embedder) => home.with_embedder(embedder),
+                    None => home,
+                })
             })
             .collect::<Result<_>>()?;
         let started = Instant::now();
@@ -249,6 +256,7 @@ fn measure_set(
         messages += f64::from(u32::try_from(turns.len())?);
         for (home, results) in homes.iter().zip(&mut results) {
             let mut group = home.group(&"main".parse()?, caller.now)?;
+            group.embed(caller.now, usize::MAX, &mut |_| {})?;
             // The first reads the vectors.
             call(&mut group, &caller, "memory_search", json!({ "query": "warm up", "scope": ["sessions"] }))?;
             for question in *questions {
