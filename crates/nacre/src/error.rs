@@ -119,6 +119,22 @@ pub enum Error {
     NotOffered { tool: String, profile: String },
     #[error("this session has used its {limit} {action} calls")]
     SessionLimit { action: &'static str, limit: u32 },
+    #[error("`embed.{field}` {problem}")]
+    BadProvider { field: &'static str, problem: String },
+    #[error("`{host}` does not let us in ({status}){said}")]
+    ProviderDenied { host: String, status: u16, said: String },
+    #[error("`{host}` has no model `{model}` at this URL (404){said}")]
+    NoModel { host: String, model: String, said: String },
+    #[error("`{host}` refuses what was sent ({status}){said}")]
+    ProviderRefused { host: String, status: u16, said: String },
+    #[error("`{host}` has too much to do (429){said}")]
+    ProviderBusy { host: String, wait: Option<u64>, said: String },
+    #[error("`{host}` {problem}")]
+    ProviderDown { host: String, problem: String },
+    #[error("the answer of `{host}` {problem}")]
+    ProviderAnswer { host: String, problem: String },
+    #[error("`{host}` gives vectors of {found} components, not of {expected}")]
+    ProviderDims { host: String, found: usize, expected: usize },
     #[error("the database stayed busy for too long")]
     Busy,
     #[error("the disk that holds `{}` is full", path.display())]
@@ -275,6 +291,48 @@ impl Error {
                 format!(
                     "a new session starts anew, a person at the command line has no limit, and `limits.{action}` in nacre.toml \
                      raises it"
+                ),
+            ),
+            BadProvider { .. } => (
+                "bad_provider",
+                Invalid,
+                "an example: `embed.url = \"http://localhost:11434/v1\"`, `embed.model = \"nomic-embed-text\"`".into(),
+            ),
+            ProviderDenied { .. } => (
+                "provider_denied",
+                Denied,
+                "check the key that goes with `embed.url`; it is read from the environment or a file".into(),
+            ),
+            NoModel { .. } => (
+                "no_model",
+                NotFound,
+                "check `embed.url` and `embed.model`; a local server must have the model first (`ollama pull`)".into(),
+            ),
+            ProviderRefused { .. } => (
+                "provider_refused",
+                Invalid,
+                "check `embed.model` and `embed.dims`; a text may also be too long for the model".into(),
+            ),
+            ProviderBusy { wait, .. } => {
+                let hint = match wait {
+                    Some(seconds) => format!("it asks to wait {seconds} seconds; its quota may be used up"),
+                    None => "try again later; its quota may be used up".into(),
+                };
+                ("provider_busy", Limit, hint)
+            }
+            ProviderDown { .. } => {
+                ("provider_down", Unavailable, "check that it runs and that `embed.url` is right".into())
+            }
+            ProviderAnswer { .. } => (
+                "provider_answer",
+                Unavailable,
+                "check that what `embed.url` names speaks the embeddings API of OpenAI".into(),
+            ),
+            ProviderDims { found, .. } => (
+                "provider_dims",
+                Conflict,
+                format!(
+                    "another model goes by this name now: set `embed.dims` to {found} and everything is embedded anew"
                 ),
             ),
             Busy => ("busy", Unavailable, "another process holds a long write; try again".into()),

@@ -45,6 +45,7 @@ mod ids;
 mod index;
 pub mod model;
 mod search;
+mod secret;
 pub mod session;
 pub mod settings;
 mod store;
@@ -54,7 +55,7 @@ mod workspace;
 pub use brief::{Brief, BriefEntry, strip_injected};
 pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
 pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
-pub use embed::{Builtin, Embedder, Installed, MiniLm};
+pub use embed::{Builtin, Embedder, Installed, MiniLm, http};
 pub use entry::{
     Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version,
 };
@@ -65,6 +66,7 @@ pub use home::{Home, SETTINGS_FILE};
 pub use ids::{CollectionName, EntryId, EntryRef, GroupName, SessionId};
 pub use index::Scope;
 pub use search::{DocumentHit, EntryHit, Found, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
+pub use secret::Secret;
 pub use settings::Settings;
 pub use time::Time;
 pub use workspace::{Note, Synced};

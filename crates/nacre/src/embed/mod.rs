@@ -3,9 +3,11 @@
 //! `builtin` is the model that is compiled in, one row of numbers for each token; `wordpiece` cuts a text
 //! into those tokens. How it is made is told in `training/README.md`. `minilm` is the model that may be
 //! installed beside it, a transformer; `vocabulary` has its tokens, `float` and `kernel` its arithmetic.
+//! `http` asks a model that runs elsewhere, behind a URL.
 
 pub(crate) mod builtin;
 pub(crate) mod float;
+pub mod http;
 mod installed;
 pub(crate) mod kernel;
 pub(crate) mod minilm;
@@ -19,7 +21,7 @@ use crate::Result;
 
 /// What turns texts into vectors, each one long, or all zeros for a text without meaning.
 pub trait Embedder: Send + Sync {
-    /// Returns how many components a vector has.
+    /// Returns how many components a vector has; 0 where only the first answer of a model elsewhere will tell.
     fn dims(&self) -> usize;
 
     /// Names the model and the way it is used: vectors of another name are of another space. Empty: it can't be

@@ -14,6 +14,8 @@ mod sessions;
 mod ranking;
 // Vectors of a provider beside the built-in ones (SPEC Q6).
 mod embedding;
+// Models behind a URL, and everything a server may answer (SPEC Q6).
+mod providers;
 // The summary at the start of a session (SPEC B).
 mod brief;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
