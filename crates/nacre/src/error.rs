@@ -331,9 +331,7 @@ impl Error {
             ProviderDims { found, .. } => (
                 "provider_dims",
                 Conflict,
-                format!(
-                    "another model goes by this name now: set `embed.dims` to {found} and everything is embedded anew"
-                ),
+                format!("set `embed.dims` to {found}, or give back the model that went by this name before"),
             ),
             Busy => ("busy", Unavailable, "another process holds a long write; try again".into()),
             DiskFull { .. } => ("disk_full", Unavailable, "make room; nothing was changed".into()),

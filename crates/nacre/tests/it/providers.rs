@@ -402,6 +402,20 @@ fn a_text_that_is_refused_is_found_and_the_others_are_embedded() {
 }
 
 #[test]
+fn one_in_256_is_found_with_19_requests() {
+    let server = Server::start(&[Reply::Right]);
+    let (model, _) = model(options(&server));
+    let texts: Vec<String> = (0..256).map(|n| format!("{}{n}", if n == 77 { "bad" } else { "" })).collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    let vectors = model.embed_documents(&texts).unwrap();
+    for (number, (text, found)) in texts.iter().zip(vectors).enumerate() {
+        let expected = if number == 77 { vec![0.0; 3] } else { vector(text) };
+        assert!(near(&found, &expected), "{text}");
+    }
+    assert_eq!(server.asked().len(), 19);
+}
+
+#[test]
 fn what_is_refused_whatever_the_text_is_the_fault_of_the_settings() {
     let refused =
         Reply::Says(400, "", r#"{"error":{"message":"dimensions is not supported: {text} {key}"}}"#);
