@@ -119,7 +119,7 @@ pub enum Error {
     NotOffered { tool: String, profile: String },
     #[error("this session has used its {limit} {action} calls")]
     SessionLimit { action: &'static str, limit: u32 },
-    #[error("`embed.{field}` {problem}")]
+    #[error("`embedding.{field}` {problem}")]
     BadProvider { field: &'static str, problem: String },
     #[error("`{host}` does not let us in ({status}){said}")]
     ProviderDenied { host: String, status: u16, said: String },
@@ -296,22 +296,22 @@ impl Error {
             BadProvider { .. } => (
                 "bad_provider",
                 Invalid,
-                "an example: `embed.url = \"http://localhost:11434/v1\"`, `embed.model = \"nomic-embed-text\"`".into(),
+                "an example: `embedding.url = \"http://localhost:11434/v1\"`, `embedding.model = \"nomic-embed-text\"`".into(),
             ),
             ProviderDenied { .. } => (
                 "provider_denied",
                 Denied,
-                "check the key that goes with `embed.url`; it is read from the environment or a file".into(),
+                "check the key that `embedding.key_variable` or `embedding.key_file` names".into(),
             ),
             NoModel { .. } => (
                 "no_model",
                 NotFound,
-                "check `embed.url` and `embed.model`; a local server must have the model first (`ollama pull`)".into(),
+                "check `embedding.url` and `embedding.model`; a local server must have the model first (`ollama pull`)".into(),
             ),
             ProviderRefused { .. } => (
                 "provider_refused",
                 Invalid,
-                "check `embed.model` and `embed.dims`; a text may also be too long for the model".into(),
+                "check `embedding.model` and `embedding.dimensions`; a text may also be too long for the model".into(),
             ),
             ProviderBusy { wait, .. } => {
                 let hint = match wait {
@@ -321,17 +321,17 @@ impl Error {
                 ("provider_busy", Limit, hint)
             }
             ProviderDown { .. } => {
-                ("provider_down", Unavailable, "check that it runs and that `embed.url` is right".into())
+                ("provider_down", Unavailable, "check that it runs and that `embedding.url` is right".into())
             }
             ProviderAnswer { .. } => (
                 "provider_answer",
                 Unavailable,
-                "check that what `embed.url` names speaks the embeddings API of OpenAI".into(),
+                "check that what `embedding.url` names speaks the embeddings API of OpenAI".into(),
             ),
             ProviderDims { found, .. } => (
                 "provider_dims",
                 Conflict,
-                format!("set `embed.dims` to {found}, or give back the model that went by this name before"),
+                format!("set `embedding.dimensions` to {found}, or give back the model that went by this name before"),
             ),
             Busy => ("busy", Unavailable, "another process holds a long write; try again".into()),
             DiskFull { .. } => ("disk_full", Unavailable, "make room; nothing was changed".into()),

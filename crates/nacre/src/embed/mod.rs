@@ -33,7 +33,8 @@ pub trait Embedder: Send + Sync {
     /// and reads the others as they are.
     fn embed_query(&self, text: &str, weight: &mut dyn FnMut(&str) -> f32) -> Result<Vec<f32>>;
 
-    /// Returns the vectors of texts to be found, in their order.
+    /// Returns the vectors of texts to be found, in their order; one without components for a text that the
+    /// model does not take, and would not the next time.
     fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 }
 

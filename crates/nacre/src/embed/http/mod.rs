@@ -82,7 +82,7 @@ impl Model {
         let dims = OnceLock::new();
         let asked = match options.dims {
             Dims::Own => "own".to_owned(),
-            Dims::Known(0) | Dims::Asked(0) => return wrong("dims", "must be at least 1"),
+            Dims::Known(0) | Dims::Asked(0) => return wrong("dimensions", "must be at least 1"),
             Dims::Known(known) => {
                 dims.get_or_init(|| known);
                 "own".to_owned()
@@ -304,17 +304,12 @@ impl Embedder for Model {
         Ok(vectors.pop().expect("one text, one vector"))
     }
 
-    /// A text that the model refuses is one without meaning to it; [`Model::embed_each`] tells the two apart.
     fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let mut vectors = vec![Vec::new(); texts.len()];
-        self.embed_each(texts, &mut |number, outcome| {
-            if let Outcome::Vector(vector) = outcome {
-                vectors[number] = vector;
-            }
+        self.embed_each(texts, &mut |number, outcome| match outcome {
+            Outcome::Vector(vector) => vectors[number] = vector,
+            Outcome::Refused { .. } => {}
         })?;
-        for vector in vectors.iter_mut().filter(|vector| vector.is_empty()) {
-            *vector = self.zeros()?;
-        }
         Ok(vectors)
     }
 }

@@ -54,8 +54,9 @@ impl Endpoint {
                         (HeaderName::from_static("api-key"), key.expose().to_owned())
                     }
                 };
-                let mut value = HeaderValue::try_from(value)
-                    .map_err(|_| wrong("key", "has characters that can't be sent in a header"))?;
+                let mut value = HeaderValue::try_from(value).map_err(|_| {
+                    wrong("key_variable", "or `key_file` gives a key that can't be sent in a header")
+                })?;
                 value.set_sensitive(true);
                 Some((name, value))
             }
