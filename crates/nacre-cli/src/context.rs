@@ -3,12 +3,14 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
-use nacre::{Answer, Caller, Embedder, Group, Home, Installed, SETTINGS_FILE, SessionId, Settings, Time};
+use nacre::{
+    Answer, Caller, Embedder, Group, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings, Time, http,
+};
 use serde::Serialize;
 
 use crate::args::Global;
@@ -27,7 +29,7 @@ impl Context {
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
         let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
-        Ok(Context { home: with_provider(Home::new(path, settings)), layers, global })
+        Ok(Context { home: with_provider(Home::new(path, settings))?, layers, global })
     }
 
     pub fn now(&self) -> Time {
@@ -59,20 +61,48 @@ impl Context {
 
 /// Gives a home the model whose vectors are searched beside the built-in ones, if its settings name one. Nothing
 /// is read or reached before it is needed.
-fn with_provider(home: Home) -> Home {
-    match embedder(&home) {
+fn with_provider(home: Home) -> Result<Home> {
+    Ok(match embedder(&home)? {
         Some(embedder) => home.with_embedder(embedder),
         None => home,
-    }
+    })
 }
 
 /// The model that the settings of a home name.
-pub fn embedder(home: &Home) -> Option<Arc<dyn Embedder>> {
-    match home.settings().embedding.provider {
-        Provider::Builtin | Provider::None => None,
-        Provider::Minilm => Some(Arc::new(Installed::new(home))),
-        Provider::Openai | Provider::AzureOpenai => None,
+pub fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
+    let settings = &home.settings().embedding;
+    let provider = match settings.provider {
+        Provider::Builtin | Provider::None => return Ok(None),
+        Provider::Minilm => return Ok(Some(Arc::new(Installed::new(home)))),
+        Provider::Openai => http::Provider::OpenAi,
+        Provider::AzureOpenai => http::Provider::AzureOpenAi { api_version: settings.api_version.clone() },
+    };
+    let usual = http::Options::new(provider, &settings.url, &settings.model);
+    let options = http::Options {
+        dims: if settings.dimensions > 0 { http::Dims::Asked(settings.dimensions) } else { http::Dims::Own },
+        key: key(settings)?,
+        query_prefix: settings.query_prefix.clone(),
+        document_prefix: settings.document_prefix.clone(),
+        batch: settings.batch,
+        documents: http::Patience { whole: Duration::from_secs(settings.timeout_seconds), ..usual.documents },
+        ..usual
+    };
+    Ok(Some(Arc::new(http::Model::new(options, std::thread::sleep)?)))
+}
+
+/// The key of the provider: a variable of the environment, or else a file. Many servers on one's own machine need
+/// none.
+fn key(settings: &nacre::settings::Embedding) -> Result<Option<Secret>> {
+    let told = std::env::var(&settings.key_variable).ok().filter(|key| !key.trim().is_empty());
+    if let Some(key) = told {
+        return Ok(Some(Secret::new(&key)));
     }
+    if settings.key_file.is_empty() {
+        return Ok(None);
+    }
+    let key = std::fs::read_to_string(&settings.key_file)
+        .with_context(|| format!("the file of `embedding.key_file`, {}, can't be read", settings.key_file))?;
+    Ok(Some(Secret::new(&key)))
 }
 
 pub fn now() -> Time {

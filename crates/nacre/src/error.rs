@@ -124,7 +124,7 @@ pub enum Error {
     #[error("`{host}` does not let us in ({status}){said}")]
     ProviderDenied { host: String, status: u16, said: String },
     #[error("`{host}` has no model `{model}` at this URL (404){said}")]
-    NoModel { host: String, model: String, said: String },
+    UnknownModel { host: String, model: String, said: String },
     #[error("`{host}` refuses what was sent ({status}){said}")]
     ProviderRefused { host: String, status: u16, said: String },
     #[error("`{host}` has too much to do (429){said}")]
@@ -303,8 +303,8 @@ impl Error {
                 Denied,
                 "check the key that `embedding.key_variable` or `embedding.key_file` names".into(),
             ),
-            NoModel { .. } => (
-                "no_model",
+            UnknownModel { .. } => (
+                "unknown_model",
                 NotFound,
                 "check `embedding.url` and `embedding.model`; a local server must have the model first (`ollama pull`)".into(),
             ),

@@ -10,6 +10,8 @@ mod cli;
 mod documents;
 // Collections: many processes, kills, damage.
 mod collections;
+// A model behind a URL, from settings to hits.
+mod provider;
 // Bad input: a clear error, and nothing changed.
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.

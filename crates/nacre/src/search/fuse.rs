@@ -111,6 +111,8 @@ pub(super) struct Field<'a> {
     meaning: Vec<f32>,
     cosines: Vec<f32>,
     dense: Vec<Option<f32>>,
+    /// From where on a cosine by the model of the settings is an unusual one: they may lie anywhere.
+    unusual: f32,
     /// Which terms a passage has, a bit each.
     pub(super) matched: Vec<u64>,
     /// The share of the question's weight that a passage has.
@@ -118,6 +120,9 @@ pub(super) struct Field<'a> {
     /// z of the words over whole sessions, by the session's number.
     sessions: Vec<f32>,
 }
+
+/// How many spreads above the mean a cosine by the model of the settings finds a passage alone.
+const UNUSUAL: f64 = 1.5;
 
 /// What the lanes say of one database.
 pub(super) struct Heard<'a> {
@@ -189,6 +194,7 @@ pub(super) fn fields<'a>(query: &'a Query, rules: Rules<'a>, heard: Vec<Heard<'a
             meaning,
             cosines: heard.cosines,
             dense: heard.dense,
+            unusual: (of_model.mean + UNUSUAL * of_model.spread) as f32,
             matched,
             coverage,
             sessions,
@@ -229,13 +235,11 @@ impl Field<'_> {
         self.dense.get(id as usize).copied().flatten().unwrap_or(self.cosines[id as usize])
     }
 
-    /// Tells whether its meaning is near enough to be found by alone. Cosines of another model than the built-in
-    /// one may lie anywhere, so of these an unusual one counts.
+    /// Tells whether its meaning is near enough to be found by alone.
     pub(super) fn is_near(&self, id: u32) -> bool {
-        const UNUSUAL: f32 = 1.5;
-        let place = id as usize;
-        f64::from(self.cosines[place]) >= self.rules.search.least_similarity
-            || (self.dense.get(place).is_some_and(Option::is_some) && self.meaning[place] >= UNUSUAL)
+        let by_model = self.dense.get(id as usize).copied().flatten();
+        f64::from(self.cosines[id as usize]) >= self.rules.search.least_similarity
+            || by_model.is_some_and(|cosine| cosine >= self.unusual)
     }
 
     /// The neighbour in the same session, if it counts.

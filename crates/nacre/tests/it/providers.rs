@@ -332,7 +332,7 @@ fn what_is_not_an_answer_is_told_and_not_tried_again() {
     for (name, reply, code) in [
         ("no key", Says(401, "", r#"{"error":{"message":"wrong key {key}"}}"#), "provider_denied"),
         ("not allowed", Says(403, "", r#"{"error":"{key} for {text}"}"#), "provider_denied"),
-        ("no model", Says(404, "", "model not found: {text}"), "no_model"),
+        ("no model", Says(404, "", "model not found: {text}"), "unknown_model"),
         ("a teapot", Says(418, "", "{key}"), "provider_answer"),
         ("elsewhere", Says(307, "Location: https://elsewhere.example/v1?{key}\r\n", ""), "provider_answer"),
         ("a page", Says(200, html, "<html>{text}"), "provider_answer"),

@@ -241,7 +241,7 @@ fn measure_set(
                     .collect::<Result<Vec<_>, _>>()?;
                 let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
                 // A model that is installed is that of the user's home.
-                let embedder = embedder(&Home::new(home_path(global)?, settings.clone()));
+                let embedder = embedder(&Home::new(home_path(global)?, settings.clone()))?;
                 let home = Home::new(folder.path(), settings);
                 Ok(match embedder {
                     Some(embedder) => home.with_embedder(embedder),

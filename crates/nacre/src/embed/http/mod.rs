@@ -248,7 +248,7 @@ impl Model {
             401 | 403 => Verdict::Final(Provider(Error::ProviderDenied { host, status, said })),
             404 => {
                 let model = self.options.model.clone();
-                Verdict::Final(Provider(Error::NoModel { host, model, said }))
+                Verdict::Final(Provider(Error::UnknownModel { host, model, said }))
             }
             429 => {
                 let wait = reply.retry_after.map(|wait| wait.as_secs());

@@ -1,0 +1,141 @@
+//! A provider from the settings to the hits: a real server, the real binary (SPEC Q6, Q8).
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sealed::Sealed;
+
+const KEY: &str = "sk-not-a-real-key-0123456789abcdef";
+
+/// A model that knows one thing: what has to do with water. Ends with the test.
+struct Server {
+    url: String,
+    texts: Arc<AtomicUsize>,
+}
+
+impl Server {
+    fn start() -> Server {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/v1", listener.local_addr().unwrap());
+        let texts = Arc::new(AtomicUsize::new(0));
+        let counted = texts.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let counted = counted.clone();
+                std::thread::spawn(move || answer(stream, &counted));
+            }
+        });
+        Server { url, texts }
+    }
+}
+
+fn answer(mut stream: TcpStream, counted: &AtomicUsize) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    loop {
+        let (mut length, mut key, mut line) = (0, false, String::new());
+        loop {
+            line.clear();
+            if reader.read_line(&mut line).unwrap_or(0) == 0 {
+                return;
+            }
+            let header = line.trim().to_lowercase();
+            length = header.strip_prefix("content-length: ").map_or(length, |count| count.parse().unwrap());
+            key |= header == format!("authorization: bearer {KEY}");
+            if header.is_empty() {
+                break;
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body).unwrap();
+        let request: Value = serde_json::from_slice(&body).unwrap();
+        let inputs = request["input"].as_array().unwrap();
+        counted.fetch_add(inputs.len(), Ordering::SeqCst);
+        let vector = |(index, text): (usize, &Value)| {
+            let text = text.as_str().unwrap().to_lowercase();
+            let water = ["heron", "otter", "boat"].iter().any(|word| text.contains(word));
+            json!({ "index": index, "embedding": if water { [1.0, 0.0] } else { [0.0, 1.0] } })
+        };
+        let data: Vec<Value> = inputs.iter().enumerate().map(vector).collect();
+        let (status, body) = match key {
+            true => ("200 OK", json!({ "data": data, "model": request["model"] }).to_string()),
+            false => ("401 Unauthorized", json!({ "error": { "message": "no key" } }).to_string()),
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        if stream.write_all(format!("{head}{body}").as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+const NOTES: [&str; 4] =
+    ["The heron is grey", "The camel is brown", "The lizard is green", "The table is white"];
+
+fn with_notes(url: &str) -> Sealed {
+    let sealed = Sealed::new();
+    std::fs::create_dir_all(sealed.home()).unwrap();
+    std::fs::write(sealed.beside("key"), KEY).unwrap();
+    let settings = format!(
+        "[embedding]\nprovider = \"openai\"\nurl = \"{url}\"\nmodel = \"water\"\nkey_file = \"{}\"\n",
+        sealed.beside("key")
+    );
+    std::fs::write(sealed.home().join("nacre.toml"), settings).unwrap();
+    for note in NOTES {
+        assert_eq!(sealed.run(["store", note]).status, 0);
+    }
+    sealed
+}
+
+#[test]
+fn a_model_behind_a_url_is_searched_once_its_vectors_are_made() {
+    let server = Server::start();
+    let sealed = with_notes(&server.url);
+    assert_eq!(server.texts.load(Ordering::SeqCst), 0, "no write waits for a provider");
+    assert_eq!(sealed.json(["status"])["embedded"]["left"], 4);
+    let indexed = sealed.json(["index"]);
+    assert_eq!((&indexed["embedded"]["done"], &indexed["embedded"]["left"]), (&json!(4), &json!(0)));
+    let found = sealed.json(["search", "What floats like a boat?"]);
+    assert_eq!((&found["hits"][0]["text"], &found["missing"]), (&json!(NOTES[0]), &json!([])));
+    // Nothing is asked for twice, and the key stands nowhere.
+    let asked = server.texts.load(Ordering::SeqCst);
+    sealed.json(["index"]);
+    assert_eq!(server.texts.load(Ordering::SeqCst), asked);
+    let database = std::fs::read(sealed.database("main")).unwrap();
+    assert!(!database.windows(KEY.len()).any(|bytes| bytes == KEY.as_bytes()));
+}
+
+#[test]
+fn a_provider_that_is_not_there_costs_no_memory() {
+    // A port that nobody listens on.
+    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let sealed = with_notes(&format!("http://{free}/v1"));
+    let found = sealed.json(["search", "grey heron"]);
+    assert_eq!(found["hits"][0]["text"], NOTES[0]);
+    let failed = sealed.run(["index"]);
+    assert_ne!(failed.status, 0);
+    assert!(!failed.stderr.contains(KEY), "{}", failed.stderr);
+    // A model that was never installed is named too.
+    let found = sealed.json(["--set", "embedding.provider=minilm", "search", "grey heron"]);
+    assert_eq!(found["hits"][0]["text"], NOTES[0]);
+    assert!(found["missing"][0].as_str().unwrap().contains("not installed"), "{found:#}");
+}
+
+#[test]
+fn a_server_makes_vectors_behind_its_calls() {
+    let server = Server::start();
+    let sealed = with_notes(&server.url);
+    let _mcp = sealed.mcp();
+    let until = Instant::now() + Duration::from_secs(30);
+    while sealed.json(["status"])["embedded"]["left"] != 0 {
+        assert!(Instant::now() < until, "the vectors are not made");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_eq!(sealed.json(["status"])["embedded"]["done"], 4);
+}
