@@ -20,6 +20,11 @@ struct Server {
 
 impl Server {
     fn start() -> Server {
+        Server::slow(Duration::ZERO)
+    }
+
+    /// One that takes so long for each request.
+    fn slow(delay: Duration) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/v1", listener.local_addr().unwrap());
         let texts = Arc::new(AtomicUsize::new(0));
@@ -27,14 +32,14 @@ impl Server {
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let counted = counted.clone();
-                std::thread::spawn(move || answer(stream, &counted));
+                std::thread::spawn(move || answer(stream, &counted, delay));
             }
         });
         Server { url, texts }
     }
 }
 
-fn answer(mut stream: TcpStream, counted: &AtomicUsize) {
+fn answer(mut stream: TcpStream, counted: &AtomicUsize, delay: Duration) {
     let mut reader = BufReader::new(stream.try_clone().unwrap());
     loop {
         let (mut length, mut key, mut line) = (0, false, String::new());
@@ -54,6 +59,7 @@ fn answer(mut stream: TcpStream, counted: &AtomicUsize) {
         reader.read_exact(&mut body).unwrap();
         let request: Value = serde_json::from_slice(&body).unwrap();
         let inputs = request["input"].as_array().unwrap();
+        std::thread::sleep(delay);
         counted.fetch_add(inputs.len(), Ordering::SeqCst);
         let vector = |(index, text): (usize, &Value)| {
             let text = text.as_str().unwrap().to_lowercase();
@@ -138,4 +144,37 @@ fn a_server_makes_vectors_behind_its_calls() {
         std::thread::sleep(Duration::from_millis(50));
     }
     assert_eq!(sealed.json(["status"])["embedded"]["done"], 4);
+}
+
+#[test]
+fn vectors_go_on_after_a_kill() {
+    const MESSAGES: usize = 600;
+    let server = Server::slow(Duration::from_millis(100));
+    let sealed = with_notes(&server.url);
+    let line = |number: usize| {
+        format!(
+            "{}\n",
+            json!({ "id": number.to_string(), "session": "s", "speaker": "user", "text": format!("Note {number} about a boat") })
+        )
+    };
+    std::fs::write(sealed.beside("talk.jsonl"), (0..MESSAGES).map(line).collect::<String>()).unwrap();
+    sealed.json(["session", "import", &sealed.beside("talk.jsonl")]);
+    let all = i64::try_from(MESSAGES + NOTES.len()).unwrap();
+    let done = || sealed.json(["status"])["embedded"]["done"].as_i64().unwrap();
+    let mut process = sealed.command(["index"]).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    while done() == 0 {
+        assert!(Instant::now() < until, "no batch was written");
+    }
+    process.kill().unwrap();
+    process.wait().unwrap();
+    let before = done();
+    assert!((1..all).contains(&before), "{before} of {all}");
+    // Search works with a part of them, and what was made is not asked for again.
+    assert_eq!(sealed.json(["search", "grey heron"])["hits"][0]["text"], NOTES[0]);
+    let asked = server.texts.load(Ordering::SeqCst);
+    assert_eq!(sealed.json(["index"])["embedded"]["left"], 0);
+    let again = i64::try_from(server.texts.load(Ordering::SeqCst) - asked).unwrap();
+    assert_eq!(again, all - before);
+    assert_eq!(done(), all);
 }
