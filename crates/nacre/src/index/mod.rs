@@ -13,6 +13,7 @@ mod packed;
 mod passage;
 mod piece;
 pub(crate) mod scan;
+mod sketch;
 
 use rusqlite::{Connection, OptionalExtension};
 
@@ -24,6 +25,7 @@ pub(crate) use mark::{Mark, Standing, flag};
 pub(crate) use packed::{Quantised, Space};
 pub use passage::Scope;
 pub(crate) use passage::{Passage, Slice, Writer};
+pub(crate) use sketch::MANY;
 
 /// The key in `meta` that says what made the index.
 const MADE_BY: &str = "analyser";

@@ -9,6 +9,8 @@ use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::dense::Dense;
 use super::mark::{self, Mark};
+use super::scan;
+use super::sketch::Sketches;
 use crate::Result;
 use crate::embed::builtin::DIMS;
 
@@ -207,6 +209,7 @@ pub(crate) struct Space {
     usual_words: f32,
     years: Vec<i16>,
     dense: Dense,
+    sketches: Sketches,
 }
 
 impl Space {
@@ -235,6 +238,7 @@ impl Space {
         let mut changed =
             db.prepare_cached("SELECT chunk, used, data FROM vectors WHERE stamp > ?1 ORDER BY chunk")?;
         let mut rows = changed.query([self.stamp])?;
+        let mut sketched = Vec::new();
         while let Some(row) = rows.next()? {
             let start = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0) * VECTORS * VECTOR_BYTES;
             let used = usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0).min(VECTORS) * VECTOR_BYTES;
@@ -245,7 +249,9 @@ impl Space {
             if let Some(data) = data.get(..used) {
                 self.vectors[start..start + used].copy_from_slice(data);
             }
+            sketched.push(start / VECTOR_BYTES..(start + used) / VECTOR_BYTES);
         }
+        self.sketches.refresh(self.vectors.as_chunks().0, &sketched);
         self.dense.refresh(db, self.stamp)?;
         self.stamp = now;
         self.summarise();
@@ -299,8 +305,20 @@ impl Space {
         &self.dense
     }
 
+    /// Returns the sketches of the vectors; there are none where the vectors are few.
+    pub(crate) fn sketches(&self) -> &Sketches {
+        &self.sketches
+    }
+
+    /// Gives `(passage, cosine)` for every vector of these passages, which the sketches find.
+    pub(crate) fn cosines(&self, passages: &[u32], question: &Quantised, take: impl FnMut(u32, f32)) {
+        let (records, sketches) = (self.vectors(), &self.sketches);
+        let of_passages = passages.iter().flat_map(|passage| &records[sketches.places(*passage)]);
+        scan::cosines(of_passages, question, take);
+    }
+
     /// Returns the records of vectors: passage, scale, components.
-    pub(crate) fn vectors(&self) -> &[[u8; VECTOR_BYTES]] {
+    pub(crate) fn vectors(&self) -> &[scan::Record] {
         self.vectors.as_chunks().0
     }
 }

@@ -4,10 +4,18 @@
 #![allow(unsafe_code)]
 
 use super::packed::VECTOR_BYTES;
+use super::sketch::Signs;
 use crate::embed::builtin::DIMS;
 
+/// A vector as it is packed: passage, scale, components.
+pub(crate) type Record = [u8; VECTOR_BYTES];
+
 /// Gives `(passage, cosine)` for every vector, in order. `query` is quantised with `scale`.
-pub(crate) fn cosines(records: &[[u8; VECTOR_BYTES]], query: &(f32, [i8; DIMS]), take: impl FnMut(u32, f32)) {
+pub(crate) fn cosines<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    query: &(f32, [i8; DIMS]),
+    take: impl FnMut(u32, f32),
+) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has what the function is compiled for.
@@ -18,13 +26,17 @@ pub(crate) fn cosines(records: &[[u8; VECTOR_BYTES]], query: &(f32, [i8; DIMS]),
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn cosines_avx2(records: &[[u8; VECTOR_BYTES]], query: &(f32, [i8; DIMS]), take: impl FnMut(u32, f32)) {
+fn cosines_avx2<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    query: &(f32, [i8; DIMS]),
+    take: impl FnMut(u32, f32),
+) {
     cosines_portable(records, query, take);
 }
 
 #[inline(always)]
-fn cosines_portable(
-    records: &[[u8; VECTOR_BYTES]],
+fn cosines_portable<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
     query: &(f32, [i8; DIMS]),
     mut take: impl FnMut(u32, f32),
 ) {
@@ -39,6 +51,34 @@ fn cosines_portable(
         }
         #[expect(clippy::cast_precision_loss, reason = "below 2^24")]
         take(passage, sum as f32 * scale * query.0);
+    }
+}
+
+/// Gives `(place, shared)` for every sketch, in order: how many signs it shares with the query's.
+pub(super) fn shared_signs(sketches: &[Signs], query: &Signs, take: impl FnMut(usize, u16)) {
+    #[cfg(target_arch = "x86_64")]
+    if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { shared_signs_avx2(sketches, query, take) };
+    }
+    shared_signs_portable(sketches, query, take);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,popcnt")]
+fn shared_signs_avx2(sketches: &[Signs], query: &Signs, take: impl FnMut(usize, u16)) {
+    shared_signs_portable(sketches, query, take);
+}
+
+#[inline(always)]
+fn shared_signs_portable(sketches: &[Signs], query: &Signs, mut take: impl FnMut(usize, u16)) {
+    for (place, sketch) in sketches.iter().enumerate() {
+        let mut shared = 0;
+        for (left, right) in sketch.iter().zip(query) {
+            shared += (!(left ^ right)).count_ones();
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "as many as a vector has components at most")]
+        take(place, shared as u16);
     }
 }
 
@@ -120,7 +160,7 @@ mod tests {
             seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
             seed.to_le_bytes()[3]
         };
-        let records: Vec<[u8; VECTOR_BYTES]> = (0..500u32)
+        let records: Vec<Record> = (0..500u32)
             .map(|id| {
                 let mut record = [0; VECTOR_BYTES];
                 record[..4].copy_from_slice(&id.to_le_bytes());
@@ -134,6 +174,13 @@ mod tests {
         cosines(&records, &query, |passage, cosine| quick.push((passage, cosine.to_bits())));
         cosines_portable(&records, &query, |passage, cosine| portable.push((passage, cosine.to_bits())));
         assert_eq!(quick, portable);
+        let sketches: Vec<Signs> = (0..500)
+            .map(|_| std::array::from_fn(|_| u64::from_le_bytes(std::array::from_fn(|_| next()))))
+            .collect();
+        let (mut quick, mut portable) = (Vec::new(), Vec::new());
+        shared_signs(&sketches, &sketches[7], |place, shared| quick.push((place, shared)));
+        shared_signs_portable(&sketches, &sketches[7], |place, shared| portable.push((place, shared)));
+        assert_eq!((&quick, quick[7].1), (&portable, 256));
         let query = (0.02, query.1.to_vec());
         for record in &records {
             // Twice the same vector, behind its own scale.

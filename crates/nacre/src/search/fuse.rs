@@ -9,7 +9,7 @@ use super::dates;
 use super::lanes::TermHits;
 use super::query::{Mode, Query};
 use crate::Time;
-use crate::index::{Language, Mark, Space, Standing, flag};
+use crate::index::{Language, Mark, Quantised, Space, Standing, flag};
 use crate::settings;
 
 /// The parts of a score, by the names that `--explain` shows.
@@ -103,14 +103,17 @@ pub(super) struct Field<'a> {
     rules: Rules<'a>,
     /// 0 for each part that is left out.
     counts: [f32; PARTS.len()],
-    /// The ids in scope.
+    /// The ids in scope; of a large one, those that may be among the best.
     pub(super) members: Vec<u32>,
-    /// What the lanes say together, by passage id, and what each says.
+    pub(super) is_large: bool,
+    /// What the lanes say together, by passage id, what each says, and what is usual for it.
     lanes: Vec<f32>,
-    words: Vec<f32>,
-    meaning: Vec<f32>,
+    scores: Vec<f32>,
     cosines: Vec<f32>,
     dense: Vec<Option<f32>>,
+    usual: Usual,
+    /// The question's vector, where the cosines are estimates.
+    estimated: Option<Quantised>,
     /// From where on a cosine by the model of the settings is an unusual one: they may lie anywhere.
     unusual: f32,
     /// Which terms a passage has, a bit each.
@@ -129,18 +132,45 @@ pub(super) struct Heard<'a> {
     pub(super) space: &'a Space,
     /// The ids in scope.
     pub(super) members: Vec<u32>,
+    /// Whether so much is in scope that only the likely passages are looked at closely.
+    pub(super) is_large: bool,
     pub(super) terms: Vec<TermHits>,
     pub(super) cosines: Vec<f32>,
+    /// Set where the cosines are estimates but for some.
+    pub(super) estimated: Option<Estimated>,
     /// The same by the model of the settings, where it has come so far; empty without one.
     pub(super) dense: Vec<Option<f32>>,
 }
 
+/// What was not asked of every passage.
+pub(super) struct Estimated {
+    pub(super) question: Quantised,
+    /// Passages all over the scope whose cosine is exact: by these is known what is usual.
+    pub(super) sample: Vec<u32>,
+}
+
 impl Heard<'_> {
-    /// The ids in scope that have vectors by the model of the settings, with their cosines.
-    fn by_model(&self) -> impl Iterator<Item = (u32, f32)> {
-        let cosine = |id: &u32| self.dense.get(*id as usize).copied().flatten().map(|cosine| (*id, cosine));
-        self.members.iter().filter_map(cosine)
+    /// The exact cosines of the scope, or of a sample of it, and for how many passages each stands.
+    fn cosines(&self) -> impl Iterator<Item = (f32, f64)> {
+        let ids = self.estimated.as_ref().map_or(&self.members, |estimated| &estimated.sample);
+        let weight = self.members.len() as f64 / ids.len().max(1) as f64;
+        ids.iter().map(move |id| (self.cosines[*id as usize], weight))
     }
+
+    /// The cosines of the ids in scope that have vectors by the model of the settings.
+    fn by_model(&self) -> impl Iterator<Item = (f32, f64)> {
+        let cosine = |id: &u32| self.dense.get(*id as usize).copied().flatten().map(|cosine| (cosine, 1.0));
+        // Without a model of the settings nobody need be asked.
+        self.members.iter().take(if self.dense.is_empty() { 0 } else { usize::MAX }).filter_map(cosine)
+    }
+}
+
+/// What is usual for each lane.
+#[derive(Clone, Copy)]
+struct Usual {
+    words: Spread,
+    meaning: Spread,
+    model: Spread,
 }
 
 /// Makes the fields of all databases that one question is put to. What a word weighs, and what is usual, are
@@ -161,44 +191,33 @@ pub(super) fn fields<'a>(query: &'a Query, rules: Rules<'a>, heard: Vec<Heard<'a
         .zip(insides)
         .map(|(heard, inside)| Words::read(heard, &inside, &weights, total))
         .collect();
-    let of_words = Spread::over(
-        || heard.iter().zip(&said).map(|(heard, said)| (heard.members.as_slice(), said.scores.as_slice())),
-        0.0,
-    );
-    let of_meaning =
-        Spread::over(|| heard.iter().map(|heard| (heard.members.as_slice(), heard.cosines.as_slice())), 0.1);
-    let of_model = Spread::of(|| heard.iter().flat_map(Heard::by_model).map(|(_, cosine)| cosine), 0.0);
+    let usual = Usual {
+        words: Spread::of(|| heard.iter().zip(&said).flat_map(|(heard, said)| said.scores_of(heard)), 0.0),
+        meaning: Spread::of(|| heard.iter().flat_map(Heard::cosines), 0.1),
+        model: Spread::of(|| heard.iter().flat_map(Heard::by_model), 0.0),
+    };
     let field = |(heard, said): (Heard<'a>, Words)| {
-        let weights = Weights::default();
-        let Words { scores, matched, coverage, sessions } = said;
-        let (words, mut meaning) = (of_words.z(&scores), of_meaning.z(&heard.cosines));
-        // Two models' cosines can't be compared, but how unusual each finds a passage can. Together they find more
-        // than either: LoCoMo fraction@10 on the tuning half is .834 by the built-in one, .847 by MiniLM, .855 by
-        // both. The mean of two opinions that agree in part spreads less than one, which `WIDER` makes good.
-        for (id, cosine) in heard.by_model() {
-            const WIDER: f32 = 1.1;
-            let of_both = f32::midpoint(meaning[id as usize], of_model.z(&[cosine])[0]);
-            meaning[id as usize] = WIDER * of_both;
-        }
-        let (by_words, by_meaning) = (counts[0] * weights.words, counts[1] * weights.meaning);
-        let lanes = words.iter().zip(&meaning).map(|(b, v)| by_words * b + by_meaning * v).collect();
-        Field {
+        let mut field = Field {
             space: heard.space,
             query,
-            weights,
+            weights: Weights::default(),
             rules,
             counts,
             members: heard.members,
-            lanes,
-            words,
-            meaning,
+            is_large: heard.is_large,
+            lanes: Vec::new(),
+            scores: said.scores,
             cosines: heard.cosines,
             dense: heard.dense,
-            unusual: (of_model.mean + UNUSUAL * of_model.spread) as f32,
-            matched,
-            coverage,
-            sessions,
-        }
+            usual,
+            unusual: (usual.model.mean + UNUSUAL * usual.model.spread) as f32,
+            estimated: heard.estimated.map(|estimated| estimated.question),
+            matched: said.matched,
+            coverage: said.coverage,
+            sessions: said.sessions,
+        };
+        field.lanes = (0u32..).zip(&field.scores).map(|(id, _)| field.add_lanes(id)).collect();
+        field
     };
     heard.into_iter().zip(said).map(field).collect()
 }
@@ -224,6 +243,10 @@ impl Field<'_> {
             .filter(|(index, _)| bits & (1 << (index % 64)) != 0)
             .map(|(_, term)| term.term.as_str())
             .collect()
+    }
+
+    pub(super) fn is_passage(&self, id: u32) -> bool {
+        (id as usize) < self.space.marks().len()
     }
 
     pub(super) fn mark(&self, id: u32) -> Mark {
@@ -252,7 +275,43 @@ impl Field<'_> {
 
     /// What the lanes say of a neighbour, so many steps away.
     fn beside(&self, id: u32, steps: i64) -> f32 {
-        self.neighbour(id, steps).map_or(0.0, |other| self.lanes[other as usize])
+        self.neighbour(id, steps).map_or(0.0, |other| self.lanes(other))
+    }
+
+    fn words(&self, id: u32) -> f32 {
+        self.usual.words.z(self.scores[id as usize])
+    }
+
+    /// Two models' cosines can't be compared, but how unusual each finds a passage can. Together they find more
+    /// than either: LoCoMo fraction@10 on the tuning half is .834 by the built-in one, .847 by MiniLM, .855 by
+    /// both. The mean of two opinions that agree in part spreads less than one, which `WIDER` makes good.
+    fn meaning(&self, id: u32) -> f32 {
+        const WIDER: f32 = 1.1;
+        let built_in = self.usual.meaning.z(self.cosines[id as usize]);
+        match self.dense.get(id as usize).copied().flatten() {
+            Some(cosine) => WIDER * f32::midpoint(built_in, self.usual.model.z(cosine)),
+            None => built_in,
+        }
+    }
+
+    /// What the lanes say together.
+    pub(super) fn lanes(&self, id: u32) -> f32 {
+        self.lanes[id as usize]
+    }
+
+    fn add_lanes(&self, id: u32) -> f32 {
+        self.counts[0] * self.weights.words * self.words(id)
+            + self.counts[1] * self.weights.meaning * self.meaning(id)
+    }
+
+    /// Puts exact cosines in the place of estimates.
+    pub(super) fn look_closely(&mut self, ids: &[u32]) {
+        let Some(question) = self.estimated else { return };
+        super::lanes::look_closely(self.space, ids, &question, &mut self.cosines);
+        for id in ids {
+            let lanes = self.add_lanes(*id);
+            self.lanes[*id as usize] = lanes;
+        }
     }
 
     /// The score of a passage.
@@ -262,20 +321,14 @@ impl Field<'_> {
 
     /// The parts of its score, in the order of [`PARTS`].
     pub(super) fn parts(&self, id: u32) -> [f32; PARTS.len()] {
-        let (mark, w, query) = (self.mark(id), &self.weights, self.query);
-        let [reinforcement, recency] = mark
-            .standing()
-            .map_or([0.0; 2], |standing| standing_parts(standing, self.rules.rank, self.rules.now));
+        let (mark, w) = (self.mark(id), &self.weights);
+        let mut parts = self.parts_of(mark);
         if self.is_words_alone() {
-            let mut parts = [0.0; PARTS.len()];
             parts[13] = self.coverage[id as usize].max(f32::MIN_POSITIVE).ln();
-            [parts[14], parts[15]] = [reinforcement as f32, recency as f32];
             return parts;
         }
         let before = self.neighbour(id, -1);
         let (said_before, said_after) = (self.beside(id, -1), self.beside(id, 1));
-        let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
-        let of_person = query.mode == Mode::User;
         let (weigh_before, weigh_after, weigh_around) = if mark.session == 0 {
             (0.0, 0.0, 0.0)
         } else if mark.is(flag::USER) {
@@ -286,6 +339,66 @@ impl Field<'_> {
             let asked = before.is_some_and(|other| self.mark(other).is(flag::ASKS));
             (if asked { w.answered } else { w.before }, w.after, w.around)
         };
+        parts[0] = w.words * self.words(id);
+        parts[1] = w.meaning * self.meaning(id);
+        parts[3] = weigh_before * said_before + weigh_around * self.beside(id, -2);
+        parts[4] = weigh_after * said_after + weigh_around * self.beside(id, 2);
+        parts[12] = self.preference(mark, self.lanes(id));
+        std::array::from_fn(|part| parts[part] * self.counts[part])
+    }
+
+    /// What the lanes say, perhaps by an estimate, and the parts of a score that are known from the mark, added
+    /// up. `by_flags` keeps what is known from the flags, NaN where it is not yet: most marks have the flags of
+    /// another.
+    pub(super) fn rough(&self, mark: Mark, lanes: f32, by_flags: &mut [f32]) -> f32 {
+        let said = lanes + self.counts[12] * self.preference(mark, lanes);
+        let sum = |parts: [f32; PARTS.len()]| {
+            parts.iter().zip(&self.counts).map(|(part, count)| part * count).sum()
+        };
+        let says_more = self.query.author.is_some()
+            || !self.query.days.is_empty()
+            || mark.flags & (flag::ENTRY | flag::DATED) != 0;
+        if says_more {
+            return said + sum(self.parts_of(mark));
+        }
+        let known = &mut by_flags[mark.flags as usize];
+        if known.is_nan() {
+            *known = sum(self.parts_of_flags(mark));
+        }
+        said + *known + self.counts[2] * self.of_session(mark)
+    }
+
+    /// What a stated preference is worth where advice is asked for.
+    fn preference(&self, mark: Mark, lanes: f32) -> f32 {
+        let counts = self.query.advice && mark.is(flag::PREFERENCE);
+        if counts { self.weights.preference * lanes.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// The parts of a score that are known from the mark alone; 0 for the others.
+    fn parts_of(&self, mark: Mark) -> [f32; PARTS.len()] {
+        let [reinforcement, recency] = mark
+            .standing()
+            .map_or([0.0; 2], |standing| standing_parts(standing, self.rules.rank, self.rules.now));
+        let mut parts = [0.0; PARTS.len()];
+        if !self.is_words_alone() {
+            parts = self.parts_of_flags(mark);
+            parts[2] = self.of_session(mark);
+            parts[5] = if self.query.author.is_some_and(|author| author == mark.author) {
+                self.weights.author
+            } else {
+                0.0
+            };
+            parts[7] = self.weights.time * self.nearness(mark);
+            parts[16] = -self.weights.age * self.age(mark);
+        }
+        [parts[14], parts[15]] = [reinforcement as f32, recency as f32];
+        parts
+    }
+
+    /// The parts of a score that are known from the flags of a mark; 0 for the others.
+    fn parts_of_flags(&self, mark: Mark) -> [f32; PARTS.len()] {
+        let (w, query) = (&self.weights, self.query);
+        let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
         // Entries and documents are the user's own words.
         let by_user = has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK));
         let speaker = match query.mode {
@@ -293,27 +406,21 @@ impl Field<'_> {
             Mode::Asked => -0.5,
             Mode::Summary => 0.0,
         };
-        let lanes = self.lanes[id as usize];
-        let parts = [
-            w.words * self.words[id as usize],
-            w.meaning * self.meaning[id as usize],
-            w.session * self.sessions.get(mark.session as usize).copied().unwrap_or(0.0),
-            weigh_before * said_before + weigh_around * self.beside(id, -2),
-            weigh_after * said_after + weigh_around * self.beside(id, 2),
-            if query.author.is_some_and(|author| author == mark.author) { w.author } else { 0.0 },
-            speaker * by_user,
-            w.time * self.nearness(mark),
-            if of_person && mark.session != 0 { w.first * has(flag::FIRST) } else { 0.0 },
-            if of_person { w.person * has(flag::FIRST_PERSON) } else { 0.0 },
-            w.answers * query.wants.iter().map(|wanted| has(*wanted)).sum::<f32>(),
-            w.instruction * has(flag::INSTRUCTION),
-            if query.advice { w.preference * has(flag::PREFERENCE) * lanes.clamp(0.0, 1.0) } else { 0.0 },
-            0.0,
-            reinforcement as f32,
-            recency as f32,
-            -w.age * self.age(mark),
-        ];
-        std::array::from_fn(|part| parts[part] * self.counts[part])
+        let mut parts = [0.0; PARTS.len()];
+        parts[6] = speaker * by_user;
+        if query.mode == Mode::User {
+            // Only what is in a session is the first of one.
+            parts[8] = w.first * has(flag::FIRST);
+            parts[9] = w.person * has(flag::FIRST_PERSON);
+        }
+        parts[10] = w.answers * query.wants.iter().map(|wanted| has(*wanted)).sum::<f32>();
+        parts[11] = w.instruction * has(flag::INSTRUCTION);
+        parts
+    }
+
+    /// What the words of its whole session say.
+    fn of_session(&self, mark: Mark) -> f32 {
+        self.weights.session * self.sessions.get(mark.session as usize).copied().unwrap_or(0.0)
     }
 
     /// How old a dated document is: half of 1 after the half-life. What has no date of its own stays new (Q4).
@@ -331,12 +438,16 @@ impl Field<'_> {
     pub(super) fn standing(&self) -> Vec<(u32, f32)> {
         const APPLIES: f32 = 0.35;
         let applies = |id: &u32| {
-            let (mark, place) = (self.mark(*id), *id as usize);
-            let standing = mark.is(flag::INSTRUCTION) || (self.query.advice && mark.is(flag::PREFERENCE));
-            let of_user = mark.flags & (flag::USER | flag::ENTRY | flag::CHUNK) != 0;
-            standing && of_user && self.coverage[place].max(self.cosines[place]) >= APPLIES
+            let place = *id as usize;
+            self.is_standing(self.mark(*id)) && self.coverage[place].max(self.cosines[place]) >= APPLIES
         };
-        self.members.iter().copied().filter(applies).map(|id| (id, self.lanes[id as usize])).collect()
+        self.members.iter().copied().filter(applies).map(|id| (id, self.lanes(id))).collect()
+    }
+
+    /// Tells whether it is a standing instruction or preference of the user, of the kind that is asked for.
+    pub(super) fn is_standing(&self, mark: Mark) -> bool {
+        let standing = mark.is(flag::INSTRUCTION) || (self.query.advice && mark.is(flag::PREFERENCE));
+        standing && mark.flags & (flag::USER | flag::ENTRY | flag::CHUNK) != 0
     }
 
     /// How near a passage is to a time that the question names: people speak of things after they happened.
@@ -347,7 +458,8 @@ impl Field<'_> {
         let day = dates::day_of(mark.minute);
         let near = |(from, to): &(f64, f64)| {
             let (late, early) = ((day - to).max(0.0), (from - day).max(0.0));
-            ((-late / 5.0).exp() * (-early / 2.0).exp()) as f32
+            // One of them is 0.
+            (-late / 5.0 - early / 2.0).exp() as f32
         };
         self.query.days.iter().map(near).fold(0.0, f32::max)
     }
@@ -404,6 +516,10 @@ struct Words {
 }
 
 impl Words {
+    fn scores_of<'v>(&'v self, heard: &'v Heard<'_>) -> impl Iterator<Item = (f32, f64)> + 'v {
+        heard.members.iter().map(|id| (self.scores[*id as usize], 1.0))
+    }
+
     /// `weights` are what each term weighs, `total` what all that were read weigh together.
     fn read(heard: &Heard<'_>, inside: &Inside, weights: &[f32], total: f32) -> Words {
         let (marks, terms) = (heard.space.marks(), &heard.terms);
@@ -451,9 +567,10 @@ fn session_scores(lengths: &[f32], sessions: usize, counts: &[f32], weights: &[f
                 .sum()
         })
         .collect();
-    let there: Vec<u32> =
-        (0u32..).zip(lengths).filter(|(_, length)| **length > 0.0).map(|(session, _)| session).collect();
-    Spread::over(|| [(there.as_slice(), scores.as_slice())], 1e-6).z(&scores)
+    let there =
+        || lengths.iter().zip(&scores).filter(|(length, _)| **length > 0.0).map(|(_, score)| (*score, 1.0));
+    let usual = Spread::of(there, 1e-6);
+    scores.into_iter().map(|score| usual.z(score)).collect()
 }
 
 /// The logarithms of both factors of E6, so that they add up with the other parts of a score: the weight of
@@ -464,31 +581,26 @@ pub(super) fn standing_parts(standing: Standing, rank: &settings::Rank, now: Tim
 }
 
 /// What is usual for a value over the whole scope: its mean and its spread.
+#[derive(Clone, Copy)]
 struct Spread {
     mean: f64,
     spread: f64,
 }
 
 impl Spread {
-    /// Each part has the ids in scope and the values by id. A spread below `least` counts as that: what is the
-    /// same everywhere says nothing.
-    fn over<'v, I: IntoIterator<Item = (&'v [u32], &'v [f32])>>(parts: impl Fn() -> I, least: f32) -> Spread {
-        let of = |(ids, values): (&'v [u32], &'v [f32])| ids.iter().map(move |id| values[*id as usize]);
-        Spread::of(|| parts().into_iter().flat_map(of), least)
+    /// Takes each value with the number of passages it stands for. A spread below `least` counts as that: what
+    /// is the same everywhere says nothing.
+    fn of<I: Iterator<Item = (f32, f64)>>(values: impl Fn() -> I, least: f32) -> Spread {
+        let (count, sum) = values().fold((0.0, 0.0), |(count, sum), (value, weight)| {
+            (count + weight, sum + f64::from(value) * weight)
+        });
+        let (count, mean) = (f64::max(count, 1.0), sum / f64::max(count, 1.0));
+        let apart = values().map(|(value, weight)| (f64::from(value) - mean).powi(2) * weight).sum::<f64>();
+        Spread { mean, spread: (apart / count).sqrt().max(f64::from(least)) }
     }
 
-    fn of<I: Iterator<Item = f32>>(values: impl Fn() -> I, least: f32) -> Spread {
-        let count = values().count().max(1) as f64;
-        let mean = values().map(f64::from).sum::<f64>() / count;
-        let spread = values().map(|value| (f64::from(value) - mean).powi(2)).sum::<f64>() / count;
-        Spread { mean, spread: spread.sqrt().max(f64::from(least)) }
-    }
-
-    /// How many spreads each value lies from the mean.
-    fn z(&self, values: &[f32]) -> Vec<f32> {
-        if self.spread < 1e-9 {
-            return vec![0.0; values.len()];
-        }
-        values.iter().map(|value| ((f64::from(*value) - self.mean) / self.spread) as f32).collect()
+    /// How many spreads a value lies from the mean.
+    fn z(self, value: f32) -> f32 {
+        if self.spread < 1e-9 { 0.0 } else { ((f64::from(value) - self.mean) / self.spread) as f32 }
     }
 }

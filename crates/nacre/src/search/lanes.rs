@@ -3,7 +3,7 @@
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::fuse::Heard;
+use super::fuse::{Estimated, Heard};
 use super::query::{Query, Term};
 use crate::Result;
 use crate::embed::{Embedder, builtin};
@@ -122,15 +122,76 @@ pub(super) fn question(
 }
 
 /// The cosine of every passage's best piece with the question.
-pub(super) fn meaning(space: &Space, question: &Quantised) -> Vec<f32> {
-    let mut best = vec![f32::MIN; space.marks().len()];
-    scan::cosines(space.vectors(), question, |passage, cosine| {
+pub(super) fn meaning(heard: &mut Heard<'_>, question: &Quantised) {
+    if heard.is_large && !heard.space.sketches().is_empty() {
+        return estimate(heard, question);
+    }
+    let mut best = vec![f32::MIN; heard.space.marks().len()];
+    scan::cosines(heard.space.vectors(), question, |passage, cosine| {
         if let Some(known) = best.get_mut(passage as usize) {
             *known = known.max(cosine);
         }
     });
     best.iter_mut().filter(|cosine| **cosine == f32::MIN).for_each(|cosine| *cosine = 0.0);
-    best
+    heard.cosines = best;
+}
+
+/// Estimates the cosines from the signs that vectors share with the question's: on a line through what the
+/// vectors of a sample share, whose cosines are exact.
+fn estimate(heard: &mut Heard<'_>, question: &Quantised) {
+    // Odd, for people take turns.
+    const ONE_IN: usize = 31;
+    let Heard { space, members, .. } = heard;
+    let shared = space.sketches().shared(space.marks().len(), question);
+    let mut cosines = vec![0.0; shared.len()];
+    let sample: Vec<u32> = members.iter().copied().step_by(ONE_IN).collect();
+    look_closely(space, &sample, question, &mut cosines);
+    let exact: Vec<f32> = sample.iter().map(|id| cosines[*id as usize]).collect();
+    let line = Line::through(
+        sample.iter().zip(&exact).map(|(id, cosine)| (f32::from(shared[*id as usize]), *cosine)),
+    );
+    for (cosine, shared) in cosines.iter_mut().zip(&shared) {
+        *cosine = if *shared == 0 { 0.0 } else { line.at(f32::from(*shared)) };
+    }
+    for (id, cosine) in sample.iter().zip(exact) {
+        cosines[*id as usize] = cosine;
+    }
+    heard.cosines = cosines;
+    heard.estimated = Some(Estimated { question: *question, sample });
+}
+
+/// The line that fits points best.
+struct Line {
+    middle: (f32, f32),
+    slope: f32,
+}
+
+impl Line {
+    fn through(points: impl Iterator<Item = (f32, f32)> + Clone) -> Line {
+        let count = points.clone().count().max(1) as f32;
+        let (x, y) = points.clone().fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
+        let middle = (x / count, y / count);
+        let (both, square) = points.fold((0.0, 0.0), |(both, square), (x, y)| {
+            (both + (x - middle.0) * (y - middle.1), square + (x - middle.0).powi(2))
+        });
+        Line { middle, slope: if square > 0.0 { both / square } else { 0.0 } }
+    }
+
+    fn at(&self, x: f32) -> f32 {
+        self.middle.1 + self.slope * (x - self.middle.0)
+    }
+}
+
+/// Puts the exact cosines of these passages in the place of what is there.
+pub(super) fn look_closely(space: &Space, ids: &[u32], question: &Quantised, cosines: &mut [f32]) {
+    let mut last = 0;
+    // The vectors of a passage come one after the other.
+    space.cosines(ids, question, |passage, cosine| {
+        if let Some(known) = cosines.get_mut(passage as usize) {
+            *known = if passage == last { known.max(cosine) } else { cosine };
+        }
+        last = passage;
+    });
 }
 
 /// Asks the model of the settings, where its vectors have come so far. Returns what can't be said: then the

@@ -1,10 +1,11 @@
-//! Search, written once over passages: query ▶ lanes ▶ fuse ▶ rank ▶ why.
+//! Search, written once over passages: query ▶ lanes ▶ fuse ▶ narrow ▶ rank ▶ why.
 
 mod alike;
 mod dates;
 mod fuse;
 mod hit;
 mod lanes;
+mod narrow;
 mod query;
 mod rank;
 
@@ -188,7 +189,7 @@ fn by_question(
         };
         let df = |term: &str| sound.iter().map(|asked| counts(asked, term)).sum::<Result<i64>>();
         let question = lanes::question(&query, passages, df)?;
-        heard.iter_mut().for_each(|heard| heard.cosines = lanes::meaning(heard.space, &question));
+        heard.iter_mut().for_each(|heard| lanes::meaning(heard, &question));
         if let Some(embedder) = embedder {
             down = lanes::by_model(embedder, &query, &mut heard);
         }
@@ -196,10 +197,11 @@ fn by_question(
     let rules = Rules { search: &settings.search, rank: &settings.rank, now: request.at };
     let hybrid = is_hybrid(settings);
     let (mut best, mut standing): (Vec<Ranked>, Vec<Ranked>) = Default::default();
-    for (asked, field) in sound.into_iter().zip(fuse::fields(&query, rules, heard)) {
+    for (asked, mut field) in sound.into_iter().zip(fuse::fields(&query, rules, heard)) {
+        let enough = request.limit.max(rank::AMONG);
+        narrow::narrow(&mut field, enough);
         let found = field.members.iter().filter(|id| is_found(&field, **id));
         let mut ranked: Vec<(u32, f32)> = found.map(|id| (*id, field.score(*id))).collect();
-        let enough = request.limit.max(rank::AMONG);
         let mut hits = match hit::load(asked, &field, &mut ranked, enough, request) {
             Ok(hits) => hits,
             Err(error) => {
@@ -241,7 +243,11 @@ fn hear_words<'a>(asked: &Asked<'a>, query: &Query, request: &Request) -> Result
     let members: Vec<u32> =
         (0u32..).zip(space.marks()).filter(|(_, mark)| within(mark)).map(|(id, _)| id).collect();
     let terms = lanes::words(db, query, space)?;
-    Ok(Heard { space, members, terms, cosines: vec![0.0; space.marks().len()], dense: Vec::new() })
+    // What rows leave out is known when they are read: then any passage may be needed.
+    let is_large =
+        members.len() > index::MANY && request.r#type.is_none() && request.tags.is_empty() && !past;
+    let cosines = vec![0.0; space.marks().len()];
+    Ok(Heard { space, members, is_large, terms, cosines, estimated: None, dense: Vec::new() })
 }
 
 /// Tells whether a passage was found at all: it has a word, means nearly the same, or stands beside one that

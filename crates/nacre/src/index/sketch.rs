@@ -1,0 +1,138 @@
+//! Sketches: a bit a component, whether it is below zero. How many bits two vectors share says roughly how near
+//! they are, for an eighth of what the bytes cost to read. Made from the vectors when they are read, for
+//! memories where that pays; nothing of them is stored.
+
+use std::ops::Range;
+
+use super::Quantised;
+use super::scan::{self, Record};
+use crate::embed::builtin::DIMS;
+
+/// Up to this many vectors all are compared exactly, and there are no sketches. Tests make do with fewer.
+pub(crate) const MANY: usize = if cfg!(test) { 1_000 } else { 100_000 };
+
+/// The signs of a vector's components.
+pub(super) type Signs = [u64; DIMS / 64];
+
+/// The sketches of all vectors, in their order.
+#[derive(Default)]
+pub(crate) struct Sketches {
+    signs: Vec<Signs>,
+    /// The passage that each vector is of; 0: of none any more.
+    owners: Vec<u32>,
+    /// Where the vectors of a passage begin, by its id.
+    starts: Vec<u32>,
+}
+
+impl Sketches {
+    /// Brings the sketches up to date with the vectors, of which these changed.
+    pub(super) fn refresh(&mut self, records: &[Record], changed: &[Range<usize>]) {
+        if records.len() <= MANY {
+            return;
+        }
+        let known = self.signs.len();
+        self.signs.resize(records.len(), Signs::default());
+        self.owners.resize(records.len(), 0);
+        let all = 0..records.len();
+        let changed = if known == 0 { std::slice::from_ref(&all) } else { changed };
+        for place in changed.iter().cloned().flatten() {
+            let (head, components) = records[place].split_at(8);
+            let owner = u32::from_le_bytes(head[..4].try_into().expect("four bytes"));
+            self.signs[place] = signs(components);
+            self.owners[place] = owner;
+            // Vectors of one passage stand together.
+            if owner != 0 && (place == 0 || self.owners[place - 1] != owner) {
+                let passage = owner as usize;
+                if self.starts.len() <= passage {
+                    self.starts.resize(passage + 1, 0);
+                }
+                self.starts[passage] = u32::try_from(place).expect("passages have numbers of 32 bits");
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.signs.is_empty()
+    }
+
+    /// Returns the most signs that a vector of each passage shares with the question's, by the passage's id; 0
+    /// for what has no vectors.
+    pub(crate) fn shared(&self, passages: usize, question: &Quantised) -> Vec<u16> {
+        let question = signs(&question.1.map(i8::cast_unsigned));
+        let mut most = vec![0; passages];
+        scan::shared_signs(&self.signs, &question, |place, shared| {
+            if let Some(most) = most.get_mut(self.owners[place] as usize) {
+                *most = shared.max(*most);
+            }
+        });
+        most
+    }
+
+    /// Returns where the vectors of a passage stand.
+    pub(super) fn places(&self, passage: u32) -> Range<usize> {
+        let start = self.starts.get(passage as usize).map_or(0, |start| *start as usize);
+        let count = self.owners[start..].iter().take_while(|owner| **owner == passage).count();
+        start..start + count
+    }
+}
+
+/// The order of the bits is of no matter, as long as it is the same for all.
+fn signs(components: &[u8]) -> Signs {
+    const HIGHEST: u64 = 0x8080_8080_8080_8080;
+    // Moves the highest bits of eight bytes together.
+    const GATHER: u64 = 0x0002_0408_1020_4081;
+    let mut signs = Signs::default();
+    for (signs, components) in signs.iter_mut().zip(components.as_chunks::<64>().0) {
+        for (at, eight) in components.as_chunks::<8>().0.iter().enumerate() {
+            let bits = (u64::from_le_bytes(*eight) & HIGHEST).wrapping_mul(GATHER) >> 56;
+            *signs |= bits << (8 * at);
+        }
+    }
+    signs
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_is_a_bit() {
+        for negative in 0..DIMS {
+            let mut components = [0u8; DIMS];
+            components[negative] = (-3i8).cast_unsigned();
+            let found = signs(&components);
+            assert_eq!(found.iter().map(|bits| bits.count_ones()).sum::<u32>(), 1, "{negative}");
+            assert_ne!(found[negative / 64], 0, "{negative}");
+        }
+        assert_eq!(signs(&[255; DIMS]), [u64::MAX; DIMS / 64]);
+    }
+
+    #[test]
+    fn changed_vectors_are_sketched_anew() {
+        let record = |owner: u32, component: i8| {
+            let mut record: Record = [component.cast_unsigned(); _];
+            record[..4].copy_from_slice(&owner.to_le_bytes());
+            record
+        };
+        let question: Quantised = (1.0, [-1; DIMS]);
+        // Two vectors a passage.
+        let mut records: Vec<_> =
+            (0..MANY + 2).zip(0u32..).map(|(_, place)| record(place / 2 + 1, 1)).collect();
+        let mut sketches = Sketches::default();
+        sketches.refresh(&records[..MANY], &[]);
+        assert!(sketches.is_empty(), "too few");
+        sketches.refresh(&records, &[]);
+        assert_eq!(sketches.places(7), 12..14);
+        assert_eq!(sketches.shared(10, &question)[7], 0);
+        // The passage is gone, and comes again behind the others; another one changes its second vector.
+        records[12..14].fill(record(0, 0));
+        records[15] = record(8, -1);
+        let end = records.len();
+        records.push(record(7, -1));
+        sketches.refresh(&records, &[12..14, 15..16, end..end + 1]);
+        assert_eq!((sketches.places(7), sketches.places(8)), (end..end + 1, 14..16));
+        assert_eq!(sketches.shared(10, &question)[6..9], [0, 256, 256]);
+        sketches.refresh(&records, &[]);
+        assert!(sketches.places(9_999_999).is_empty());
+    }
+}

@@ -1,0 +1,171 @@
+//! Narrowing: of a large memory only what may be among the best is scored. The rest is told apart by a rough
+//! score, from what the lanes say and the mark alone; what is kept is then looked at exactly, with all that its
+//! score needs, so that what is shown does not depend on the estimate (docs/decisions/0015).
+
+use super::fuse::Field;
+
+/// How many of the best by each rough measure are kept, and how many times what was asked for.
+const KEPT: usize = if cfg!(test) { 100 } else { 2_000 };
+const TIMES: usize = 20;
+/// How far away a neighbour may be that a score is made with.
+const REACH: u32 = 2;
+
+/// Keeps what may be among the `enough` best, and what stands beside it: answers stand beside questions.
+pub(super) fn narrow(field: &mut Field<'_>, enough: usize) {
+    if !field.is_large || field.is_words_alone() {
+        return;
+    }
+    let kept = KEPT.max(enough * TIMES);
+    let (mut near, mut good, mut standing) = (Best::new(kept), Best::new(kept), Best::new(kept));
+    let mut by_flags = vec![f32::NAN; 1 << u16::BITS];
+    for id in &field.members {
+        let (mark, lanes) = (field.mark(*id), field.lanes(*id));
+        near.take(*id, lanes);
+        good.take(*id, field.rough(mark, lanes, &mut by_flags));
+        if field.is_standing(mark) {
+            standing.take(*id, lanes);
+        }
+    }
+    let best = [near, good, standing].into_iter().flat_map(Best::ids).collect();
+    let mut kept = around(best, 1);
+    kept.retain(|id| field.members.binary_search(id).is_ok());
+    let mut with_neighbours = around(kept.clone(), REACH);
+    with_neighbours.retain(|id| field.is_passage(*id));
+    field.look_closely(&with_neighbours);
+    field.members = kept;
+}
+
+/// These ids and those up to so many steps away, sorted.
+fn around(ids: Vec<u32>, steps: u32) -> Vec<u32> {
+    let mut around: Vec<u32> =
+        ids.into_iter().flat_map(|id| id.saturating_sub(steps)..=id.saturating_add(steps)).collect();
+    around.sort_unstable();
+    around.dedup();
+    around
+}
+
+/// The best of many that come one after the other.
+struct Best {
+    kept: usize,
+    /// Below this nothing can be among the best any more.
+    least: f32,
+    found: Vec<(f32, u32)>,
+}
+
+impl Best {
+    fn new(kept: usize) -> Best {
+        Best { kept, least: f32::NEG_INFINITY, found: Vec::with_capacity(2 * kept) }
+    }
+
+    fn take(&mut self, id: u32, value: f32) {
+        if value < self.least {
+            return;
+        }
+        self.found.push((value, id));
+        if self.found.len() == 2 * self.kept {
+            self.drop_the_rest();
+        }
+    }
+
+    fn drop_the_rest(&mut self) {
+        if self.found.len() > self.kept {
+            let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
+            self.least = self.found.select_nth_unstable_by(self.kept - 1, order).1.0;
+            self.found.truncate(self.kept);
+        }
+    }
+
+    fn ids(mut self) -> impl Iterator<Item = u32> {
+        self.drop_the_rest();
+        self.found.into_iter().map(|(_, id)| id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_are_kept_whatever_order_they_come_in() {
+        let values: Vec<u32> = (0..1000).map(|number| number * 7919 % 1009).collect();
+        let mut wanted = values.clone();
+        wanted.sort_unstable_by(|a, b| b.cmp(a));
+        for kept in [1, 7, 500, 2000] {
+            let mut best = Best::new(kept);
+            values.iter().for_each(|value| best.take(*value, *value as f32));
+            let mut found: Vec<u32> = best.ids().collect();
+            found.sort_unstable_by(|a, b| b.cmp(a));
+            assert_eq!(found, wanted[..kept.min(wanted.len())], "{kept}");
+        }
+    }
+
+    /// Asked for what was superseded too, search looks at everything exactly; here nothing was.
+    #[test]
+    fn what_is_kept_has_the_best_of_all() {
+        const TALK: [&str; 4] = ["I", "they", "we", "you"];
+        const DO: [&str; 6] = ["bought", "lost", "painted", "cooked", "repaired", "dreamed of"];
+        const WHAT: [&str; 12] = [
+            "a bicycle",
+            "the kitchen",
+            "some bread",
+            "a guitar",
+            "two tickets to Lisbon",
+            "the garden",
+            "a novel",
+            "my shoes",
+            "an old camera",
+            "the dentist's bill",
+            "a boat",
+            "soup",
+        ];
+        const WHEN: [&str; 5] = ["yesterday", "in May", "with Ida", "after work", "because it rained"];
+        let mut seed = 1u32;
+        let mut pick = |words: &[&'static str]| {
+            seed = seed.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            words[(seed >> 16) as usize % words.len()]
+        };
+        let mut talk = String::new();
+        for number in 0..2 * crate::index::MANY {
+            let (who, session) = (if number % 2 == 0 { "user" } else { "assistant" }, number / 20);
+            let said: Vec<String> = (0..1 + number % 3)
+                .map(|_| [pick(&TALK), pick(&DO), pick(&WHAT), pick(&WHEN)].join(" "))
+                .collect();
+            let line = serde_json::json!({
+                "id": format!("m{number}"), "session": format!("s{session}"), "role": who, "text": said.join(". "),
+                "timestamp": format!("2025-{:02}-{:02}T12:00:00Z", session / 28 % 12 + 1, session % 28 + 1),
+            });
+            talk += &format!("{line}\n");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let home = crate::Home::new(folder.path(), crate::Settings::default());
+        let caller =
+            crate::Caller::person("ada".parse().unwrap(), crate::Time::from_millis(1_790_000_000_000));
+        let mut group = home.group(&"main".parse().unwrap(), caller.now).unwrap();
+        group.import_session(&caller, talk.as_bytes(), "talk", |_| {}).unwrap();
+        let mut ask = |query: &str, all: bool| -> Vec<String> {
+            let request =
+                serde_json::json!({ "query": query, "scope": ["sessions"], "include_superseded": all });
+            let answer = crate::call(&mut group, &caller, "memory_search", request).unwrap();
+            let hits = answer.data["hits"].as_array().unwrap().clone();
+            hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
+        };
+        for query in [
+            "bicycle",
+            "who repaired the camera after it rained?",
+            "what did I dream of in May?",
+            "meals and food",
+            "a trip to Portugal",
+            "what did the assistant say about the boat?",
+            "the dentist on 3 May 2025",
+        ] {
+            let (exact, kept) = (ask(query, true), ask(query, false));
+            let both = exact.iter().filter(|id| kept.contains(id)).count();
+            assert!(!exact.is_empty() && both * 10 >= exact.len() * 9, "{query}: {exact:?} {kept:?}");
+        }
+    }
+
+    #[test]
+    fn neighbours_are_counted_once() {
+        assert_eq!(around(vec![9, 0, 7], 1), [0, 1, 6, 7, 8, 9, 10]);
+    }
+}
