@@ -8,6 +8,7 @@ mod lanes;
 mod narrow;
 mod query;
 mod rank;
+mod words;
 
 use rusqlite::Connection;
 use schemars::JsonSchema;
