@@ -36,20 +36,32 @@ pub fn error(error: &Error, as_json: bool) -> ExitCode {
     let known = error.downcast_ref::<nacre::Error>();
     let kind = known.map_or(Kind::Internal, nacre::Error::kind);
     let hint = known.and_then(nacre::Error::hint);
+    let message = message(error);
     if as_json {
         let code = known.map_or("internal", nacre::Error::code);
-        let mut value = json!({ "code": code, "kind": kind.as_str(), "message": format!("{error:#}") });
+        let mut value = json!({ "code": code, "kind": kind.as_str(), "message": message });
         if let Some(hint) = &hint {
             value["hint"] = hint.as_str().into();
         }
         let _ = json(&json!({ "error": value }));
     }
     let paint = Paint::stderr();
-    eprintln!("{} {}", paint.red("error:"), plain(&format!("{error:#}")));
+    eprintln!("{} {}", paint.red("error:"), plain(&message));
     if let Some(hint) = hint {
         eprintln!("{} {}", paint.cyan("hint:"), plain(&hint));
     }
     exit_code(kind)
+}
+
+/// What went wrong and why, each said once: some errors say their cause themselves.
+fn message(error: &Error) -> String {
+    let mut message = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !message.ends_with(&cause) {
+            message = format!("{message}: {cause}");
+        }
+    }
+    message
 }
 
 /// Shows what clap has to say: help and version are answers, the rest are errors.

@@ -451,5 +451,8 @@ fn models_are_listed_and_what_is_none_is_refused() {
     }
     let (status, error) = home.error(["model", "remove", "minilm"]);
     assert_eq!((status, &error["code"]), (3, &json!("no_model")));
+    // What went wrong is said once.
+    let (_, error) = home.error(["model", "install", "nowhere"]);
+    assert_eq!(error["message"].as_str().unwrap().matches("os error 2").count(), 1, "{error}");
     assert!(!home.home().exists(), "nothing was written");
 }
