@@ -12,6 +12,7 @@ const RELEASED: &[(u32, &str)] = &[
     (1, "The staging server is called kestrel"),
     (2, "The staging server is called kestrel"),
     (3, "The staging server is called kestrel"),
+    (4, "The staging server is called kestrel"),
 ];
 
 #[test]
