@@ -39,6 +39,8 @@ mod error;
 pub mod event;
 mod export;
 mod files;
+#[expect(dead_code, reason = "called by the store")]
+mod graph;
 mod group;
 mod home;
 mod ids;

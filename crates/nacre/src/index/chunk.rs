@@ -98,7 +98,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
 }
 
 /// Reads a heading: up to three spaces, one to six `#`, a space, the text, perhaps `#` again.
-fn heading(line: &str) -> Option<(usize, &str)> {
+pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
     let text = without_indent(line)?;
     let level = text.chars().take_while(|c| *c == '#').count();
     let rest = &text[level..];
@@ -111,7 +111,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
 }
 
 /// Reads a fence of code: its character, its length, and whether it may close one.
-fn fence_of(line: &str) -> Option<(char, usize, bool)> {
+pub(crate) fn fence_of(line: &str) -> Option<(char, usize, bool)> {
     let text = without_indent(line)?;
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
     let length = text.chars().take_while(|c| *c == mark).count();

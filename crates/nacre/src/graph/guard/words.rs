@@ -1,0 +1,404 @@
+//! The lists of the guard. What is searched by halves is sorted; a test holds it to that.
+
+/// A kind of entity or fact.
+pub(crate) struct Category {
+    pub(crate) name: &'static str,
+    /// Does not fade.
+    pub(crate) permanent: bool,
+    /// The most facts that are taken from conversations.
+    pub(crate) most: usize,
+}
+
+const fn category(name: &'static str, permanent: bool, most: usize) -> Category {
+    Category { name, permanent, most }
+}
+
+/// The closed list. What is in none of them has none: a catch-all fills up and says nothing.
+pub(crate) const CATEGORIES: &[Category] = &[
+    category("person", true, 175),
+    category("family", true, 175),
+    category("friend", true, 150),
+    category("pet", true, 75),
+    category("organization", false, 100),
+    category("project", false, 150),
+    category("tool", false, 100),
+    category("host", false, 75),
+    category("place", false, 100),
+    category("event", false, 150),
+    category("decision", true, 100),
+    category("preference", true, 150),
+    category("convention", false, 75),
+    category("document", false, 75),
+    category("self", true, 75),
+    category("user", true, 175),
+];
+
+/// Headings and columns that list entities of one category.
+pub(super) const CLASSES: &[(&str, &str)] = &[
+    ("people", "person"),
+    ("persons", "person"),
+    ("person", "person"),
+    ("contacts", "person"),
+    ("contact", "person"),
+    ("colleagues", "person"),
+    ("team members", "person"),
+    ("family", "family"),
+    ("relatives", "family"),
+    ("family members", "family"),
+    ("friends", "friend"),
+    ("friend", "friend"),
+    ("pets", "pet"),
+    ("pet", "pet"),
+    ("animals", "pet"),
+    ("organizations", "organization"),
+    ("organisations", "organization"),
+    ("organization", "organization"),
+    ("companies", "organization"),
+    ("company", "organization"),
+    ("clients", "organization"),
+    ("customers", "organization"),
+    ("projects", "project"),
+    ("project", "project"),
+    ("active projects", "project"),
+    ("repositories", "project"),
+    ("repos", "project"),
+    ("tools", "tool"),
+    ("tool", "tool"),
+    ("services", "tool"),
+    ("service", "tool"),
+    ("apps", "tool"),
+    ("app", "tool"),
+    ("hosts", "host"),
+    ("host", "host"),
+    ("servers", "host"),
+    ("server", "host"),
+    ("machines", "host"),
+    ("machine", "host"),
+    ("devices", "host"),
+    ("device", "host"),
+    ("places", "place"),
+    ("place", "place"),
+    ("locations", "place"),
+    ("events", "event"),
+    ("decisions", "decision"),
+    ("decision", "decision"),
+    ("key decisions", "decision"),
+    ("preferences", "preference"),
+    ("preference", "preference"),
+    ("conventions", "convention"),
+    ("convention", "convention"),
+    ("rules", "convention"),
+    ("documents", "document"),
+    ("docs", "document"),
+];
+
+/// Relations with what they are called from the other end; a symmetric one has the same name there.
+pub(super) const PREDICATES: &[(&str, &str)] = &[
+    ("owns", "owned_by"),
+    ("works_at", "employs"),
+    ("works_on", "worked_on_by"),
+    ("works_with", "works_with"),
+    ("lives_in", "home_of"),
+    ("comes_from", "origin_of"),
+    ("born_in", "birthplace_of"),
+    ("located_in", "location_of"),
+    ("moved_to", "taken_in_by"),
+    ("married_to", "married_to"),
+    ("partner_of", "partner_of"),
+    ("engaged_to", "engaged_to"),
+    ("parent_of", "child_of"),
+    ("grandparent_of", "grandchild_of"),
+    ("sibling_of", "sibling_of"),
+    ("cousin_of", "cousin_of"),
+    ("friend_of", "friend_of"),
+    ("colleague_of", "colleague_of"),
+    ("neighbor_of", "neighbor_of"),
+    ("roommate_of", "roommate_of"),
+    ("pet_of", "has_pet"),
+    ("runs_on", "hosts"),
+    ("deployed_to", "receives"),
+    ("connects_to", "connected_from"),
+    ("depends_on", "required_by"),
+    ("uses", "used_by"),
+    ("part_of", "has_part"),
+    ("member_of", "has_member"),
+    ("manages", "managed_by"),
+    ("leads", "led_by"),
+    ("maintains", "maintained_by"),
+    ("reports_to", "has_report"),
+    ("created", "created_by"),
+    ("founded", "founded_by"),
+    ("wrote", "written_by"),
+    ("replaces", "replaced_by"),
+    ("supersedes", "superseded_by"),
+    ("studies_at", "has_student"),
+    ("teaches_at", "has_teacher"),
+    ("attended", "attended_by"),
+    ("decided_by", "decided"),
+    ("documented_in", "documents"),
+    ("stored_in", "stores"),
+    ("backs_up", "backed_up_by"),
+    ("monitors", "monitored_by"),
+];
+
+/// Relations that say more than one above: their other end has only the broader name.
+pub(super) const NARROW: &[(&str, &str)] = &[
+    ("mother_of", "child_of"),
+    ("father_of", "child_of"),
+    ("son_of", "parent_of"),
+    ("daughter_of", "parent_of"),
+    ("sister_of", "sibling_of"),
+    ("brother_of", "sibling_of"),
+    ("wife_of", "married_to"),
+    ("husband_of", "married_to"),
+    ("girlfriend_of", "partner_of"),
+    ("boyfriend_of", "partner_of"),
+    ("fiance_of", "engaged_to"),
+    ("grandmother_of", "grandchild_of"),
+    ("grandfather_of", "grandchild_of"),
+    ("grandson_of", "grandparent_of"),
+    ("granddaughter_of", "grandparent_of"),
+    ("aunt_of", "niece_or_nephew_of"),
+    ("uncle_of", "niece_or_nephew_of"),
+    ("niece_of", "aunt_or_uncle_of"),
+    ("nephew_of", "aunt_or_uncle_of"),
+    ("dog_of", "has_pet"),
+    ("cat_of", "has_pet"),
+    ("boss_of", "reports_to"),
+    ("manager_of", "reports_to"),
+];
+
+/// Other names of the same relation.
+pub(super) const SAME: &[(&str, &str)] = &[
+    ("owner_of", "owns"),
+    ("owned", "owns"),
+    ("works_for", "works_at"),
+    ("employed_by", "works_at"),
+    ("employee_of", "works_at"),
+    ("employer_of", "employs"),
+    ("lives_at", "lives_in"),
+    ("resides_in", "lives_in"),
+    ("based_in", "located_in"),
+    ("spouse_of", "married_to"),
+    ("is_married_to", "married_to"),
+    ("mom_of", "mother_of"),
+    ("mum_of", "mother_of"),
+    ("dad_of", "father_of"),
+    ("grandma_of", "grandmother_of"),
+    ("grandpa_of", "grandfather_of"),
+    ("kid_of", "child_of"),
+    ("fiancee_of", "fiance_of"),
+    ("best_friend_of", "friend_of"),
+    ("coworker_of", "colleague_of"),
+    ("co_worker_of", "colleague_of"),
+    ("neighbour_of", "neighbor_of"),
+    ("flatmate_of", "roommate_of"),
+    ("puppy_of", "dog_of"),
+    ("kitten_of", "cat_of"),
+    ("hosted_on", "runs_on"),
+    ("hosted_by", "runs_on"),
+    ("running_on", "runs_on"),
+    ("requires", "depends_on"),
+    ("needs", "depends_on"),
+    ("is_part_of", "part_of"),
+    ("component_of", "part_of"),
+    ("belongs_to", "part_of"),
+    ("maintainer_of", "maintains"),
+    ("manager_is", "reports_to"),
+    ("leader_of", "leads"),
+    ("lead_of", "leads"),
+    ("head_of", "leads"),
+    ("founder_of", "founded"),
+    ("co_founder_of", "founded"),
+    ("author_of", "wrote"),
+    ("creator_of", "created"),
+    ("replacement_of", "replaces"),
+    ("successor_of", "replaces"),
+];
+
+/// Relations that only say that there is one.
+#[rustfmt::skip]
+pub(super) const VAGUE: &[&str] = &[
+    "about", "affects", "and", "associated_with", "connected_with", "contains", "does", "for", "has", "have",
+    "involved_in", "involves", "is", "is_a", "linked_to", "mentions", "of", "references", "related_to",
+    "relates_to", "relation", "see", "see_also", "with",
+];
+
+/// What the ends of a relation are, as far as its predicate says.
+pub(super) const ENDS: &[(&[&str], Option<&str>, Option<&str>)] = &[
+    (
+        &[
+            "mother_of",
+            "father_of",
+            "parent_of",
+            "son_of",
+            "daughter_of",
+            "child_of",
+            "sister_of",
+            "brother_of",
+            "sibling_of",
+            "wife_of",
+            "husband_of",
+            "grandmother_of",
+            "grandfather_of",
+            "grandson_of",
+            "granddaughter_of",
+            "grandparent_of",
+            "grandchild_of",
+            "aunt_of",
+            "uncle_of",
+            "niece_of",
+            "nephew_of",
+            "cousin_of",
+            "fiance_of",
+            "married_to",
+            "engaged_to",
+            "partner_of",
+            "girlfriend_of",
+            "boyfriend_of",
+            "stepmother_of",
+            "stepfather_of",
+            "stepson_of",
+            "stepdaughter_of",
+        ],
+        Some("family"),
+        None,
+    ),
+    (&["friend_of"], Some("friend"), None),
+    (
+        &["colleague_of", "neighbor_of", "roommate_of", "boss_of", "manager_of"],
+        Some("person"),
+        Some("person"),
+    ),
+    (&["pet_of", "dog_of", "cat_of"], Some("pet"), None),
+    (&["works_at"], Some("person"), Some("organization")),
+    (&["lives_in", "born_in", "comes_from"], Some("person"), Some("place")),
+    (&["located_in"], None, Some("place")),
+    (&["reports_to"], Some("person"), Some("person")),
+    (&["owns", "maintains", "leads", "manages"], None, None),
+];
+
+/// Keys whose values stand side by side.
+#[rustfmt::skip]
+pub(super) const MULTI: &[&str] = &[
+    "aliases", "allergic_to", "allergies", "allergy", "authors", "cats", "certifications", "children",
+    "clients", "colors", "colours", "contributors", "customers", "databases", "dependencies", "dislikes",
+    "dogs", "domains", "emails", "features", "frameworks", "friends", "hobbies", "hobby", "hosts",
+    "instruments", "interests", "kids", "languages", "likes", "maintainers", "members", "nicknames", "owners",
+    "parents", "participants", "pets", "phones", "ports", "projects", "repos", "repositories", "roles",
+    "services", "siblings", "skills", "sports", "tags", "technologies", "tools", "urls", "users",
+];
+
+/// Keys that a document or a conversation does not give: they change by the minute, or say nothing.
+#[rustfmt::skip]
+pub(super) const BLOCKED_KEYS: &[&str] = &[
+    "a", "action", "actions", "also", "and", "answer", "as_of", "at", "blocker", "blockers", "btw", "but",
+    "caution", "caveat", "caveats", "change", "changed", "changes", "comment", "comments", "created",
+    "created_at", "current_status", "date", "day", "decision", "done", "e_g", "edit", "eg", "error", "eta",
+    "example", "examples", "exit_code", "fact", "fix", "fixed", "fixme", "hint", "how", "however", "http",
+    "https", "i_e", "idea", "important", "in_progress", "info", "input", "issue", "issues", "last_checked",
+    "last_login", "last_modified", "last_run", "last_seen", "last_sync", "last_update", "last_updated",
+    "learned", "lesson", "lessons", "log", "modified", "modified_at", "n_b", "nb", "next", "next_step",
+    "next_steps", "note", "notes", "now", "okay", "or", "output", "p_s", "pid", "plan", "problem", "progress",
+    "ps", "q", "question", "questions", "reason", "remember", "result", "results", "root_cause", "see",
+    "see_also", "so", "solution", "started", "started_at", "state", "status", "step", "steps", "summary",
+    "task", "tasks", "tbd", "then", "time", "timestamp", "tip", "tldr", "todo", "todos", "tomorrow", "ts",
+    "update", "updated", "updated_at", "updates", "uptime", "usage", "warning", "what", "when", "where",
+    "who", "why", "wip", "yesterday",
+];
+
+/// Words that stand for someone else each time.
+#[rustfmt::skip]
+pub(super) const PRONOUNS: &[&str] = &[
+    "all", "another", "anybody", "anyone", "anything", "both", "each", "everybody", "everyone", "everything",
+    "he", "her", "hers", "herself", "him", "himself", "his", "i", "it", "its", "itself", "me", "mine", "my",
+    "myself", "nobody", "none", "nothing", "one", "our", "ours", "ourselves", "she", "somebody", "someone",
+    "something", "that", "their", "theirs", "them", "themselves", "these", "they", "this", "those", "us",
+    "we", "what", "which", "who", "whom", "whose", "you", "your", "yours", "yourself", "yourselves",
+];
+
+/// The parts of a conversation, which extraction takes for people.
+#[rustfmt::skip]
+pub(super) const ROLES: &[&str] = &[
+    "agent", "ai", "ai agent", "ai assistant", "assistant", "bot", "caller", "chat", "chatbot",
+    "conversation", "human", "llm", "model", "self", "session", "system", "the agent", "the ai",
+    "the assistant", "the bot", "the human", "the model", "the session", "the system", "the user", "user",
+    "users",
+];
+
+/// Days and months, which are names of people now and then.
+#[rustfmt::skip]
+pub(super) const DAYS: &[&str] = &[
+    "apr", "april", "aug", "august", "dec", "december", "feb", "february", "fri", "friday", "jan", "january",
+    "jul", "july", "jun", "june", "mar", "march", "may", "mon", "monday", "nov", "november", "oct", "october",
+    "sat", "saturday", "sep", "sept", "september", "sun", "sunday", "thu", "thursday", "tue", "tuesday",
+    "wed", "wednesday",
+];
+
+/// Nouns and other words that name nothing in particular, with and without an article.
+#[rustfmt::skip]
+pub(super) const GENERIC: &[&str] = &[
+    "admin", "afternoon", "android", "api", "app", "application", "architecture", "area", "article", "baby",
+    "backend", "backup", "backups", "bank", "boss", "branch", "brother", "browser", "bug", "build",
+    "business", "cat", "change", "child", "children", "city", "class", "client", "cloud", "cluster", "code",
+    "codebase", "colleague", "command", "community", "company", "component", "computer", "config",
+    "configuration", "container", "content", "country", "customer", "dad", "daddy", "dashboard", "data",
+    "database", "default", "deploy", "deployment", "dev", "developer", "developers", "development", "device",
+    "doc", "doctor", "documentation", "dog", "email", "employee", "endpoint", "engineer", "engineering",
+    "environment", "error", "evening", "event", "family", "father", "feature", "file", "folder", "framework",
+    "friend", "friends", "frontend", "function", "gateway", "god", "group", "guide", "home", "host", "house",
+    "idea", "infrastructure", "instance", "interface", "internet", "issue", "job", "key", "kid", "kids",
+    "language", "laptop", "library", "life", "line", "link", "list", "machine", "main", "manager", "market",
+    "meeting", "member", "members", "memory", "message", "method", "module", "mom", "morning", "mother",
+    "mum", "name", "network", "night", "object", "office", "ok", "okay", "online", "organization", "package",
+    "page", "parent", "parents", "part", "party", "people", "performance", "person", "phone", "place", "plan",
+    "platform", "plugin", "problem", "process", "prod", "product", "production", "program", "programming",
+    "project", "projects", "prompt", "query", "question", "release", "repo", "repository", "request",
+    "response", "result", "role", "rule", "sales", "school", "script", "search", "security", "server",
+    "servers", "service", "services", "setup", "sister", "site", "software", "solution", "someone else",
+    "staff", "staging", "state", "storage", "store", "structure", "student", "students", "support", "table",
+    "task", "tasks", "teacher", "team", "teams", "test", "testing", "tests", "text", "thing", "things",
+    "time", "today", "token", "tomorrow", "tonight", "tool", "tools", "topic", "town", "type", "update",
+    "value", "version", "video", "way", "web", "website", "week", "weekend", "wife", "work", "workflow",
+    "workspace", "world", "year", "yesterday",
+];
+
+/// What sections are called, whatever they are about.
+#[rustfmt::skip]
+pub(super) const TITLES: &[&str] = &[
+    "about", "action items", "actions", "active", "agenda", "appendix", "archive", "background", "backlog",
+    "basics", "blockers", "bugs", "change log", "changelog", "changes", "commands", "communication",
+    "completed", "conclusion", "contents", "context", "conversation", "conversations", "current",
+    "current state", "current status", "daily", "daily log", "day", "decisions", "details", "discussion",
+    "done", "errors", "example", "examples", "faq", "finished", "fixes", "follow up", "follow-up",
+    "follow-ups", "general", "goals", "health", "heartbeat", "highlights", "history", "ideas", "identity",
+    "improvements", "in progress", "info", "information", "infrastructure", "insights", "installation",
+    "introduction", "issues", "journal", "key facts", "learned", "learnings", "lessons", "lessons learned",
+    "links", "log", "long-term memory", "memories", "memory", "misc", "miscellaneous", "monitoring", "news",
+    "next", "next actions", "next steps", "note", "notes", "observations", "open items", "open questions",
+    "other", "overview", "personal", "plan", "planning", "plans", "preferences", "problems", "progress",
+    "questions", "quick facts", "quick reference", "reference", "references", "reflection", "reflections",
+    "reminders", "research", "resources", "results", "rules", "schedule", "session notes", "session summary",
+    "settings", "setup", "soul", "stack", "standup", "stats", "status", "status update", "summary", "tasks",
+    "tbd", "tech stack", "this week", "timeline", "title", "tl;dr", "to do", "to-do", "today", "todo",
+    "todos", "tomorrow", "troubleshooting", "untitled", "update", "updates", "usage", "user profile",
+    "weekly", "wins", "work", "work log", "work notes", "yesterday",
+];
+
+/// Endings of files.
+#[rustfmt::skip]
+pub(super) const FILES: &[&str] = &[
+    "bak", "bash", "bin", "c", "cfg", "conf", "cpp", "css", "csv", "db", "doc", "docx", "env", "gif", "go",
+    "gz", "h", "html", "ini", "ipynb", "java", "jpeg", "jpg", "js", "json", "jsonl", "jsx", "lock", "log",
+    "md", "mp3", "mp4", "pdf", "php", "plist", "png", "ps1", "py", "rb", "rs", "sh", "sql", "sqlite", "svg",
+    "swift", "tar", "tmp", "toml", "ts", "tsv", "tsx", "txt", "wav", "xls", "xlsx", "xml", "yaml", "yml",
+    "zip", "zst",
+];
+
+/// How names of language models begin; a version follows.
+#[rustfmt::skip]
+pub(super) const MODELS: &[&str] = &[
+    "chatgpt-", "claude-", "codestral", "command-r", "deepseek-", "gemini-", "gemma", "gpt-", "gpt4", "grok-",
+    "haiku-", "llama", "mistral-", "mixtral", "nomic-embed", "o1-", "o3-", "o4-", "opus-", "phi-", "qwen",
+    "sonnet-", "text-embedding-",
+];

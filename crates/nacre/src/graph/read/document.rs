@@ -1,0 +1,704 @@
+//! Documents: what each heading, bullet, row and paragraph is about, and what it says of it.
+//!
+//! The nearest heading above that names something is what bullets and rows are about; headings such as
+//! `Notes` are passed over, headings such as `People` say what kind of thing their items are. USER.md is about
+//! the user, SOUL.md and IDENTITY.md about the agent. In documents whose name has a date, sections and tagged
+//! lines are events.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use super::markdown::{self, Block, Text, plain};
+use super::words::{sentences, whole_name};
+use super::{Claim, Reading, Said, USUAL, checked, fact, relation, sentence};
+use crate::Time;
+use crate::graph::guard::{self, From, Refusal};
+
+/// What is tagged with less is not kept (origin of the tags: logs are pruned by it).
+const LEAST_IMPORTANCE: f64 = 0.4;
+/// The characters of an event's name.
+const TITLE: usize = 80;
+/// The characters that a section without a tag has at least, to be an event.
+const SECTION: usize = 50;
+/// The most values in one bullet's list.
+const LIST: usize = 10;
+
+/// Keys that give other names.
+const ALIASES: &[&str] = &[
+    "aka",
+    "alias",
+    "aliases",
+    "also_known_as",
+    "called",
+    "goes_by",
+    "nickname",
+    "nicknames",
+    "what_to_call_them",
+];
+
+/// Keys that give a relation, where their value is a name. With `of`, the value is who does it: the owner
+/// owns.
+const RELATIONS: &[(&str, &str, bool)] = &[
+    ("author", "wrote", true),
+    ("aunt", "aunt_of", true),
+    ("boss", "boss_of", true),
+    ("boyfriend", "boyfriend_of", true),
+    ("brother", "brother_of", true),
+    ("cat", "cat_of", true),
+    ("company", "works_at", false),
+    ("cousin", "cousin_of", true),
+    ("dad", "father_of", true),
+    ("daughter", "daughter_of", true),
+    ("dependencies", "depends_on", false),
+    ("depends_on", "depends_on", false),
+    ("dog", "dog_of", true),
+    ("employer", "works_at", false),
+    ("father", "father_of", true),
+    ("friend", "friend_of", true),
+    ("friends", "friend_of", true),
+    ("girlfriend", "girlfriend_of", true),
+    ("grandfather", "grandfather_of", true),
+    ("grandmother", "grandmother_of", true),
+    ("host", "runs_on", false),
+    ("hosted_on", "runs_on", false),
+    ("husband", "husband_of", true),
+    ("lead", "leads", true),
+    ("lives_in", "lives_in", false),
+    ("maintainer", "maintains", true),
+    ("maintainers", "maintains", true),
+    ("manager", "manager_of", true),
+    ("married_to", "married_to", false),
+    ("member_of", "member_of", false),
+    ("members", "member_of", true),
+    ("mom", "mother_of", true),
+    ("mother", "mother_of", true),
+    ("mum", "mother_of", true),
+    ("nephew", "nephew_of", true),
+    ("niece", "niece_of", true),
+    ("owned_by", "owns", true),
+    ("owner", "owns", true),
+    ("owns", "owns", false),
+    ("part_of", "part_of", false),
+    ("partner", "partner_of", true),
+    ("reports_to", "reports_to", false),
+    ("runs_on", "runs_on", false),
+    ("server", "runs_on", false),
+    ("sister", "sister_of", true),
+    ("son", "son_of", true),
+    ("spouse", "married_to", true),
+    ("uncle", "uncle_of", true),
+    ("uses", "uses", false),
+    ("wife", "wife_of", true),
+    ("works_at", "works_at", false),
+    ("works_for", "works_at", false),
+];
+
+/// First columns and second columns of tables that list keys and values.
+const KEYS: &[&str] =
+    &["attribute", "detail", "field", "key", "parameter", "property", "setting", "variable"];
+
+/// Reads a document of the workspace.
+pub(crate) fn document(path: &str, text: &str) -> Reading {
+    let mut reader = Reader::new(path, text);
+    markdown::walk(text, |block| reader.block(block));
+    reader.close(0);
+    reader.reading
+}
+
+struct Reader<'a> {
+    reading: Reading,
+    /// What was said already, hashed.
+    known: HashSet<u64>,
+    hasher: RandomState,
+    /// What the whole file is about, whatever its headings say.
+    owner: Option<Subject>,
+    /// The category of what the title names, by the file's name.
+    kind: Option<&'static str>,
+    /// As in the file's name.
+    date: Option<&'a str>,
+    outline: Vec<Head<'a>>,
+    /// The bullet that deeper ones are about, by its indent.
+    item: Option<(usize, Subject)>,
+    table: Table<'a>,
+}
+
+#[derive(Clone, Debug)]
+struct Subject {
+    name: String,
+    category: Option<&'static str>,
+}
+
+/// A heading, with what is gathered below it.
+struct Head<'a> {
+    level: usize,
+    title: &'a str,
+    line: usize,
+    /// What its items are.
+    class: Option<&'static str>,
+    /// What it names, found out when it is first asked for; `Some(None)`: nothing.
+    subject: Option<Option<Subject>>,
+    tag: Option<Tag<'a>>,
+    /// The characters below it, and the beginning of them.
+    length: usize,
+    summary: String,
+}
+
+/// `[decision|i=0.9]`
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Tag<'a> {
+    kind: &'a str,
+    importance: f64,
+}
+
+#[derive(Default)]
+enum Table<'a> {
+    #[default]
+    None,
+    /// A row that is the head of a table if the next is a rule.
+    Head(&'a str),
+    Open(Vec<&'a str>),
+    /// Rows without a head.
+    Loose,
+}
+
+impl<'a> Reader<'a> {
+    fn new(path: &'a str, text: &str) -> Reader<'a> {
+        let file = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let stem = file.rsplit_once('.').map_or(file, |(stem, _)| stem);
+        let owner = match stem {
+            "USER" => Some("user"),
+            "SOUL" | "IDENTITY" => Some("self"),
+            _ => None,
+        };
+        let owner = owner.map(|category| {
+            let name =
+                own_name(text).filter(|name| guard::entity(name, Some(category), From::Document).is_ok());
+            Subject { name: name.unwrap_or_else(|| category.to_owned()), category: Some(category) }
+        });
+        let folder = path.rsplit(['/', '\\']).nth(1);
+        let kind = stem.split(['-', '_']).next().filter(|first| first.len() < stem.len());
+        let kind = kind.and_then(guard::class_of).or_else(|| folder.and_then(guard::class_of));
+        let date = Time::in_name(file).and_then(|_| date_of(file));
+        Reader {
+            reading: Reading::default(),
+            known: HashSet::new(),
+            hasher: RandomState::new(),
+            owner,
+            kind,
+            date,
+            outline: Vec::new(),
+            item: None,
+            table: Table::None,
+        }
+    }
+
+    fn block(&mut self, block: Block<'a>) {
+        if !matches!(block, Block::Row { .. }) {
+            self.table = Table::None;
+        }
+        match block {
+            Block::Heading { level, title, line } => self.heading(level, title, line),
+            Block::Bullet { indent, text } => self.bullet(indent, &text),
+            Block::Paragraph(text) => {
+                self.gather(&text.text);
+                self.prose(&text, 0);
+            }
+            Block::Row { text, line } => self.row(text, line),
+            Block::Blank => {}
+            Block::Long { text, line } => {
+                let reason = format!("is a line of {} bytes; of such nothing is read", text.len());
+                let what = text.chars().take(40).collect::<String>();
+                let what = guard::one_line(&what).into_owned();
+                self.reading.kept_out.push((line, Refusal { what, reason }));
+            }
+        }
+    }
+
+    fn heading(&mut self, level: usize, title: &'a str, line: usize) {
+        self.close(level);
+        self.item = None;
+        let (title, tag) = ending_tag(title);
+        let title = title.trim_end_matches(':');
+        self.outline.push(Head {
+            level,
+            title,
+            line,
+            class: guard::class_of(title),
+            subject: None,
+            tag,
+            length: 0,
+            summary: String::new(),
+        });
+    }
+
+    /// Ends the sections of this level and deeper ones.
+    fn close(&mut self, level: usize) {
+        while let Some(head) = self.outline.pop_if(|head| head.level >= level) {
+            let tagged = head.tag.is_some();
+            let section = self.date.is_some()
+                && head.level == 2
+                && head.length >= SECTION
+                && head.class.is_none()
+                // One word is what the section is about, not what happened.
+                && head.title.contains(' ');
+            if tagged || section {
+                let title = plain(head.title);
+                self.event(&title, &head.summary, head.tag, head.line);
+            }
+        }
+    }
+
+    /// Says that something happened.
+    fn event(&mut self, title: &str, summary: &str, tag: Option<Tag<'_>>, line: usize) {
+        let importance = tag.map_or(USUAL, |tag| tag.importance);
+        if importance < LEAST_IMPORTANCE {
+            return;
+        }
+        let kind = tag.map_or_else(|| "event".to_owned(), |tag| tag.kind.to_lowercase());
+        let category = if guard::category(&kind, &[]).is_ok() { kind.as_str() } else { "event" };
+        let name = title_of(title).replace('`', "");
+        // A title that says nothing is no event, with a tag or without. Its summary stands in the document.
+        if let Err(refusal) = guard::entity(&name, Some(category), From::Document) {
+            if tag.is_some() {
+                self.reading.kept_out.push((line, refusal));
+            }
+            return;
+        }
+        let mut facts = vec![("kind", kind.as_str())];
+        facts.extend(self.date.map(|date| ("day", date)));
+        let whole = whole_sentences(summary);
+        if !whole.is_empty() {
+            facts.push(("summary", whole));
+        } else if !summary.is_empty() {
+            self.say(fact(&name, "about", summary), line);
+        }
+        for (key, value) in facts {
+            // These keys are ours; the guard keeps them out of what others write.
+            let key = if key == "day" { "date" } else { key };
+            self.push(
+                Claim::Fact {
+                    entity: name.clone(),
+                    key: key.into(),
+                    value: guard::one_line(value).replace('`', ""),
+                    category: Some(category.to_owned()),
+                    importance,
+                    permanent: guard::born_permanent(category),
+                },
+                line,
+            );
+        }
+    }
+
+    fn bullet(&mut self, indent: usize, text: &Text<'a>) {
+        let line = text.line(0);
+        let full = text.text.as_ref();
+        self.gather(full);
+        if self.item.as_ref().is_some_and(|(above, _)| indent <= *above) {
+            self.item = None;
+        }
+        // What is still to be done does not hold.
+        if full.starts_with("[ ] ") {
+            return;
+        }
+        let skip = if full.starts_with("[x] ") || full.starts_with("[X] ") { 4 } else { 0 };
+        let full = &full[skip..];
+        if let Some((tag, rest)) = leading_tag(full) {
+            if tag.importance >= LEAST_IMPORTANCE {
+                let words = plain(rest);
+                self.event(&words, &words, Some(tag), line);
+                self.prose(text, text.text.len() - rest.len());
+            }
+            return;
+        }
+        if let Some((key, value)) = key_and_value(full) {
+            let key = plain(key).replace('`', "");
+            if value.is_empty() {
+                self.item = whole_name(&key)
+                    .and_then(|name| self.item_subject(name))
+                    .map(|subject| (indent, subject));
+            } else {
+                self.pair(&key, value, line);
+            }
+            return;
+        }
+        let words = plain(full);
+        if words.len() <= guard::MAX_NAME
+            && let Some(name) = whole_name(&words)
+        {
+            self.item = self.item_subject(name).map(|subject| (indent, subject));
+            return;
+        }
+        self.prose(text, skip);
+    }
+
+    fn item_subject(&self, name: String) -> Option<Subject> {
+        let category = self.outline.last().and_then(|head| head.class);
+        guard::entity(&name, category, From::Document).ok().map(|name| Subject { name, category })
+    }
+
+    /// Says what `key: value` says.
+    fn pair(&mut self, key: &str, value: &str, line: usize) {
+        // In a list of people, what stands before the colon is who; `Sister: Anna` is still a key.
+        let class = self.outline.last().and_then(|head| head.class).filter(|class| is_things(class));
+        let plain_value = link_or_plain(key, value);
+        let bare = plain_value.trim().trim_matches('`');
+        if let Some(class) = class
+            && self.item.is_none()
+            && let Some(name) = whole_name(key)
+            && whole_name(bare).is_none()
+        {
+            let subject = Subject { name, category: Some(class) };
+            self.fact_of(&subject, "about", bare, line);
+            let words = plain(value);
+            self.sentence(&format!("{} {words}", subject.name), line, false);
+            return;
+        }
+        let Some(subject) = self.subject() else { return };
+        self.values(&subject, key, bare, line);
+    }
+
+    /// Says one value, or those of a list where the key is known to have several.
+    fn values(&mut self, subject: &Subject, key: &str, value: &str, line: usize) {
+        let Ok(known) = guard::key(key, From::Person) else { return };
+        let parts: Vec<&str> =
+            value.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
+        let listed =
+            guard::is_multi(&known) || ALIASES.contains(&&*known) || known == "depends_on" || known == "uses";
+        let values = if listed && parts.len() <= LIST { parts } else { vec![value] };
+        for value in values {
+            let value = value.strip_prefix("and ").unwrap_or(value).trim_matches('`');
+            if ALIASES.contains(&&*known) {
+                let owner = subject.category.is_some_and(|category| category == "user" || category == "self");
+                if whole_name(value).is_some() || owner {
+                    self.say(Claim::Alias { alias: value.into(), entity: subject.name.clone() }, line);
+                }
+                continue;
+            }
+            let row = RELATIONS.iter().find(|(row, ..)| *row == known);
+            match (row, whole_name(value)) {
+                (Some((_, predicate, true)), Some(name)) => {
+                    self.say(relation(&name, predicate, &subject.name), line);
+                }
+                (Some((_, predicate, false)), Some(name)) => {
+                    self.say(relation(&subject.name, predicate, &name), line);
+                }
+                _ => self.fact_of(subject, key, value, line),
+            }
+        }
+    }
+
+    fn fact_of(&mut self, subject: &Subject, key: &str, value: &str, line: usize) {
+        let section = self.outline.last().and_then(|head| head.class);
+        let category = match section {
+            Some(section @ ("preference" | "convention" | "decision")) => Some(section),
+            _ => subject.category,
+        };
+        // The fact's category may be another than the entity's, whose name is checked by its own.
+        let entity = match guard::entity(&subject.name, subject.category, From::Document) {
+            Ok(entity) => entity,
+            Err(refusal) => return self.reading.kept_out.push((line, refusal)),
+        };
+        match (guard::key(key, From::Document), guard::value(value, From::Document)) {
+            (Ok(key), Ok(value)) => self.push(
+                Claim::Fact {
+                    entity,
+                    key,
+                    value,
+                    category: category.map(str::to_owned),
+                    importance: USUAL,
+                    permanent: category.is_some_and(guard::born_permanent),
+                },
+                line,
+            ),
+            (Err(refusal), _) | (_, Err(refusal)) => {
+                let what = guard::one_line(&format!("{}: {}", key.trim(), refusal.what)).into_owned();
+                let what = if refusal.what == key.trim() { refusal.what } else { what };
+                self.reading.kept_out.push((line, Refusal { what, reason: refusal.reason }));
+            }
+        }
+    }
+
+    fn row(&mut self, row: &'a str, line: usize) {
+        match &self.table {
+            Table::None => self.table = Table::Head(row),
+            Table::Head(head) if markdown::is_rule(row) => {
+                let head = markdown::cells(head).take(20).collect();
+                self.table = Table::Open(head);
+            }
+            Table::Head(_) => self.table = Table::Loose,
+            Table::Loose => {}
+            Table::Open(head) => {
+                let head = head.clone();
+                self.cells(&head, row, line);
+            }
+        }
+    }
+
+    fn cells(&mut self, head: &[&str], row: &str, line: usize) {
+        let mut cells = markdown::cells(row);
+        let Some(first) =
+            cells.next().map(|cell| plain(cell).replace('`', "")).filter(|first| !first.is_empty())
+        else {
+            return;
+        };
+        let title = plain(head[0]).trim().to_lowercase();
+        if head.len() == 2 && (title.is_empty() || KEYS.contains(&&*title)) {
+            let value = cells.next().unwrap_or_default();
+            if !value.is_empty() {
+                self.pair(&first, value, line);
+            }
+            return;
+        }
+        let category = guard::class_of(&title).or_else(|| self.outline.last().and_then(|head| head.class));
+        let Some(name) = whole_name(&first).or_else(|| category.is_some().then_some(first)) else { return };
+        let subject = Subject { name, category };
+        for (key, value) in head[1..].iter().zip(cells).filter(|(_, value)| !value.is_empty()) {
+            let key = plain(key);
+            let value = link_or_plain(&key, value);
+            self.values(&subject, &key, value.trim(), line);
+        }
+    }
+
+    /// Reads the sentences of a text, from a byte of it on.
+    fn prose(&mut self, text: &Text<'a>, from: usize) {
+        let full = text.text.as_ref();
+        sentences(&full[from..], |start, sentence, asks| {
+            if !asks {
+                self.sentence(sentence, text.line(from + start + leading_space(sentence)), true);
+            }
+        });
+    }
+
+    fn sentence(&mut self, sentence: &str, line: usize, marked: bool) {
+        if sentence.len() > 1_000 {
+            return;
+        }
+        let words = if marked { plain(sentence) } else { sentence.into() };
+        let subject = if words.contains("changed") { self.subject() } else { None };
+        let person = self
+            .outline
+            .iter()
+            .filter_map(|head| head.class)
+            .chain(self.kind)
+            .any(|class| matches!(class, "person" | "family" | "friend"));
+        let mut found = Vec::new();
+        sentence::read(&words, subject.as_ref().map(|subject| subject.name.as_str()), person, |claim| {
+            found.push(claim);
+        });
+        for claim in found {
+            self.say(claim, line);
+        }
+    }
+
+    /// What bullets and rows here are about.
+    fn subject(&mut self) -> Option<Subject> {
+        if let Some((_, item)) = &self.item {
+            return Some(item.clone());
+        }
+        let (owner, kind) = (&self.owner, self.kind);
+        for at in (0..self.outline.len()).rev() {
+            // Who stands under `Family` is family, whatever the file is about.
+            let above = at.checked_sub(1).and_then(|above| self.outline[above].class);
+            let head = &mut self.outline[at];
+            if head.class == Some("preference") && owner.is_none() {
+                return Some(Subject { name: "user".into(), category: Some("user") });
+            }
+            if head.class.is_some() || owner.is_some() && above.is_none() {
+                continue;
+            }
+            let kind = above.or(kind.filter(|_| head.level == 1));
+            let subject = head.subject.get_or_insert_with(|| named(head.title, kind));
+            if subject.is_some() {
+                return subject.clone();
+            }
+        }
+        owner.clone()
+    }
+
+    /// Adds to the sections that are events.
+    fn gather(&mut self, text: &str) {
+        let dated = self.date.is_some();
+        let Some(head) = self.outline.iter_mut().rfind(|head| head.tag.is_some() || dated && head.level <= 2)
+        else {
+            return;
+        };
+        head.length += text.len();
+        if head.summary.is_empty() && (head.tag.is_some() || head.level == 2) {
+            let text = leading_tag(text).map_or(text, |(_, rest)| rest);
+            head.summary = plain(text).chars().take(1_000).collect();
+        }
+    }
+
+    fn say(&mut self, claim: Claim, line: usize) {
+        match checked(claim, From::Document) {
+            Ok(claim) => self.push(claim, line),
+            Err(refusal) => self.reading.kept_out.push((line, refusal)),
+        }
+    }
+
+    /// Keeps a claim, once.
+    fn push(&mut self, claim: Claim, line: usize) {
+        let hash = match &claim {
+            Claim::Fact { entity, key, value, .. } => self.hasher.hash_one((0, entity, key, value)),
+            Claim::Relation { subject, predicate, object } => {
+                self.hasher.hash_one((1, subject, predicate, object))
+            }
+            Claim::Alias { alias, entity } => self.hasher.hash_one((2, alias, entity)),
+        };
+        if self.known.insert(hash) {
+            self.reading.said.push(Said { claim, line });
+        }
+    }
+}
+
+/// Whether the items of such a list are entities of their own.
+fn is_things(class: &str) -> bool {
+    !matches!(class, "preference" | "convention" | "decision" | "event")
+}
+
+/// What a heading names: `Keystone`, or `Project: Keystone`.
+fn named(title: &str, kind: Option<&'static str>) -> Option<Subject> {
+    let title = plain(title).replace('`', "");
+    let title = title.trim_start_matches(|c: char| !c.is_alphanumeric()).trim();
+    let (category, name) = match title.split_once(": ") {
+        Some((class, name)) if guard::class_of(class).is_some() => (guard::class_of(class), name),
+        _ => (kind, title),
+    };
+    guard::entity(name, category, From::Document).ok().map(|name| Subject { name, category })
+}
+
+/// The day in a file's name, as it is written there.
+fn date_of(file: &str) -> Option<&str> {
+    (0..file.len().saturating_sub(9))
+        .filter_map(|at| file.get(at..at + 10))
+        .find(|day| Time::in_name(day).is_some())
+}
+
+/// The `name:` of a file about one person.
+fn own_name(text: &str) -> Option<String> {
+    text.lines().take(200).filter(|line| line.len() < 200).find_map(|line| {
+        let item = line.trim_start().strip_prefix(['-', '*', '+'])?.trim();
+        let (key, value) = key_and_value(item)?;
+        let key = plain(key).to_lowercase();
+        let value = plain(value);
+        let value = value.trim();
+        let named = matches!(key.trim(), "name" | "full name") && guard::value(value, From::Document).is_ok();
+        named.then(|| value.to_owned())
+    })
+}
+
+/// Splits `key: value`, `**Key**: value`, `**Key:** value` and `**Key** - value`.
+fn key_and_value(item: &str) -> Option<(&str, &str)> {
+    if let Some(bold) = item.strip_prefix("**").or_else(|| item.strip_prefix("__")) {
+        let end = bold.find(&item[..2])?;
+        let (key, rest) = (&bold[..end], bold[end + 2..].trim_start());
+        let inner = key.trim_end().strip_suffix(':');
+        let outer = rest.strip_prefix(':').or_else(|| {
+            let dash = ["- ", "– ", "— "].iter().find_map(|dash| rest.strip_prefix(dash));
+            dash.filter(|_| bold[end + 2..].starts_with(' '))
+        });
+        let value = outer.or(inner.map(|_| rest))?;
+        let key = inner.unwrap_or(key).trim();
+        return is_key(key, 5).then_some((key, value.trim()));
+    }
+    let colon = item.as_bytes().iter().take(80).position(|byte| *byte == b':')?;
+    let (key, value) = (&item[..colon], &item[colon + 1..]);
+    (value.is_empty() || value.starts_with([' ', '\t'])).then_some(())?;
+    is_key(key, 3).then_some((key, value.trim()))
+}
+
+/// Whether some words can be a key, not the beginning of a sentence.
+fn is_key(key: &str, most: usize) -> bool {
+    key.starts_with(|c: char| c.is_alphanumeric() || c == '`')
+        && key.len() <= 60
+        && key.split_whitespace().count() <= most
+        && !key.contains([',', '.', '!', '?', '[', '"', '=', '/'])
+}
+
+/// A value without marks; where the key asks for an address, the one that a link goes to.
+fn link_or_plain<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
+    let wants = |word: &str| key.to_lowercase().contains(word);
+    if value.starts_with('[')
+        && ["url", "link", "site", "repo", "homepage", "page"].into_iter().any(wants)
+        && let Some((_, target)) = value.split_once("](")
+        && let Some(target) = target.strip_suffix(')')
+    {
+        return target.into();
+    }
+    // Left to be filled in is told by its marks.
+    if value.starts_with("_(") || value.starts_with("*(") || value.starts_with('[') && value.ends_with(']') {
+        return value.into();
+    }
+    plain(value)
+}
+
+/// The tag that a line begins with, and what follows.
+fn leading_tag(text: &str) -> Option<(Tag<'_>, &str)> {
+    let inside = text.strip_prefix('[')?;
+    let end = inside.find(']').filter(|end| *end <= 60)?;
+    Some((tag(&inside[..end])?, inside[end + 1..].trim_start()))
+}
+
+/// A title without the tag that it ends in.
+fn ending_tag(title: &str) -> (&str, Option<Tag<'_>>) {
+    let read = || {
+        let inside = title.strip_suffix(']')?;
+        let start = inside.rfind('[')?;
+        Some((title[..start].trim_end(), tag(&inside[start + 1..])?))
+    };
+    read().map_or((title, None), |(title, tag)| (title, Some(tag)))
+}
+
+/// `decision|i=0.9`, with `i=1` and `i=.9` too.
+fn tag(inside: &str) -> Option<Tag<'_>> {
+    let (kind, importance) = inside.split_once('|')?;
+    let number =
+        importance.trim().strip_prefix("i=").or_else(|| importance.trim().strip_prefix("I="))?.trim();
+    let shape =
+        !number.is_empty() && number.len() <= 10 && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let importance: f64 = number.parse().ok().filter(|_| shape)?;
+    let kind = kind.trim();
+    let word = !kind.is_empty() && kind.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
+    word.then_some(Tag { kind, importance: importance.min(1.0) })
+}
+
+/// The beginning of a text that can name an event: its first sentence, or as many words as fit.
+fn title_of(text: &str) -> &str {
+    let mut first = text;
+    let mut found = false;
+    sentences(&text[..floor(text, 4 * TITLE)], |start, sentence, _| {
+        if !found && !sentence.trim().is_empty() {
+            first = &text[start..start + sentence.len()];
+            found = true;
+        }
+    });
+    let first = first.trim();
+    let Some((end, _)) = first.char_indices().nth(TITLE) else { return first };
+    let cut = first[..end].rfind(' ').filter(|cut| *cut > 0).unwrap_or(end);
+    first[..cut].trim_end_matches([',', ':', '-', ' ', '('])
+}
+
+/// As many whole sentences from the start as a value may have.
+fn whole_sentences(text: &str) -> &str {
+    let most = text.char_indices().nth(guard::MAX_READ_VALUE).map_or(text.len(), |(at, _)| at);
+    let mut end = 0;
+    sentences(text, |start, sentence, _| {
+        // With the sign that ends it.
+        let after = (start + sentence.len() + 1).min(text.len());
+        let after = if text.is_char_boundary(after) { after } else { start + sentence.len() };
+        if after <= most && (end == 0 && start == 0 || end > 0) && end <= start {
+            end = after;
+        }
+    });
+    text[..end].trim()
+}
+
+fn leading_space(text: &str) -> usize {
+    text.len() - text.trim_start().len()
+}
+
+/// The last character boundary at or before a byte.
+fn floor(text: &str, at: usize) -> usize {
+    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}

@@ -1,0 +1,528 @@
+//! Sentences that say one thing about something named: `X runs on Y`, `X's Y is Z`, `X is the Y of Z`.
+//!
+//! A sentence is read from its first word: a name, perhaps `now`, a verb of the table, and what it is about.
+//! What is denied, supposed, asked or long past gives nothing; of a change, only what holds now is read.
+
+use super::words::{Name, Word, Words, is_capital, name};
+use super::{Claim, relation};
+
+/// What a verb says.
+struct Verb {
+    words: &'static [&'static str],
+    predicate: &'static str,
+    /// The object is who does it: `is owned by`.
+    swapped: bool,
+    /// What is no name is kept as a value under the predicate.
+    literal: bool,
+}
+
+const fn verb(words: &'static [&'static str], predicate: &'static str) -> Verb {
+    Verb { words, predicate, swapped: false, literal: false }
+}
+
+const fn by(words: &'static [&'static str], predicate: &'static str) -> Verb {
+    Verb { words, predicate, swapped: true, literal: false }
+}
+
+const fn or_value(words: &'static [&'static str], predicate: &'static str) -> Verb {
+    Verb { words, predicate, swapped: false, literal: true }
+}
+
+const VERBS: &[Verb] = &[
+    verb(&["runs", "on"], "runs_on"),
+    verb(&["runs", "in"], "runs_on"),
+    verb(&["is", "running", "on"], "runs_on"),
+    verb(&["is", "hosted", "on"], "runs_on"),
+    verb(&["is", "hosted", "by"], "runs_on"),
+    verb(&["is", "deployed", "on"], "runs_on"),
+    verb(&["is", "deployed", "to"], "runs_on"),
+    or_value(&["lives", "in"], "lives_in"),
+    verb(&["lives", "at"], "lives_in"),
+    verb(&["is", "located", "in"], "located_in"),
+    verb(&["is", "based", "in"], "located_in"),
+    verb(&["works", "at"], "works_at"),
+    verb(&["works", "for"], "works_at"),
+    or_value(&["works", "as"], "job"),
+    verb(&["works", "on"], "works_on"),
+    or_value(&["owns"], "owns"),
+    by(&["is", "owned", "by"], "owns"),
+    by(&["belongs", "to"], "owns"),
+    verb(&["is", "married", "to"], "married_to"),
+    verb(&["married"], "married_to"),
+    verb(&["is", "engaged", "to"], "engaged_to"),
+    verb(&["depends", "on"], "depends_on"),
+    verb(&["requires"], "depends_on"),
+    verb(&["uses"], "uses"),
+    by(&["is", "used", "by"], "uses"),
+    verb(&["maintains"], "maintains"),
+    by(&["is", "maintained", "by"], "maintains"),
+    verb(&["manages"], "manages"),
+    by(&["is", "managed", "by"], "manages"),
+    verb(&["leads"], "leads"),
+    by(&["is", "led", "by"], "leads"),
+    verb(&["reports", "to"], "reports_to"),
+    verb(&["is", "part", "of"], "part_of"),
+    verb(&["is", "a", "part", "of"], "part_of"),
+    verb(&["is", "a", "member", "of"], "member_of"),
+    by(&["was", "created", "by"], "created"),
+    by(&["was", "founded", "by"], "founded"),
+    by(&["was", "written", "by"], "wrote"),
+    verb(&["replaces"], "replaces"),
+    verb(&["replaced"], "replaces"),
+    by(&["was", "replaced", "by"], "replaces"),
+];
+
+/// Verbs of a change of place, before `to`, or before `from` and `to`.
+const MOVES: &[&str] = &["moved", "migrated", "switched", "relocated"];
+/// Ways to say that a name is another name of the same.
+const NAMINGS: &[&[&str]] = &[
+    &["is", "also", "called"],
+    &["is", "also", "known", "as"],
+    &["is", "known", "as"],
+    &["is", "nicknamed"],
+    &["goes", "by"],
+    &["aka"],
+    &["was", "renamed", "to"],
+    &["is", "short", "for"],
+];
+
+/// Words that may stand between a name and its verb, and say that it holds.
+const ADVERBS: &[&str] =
+    &["also", "always", "currently", "just", "mainly", "now", "officially", "recently", "still"];
+
+/// Words that make a sentence say something else than its verb does.
+#[rustfmt::skip]
+const DOUBTS: &[&str] = &[
+    "although", "anymore", "apparently", "assume", "can't", "cannot", "could", "didn't", "doesn't",
+    "eventually", "ever", "except", "formerly", "hardly", "hopefully", "if", "instead", "isn't", "longer",
+    "maybe", "might", "must", "neither", "never", "no", "nobody", "nor", "not", "once", "originally",
+    "perhaps", "planned", "plans", "possibly", "presumably", "previously", "probably", "rarely", "should",
+    "someday", "soon", "supposedly", "unless", "unlike", "until", "used", "wasn't", "whether", "will",
+    "without", "won't", "would", "wouldn't",
+];
+
+/// Words that a clause ends before.
+#[rustfmt::skip]
+const ENDS: &[&str] = &[
+    "after", "again", "and", "as", "at", "because", "before", "but", "by", "during", "for", "from", "in",
+    "inside", "near", "now", "on", "since", "so", "than", "that", "through", "to", "today", "under", "using",
+    "via", "when", "where", "which", "while", "who", "with",
+];
+
+/// Capitalised words that start a sentence and no name.
+#[rustfmt::skip]
+const STARTERS: &[&str] = &[
+    "A", "According", "Added", "After", "All", "Also", "Although", "An", "And", "Another", "Any", "As", "At",
+    "Because", "Before", "Both", "But", "By", "Can", "Check", "Did", "Does", "Done", "Due", "During", "Each",
+    "Either", "Every", "Everything", "Finally", "First", "Fixed", "For", "From", "Given", "Had", "Has",
+    "Have", "He", "Her", "Here", "His", "How", "However", "I", "If", "In", "Instead", "Is", "It", "Its",
+    "Last", "Later", "Let", "Like", "Make", "Many", "Maybe", "Most", "Moved", "Much", "My", "New", "Next",
+    "No", "None", "Not", "Nothing", "Now", "Of", "Old", "On", "Once", "One", "Only", "Or", "Other", "Our",
+    "Perhaps", "Please", "Said", "Same", "Second", "See", "She", "Should", "Since", "So", "Some", "Sometimes",
+    "Soon", "Still", "Such", "Suppose", "That", "The", "Their", "Then", "There", "These", "They", "Third",
+    "This", "Those", "Though", "Three", "To", "Today", "Tomorrow", "Two", "Unless", "Until", "Use", "Used",
+    "Was", "We", "Were", "What", "When", "Where", "Which", "While", "Who", "Why", "Will", "With", "Would",
+    "Yes", "Yesterday", "Yet", "You", "Your",
+];
+
+/// What `X is the Y of Z` says too little with.
+#[rustfmt::skip]
+const EMPTY_NOUNS: &[&str] = &[
+    "amount", "beginning", "best", "bit", "bottom", "bulk", "case", "cause", "combination", "copy", "cost",
+    "end", "example", "first", "form", "half", "heart", "instance", "kind", "lack", "last", "latest", "list",
+    "lot", "majority", "matter", "most", "name", "number", "one", "opposite", "pair", "part", "piece",
+    "point", "problem", "product", "reason", "rest", "result", "set", "sign", "sort", "start", "state",
+    "subset", "sum", "top", "type", "version", "way", "worst",
+];
+
+/// Nouns for people in relation to someone or something: `X's Y is Z` is a relation with them, and for the
+/// rest a fact.
+#[rustfmt::skip]
+const PERSONS: &[&str] = &[
+    "assistant", "aunt", "author", "boss", "boyfriend", "brother", "cat", "ceo", "child", "coach",
+    "colleague", "cousin", "coworker", "creator", "cto", "dad", "daughter", "dentist", "doctor", "dog",
+    "employer", "father", "fiance", "fiancee", "founder", "friend", "girlfriend", "grandfather", "grandma",
+    "grandmother", "grandpa", "husband", "landlord", "lawyer", "lead", "maintainer", "manager", "mentor",
+    "mom", "mother", "mum", "neighbor", "neighbour", "nephew", "niece", "owner", "partner", "roommate",
+    "sibling", "sister", "son", "spouse", "stepdaughter", "stepfather", "stepmother", "stepson", "teacher",
+    "therapist", "uncle", "vet", "wife",
+];
+
+/// Keys whose values may be plain words.
+#[rustfmt::skip]
+const PLAIN: &[&str] = &[
+    "address", "backend", "birthplace", "color", "colour", "database", "diet", "editor", "favorite",
+    "favourite", "framework", "frontend", "gender", "hobby", "hometown", "instrument", "job", "language",
+    "license", "major", "occupation", "profession", "pronouns", "role", "shell", "stack", "style", "theme",
+    "title",
+];
+
+/// Reads the claims of one sentence. `about` is what the section is about, for sentences that leave it out;
+/// `person` is whether the section is about people.
+pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: impl FnMut(Claim)) {
+    if !has_cue(sentence) {
+        return;
+    }
+    let Some(words) = Words::of(sentence) else { return };
+    let words = words.all();
+    also_known(words, &mut say);
+    // `The Keystone API`: the article is no part of it.
+    let words = match words {
+        [article, next, ..] if article.text == "The" && is_capital(next.text) => &words[1..],
+        all => all,
+    };
+    let Some(first) = words.first() else { return };
+    if words.iter().any(|word| DOUBTS.binary_search(&word.text).is_ok() || word.text.ends_with("n’t")) {
+        return;
+    }
+    if let Some(key) = words.iter().position(|word| word.text == "changed").filter(|at| *at > 0)
+        && let Some(owner) = about
+        && first.text.len() > 1
+        && key <= 3
+        && !words[0].code
+        && name(words, 4, false).is_none_or(|name| name.words == key && !name.possessive)
+    {
+        // `Port changed from 3000 to 4100`, under the heading of what it is about.
+        changed(owner, &words[..key], &words[key + 1..], &mut say);
+        return;
+    }
+    if first.open || STARTERS.binary_search(&first.text).is_ok() {
+        return;
+    }
+    let Some(subject) = name(words, 4, true) else { return };
+    let rest = &words[subject.words..];
+    if subject.possessive {
+        possession(&subject, rest, &mut say);
+    } else if words[subject.words - 1].stop == '\0' {
+        verbs(&subject, rest, person, &mut say);
+    }
+}
+
+/// Whether a sentence has a word that any pattern needs. Most have none.
+fn has_cue(sentence: &str) -> bool {
+    let bytes = sentence.as_bytes();
+    let mut at = 0;
+    let mut start = true;
+    while at < bytes.len() {
+        let rest = &bytes[at..];
+        if start {
+            let cue: bool = match bytes[at] {
+                b'i' => rest.starts_with(b"is "),
+                b'w' => rest.starts_with(b"was ") || rest.starts_with(b"works "),
+                b'r' => {
+                    rest.starts_with(b"runs ")
+                        || rest.starts_with(b"reports ")
+                        || rest.starts_with(b"requires ")
+                        || rest.starts_with(b"replace")
+                        || rest.starts_with(b"relocated ")
+                }
+                b'l' => rest.starts_with(b"lives ") || rest.starts_with(b"leads "),
+                b'o' => rest.starts_with(b"owns "),
+                b'b' => rest.starts_with(b"belongs "),
+                b'd' => rest.starts_with(b"depends "),
+                b'u' => rest.starts_with(b"uses "),
+                b'm' => {
+                    rest.starts_with(b"maintains ")
+                        || rest.starts_with(b"manages ")
+                        || rest.starts_with(b"moved ")
+                        || rest.starts_with(b"married ")
+                        || rest.starts_with(b"migrated ")
+                }
+                b's' => rest.starts_with(b"switched "),
+                b'c' => rest.starts_with(b"changed "),
+                b'g' => rest.starts_with(b"goes by "),
+                b'a' => rest.starts_with(b"aka ") || rest.starts_with(b"also ") || rest.starts_with(b"a.k.a"),
+                _ => false,
+            };
+            if cue {
+                return true;
+            }
+        }
+        start = matches!(bytes[at], b' ' | b'(');
+        at += 1;
+    }
+    false
+}
+
+/// `X (aka Y)`, `X (also known as Y)`, wherever it stands.
+fn also_known(words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let Some(at) = words.iter().position(|word| {
+        word.open && matches!(word.text, "aka" | "a.k.a" | "also") || word.open && word.text == "AKA"
+    }) else {
+        return;
+    };
+    let skip = match words[at].text {
+        "also" if words.get(at + 1).is_some_and(|word| word.text == "known") => 3,
+        "also" if words.get(at + 1).is_some_and(|word| word.text == "called") => 2,
+        "also" => return,
+        _ => 1,
+    };
+    // The name before: the longest run of up to four words that ends there.
+    let before = (at.saturating_sub(4)..at).find_map(|from| {
+        let name = name(&words[from..at], 4, true)?;
+        let starts = from == 0 && STARTERS.binary_search(&words[from].text).is_ok();
+        (name.words == at - from && !name.possessive && !starts).then_some(name)
+    });
+    let after = words.get(at + skip..).and_then(|rest| name(rest, 4, true));
+    if let (Some(before), Some(after)) = (before, after)
+        && words[at + skip + after.words - 1].stop == ')'
+    {
+        say(Claim::Alias { alias: after.text, entity: before.text });
+    }
+}
+
+/// `X's Y is Z`, `X's Y is now Z`, `X's Y changed from A to Z`.
+fn possession(owner: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let Some(at) = rest.iter().take(4).position(|word| matches!(word.text, "is" | "changed" | "moved"))
+    else {
+        return;
+    };
+    let key = &rest[..at];
+    let plain = |word: &Word<'_>| {
+        word.stop == '\0'
+            && !word.open
+            && (word.code || word.text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+    };
+    if key.is_empty() || !key.iter().all(plain) {
+        return;
+    }
+    if rest[at].text != "is" {
+        return changed(&owner.text, key, &rest[at + 1..], say);
+    }
+    let mut words = &rest[at + 1..];
+    while words.first().is_some_and(|word| ADVERBS.contains(&word.text)) {
+        words = &words[1..];
+    }
+    let noun = key[key.len() - 1].text;
+    let called = words.first().is_some_and(|word| matches!(word.text, "called" | "named"));
+    if PERSONS.binary_search(&noun).is_ok() {
+        let words = if called { &words[1..] } else { words };
+        if let Some(person) = name(words, 4, false)
+            && is_end(words, person.words)
+            && !person.possessive
+        {
+            say(relation(&person.text, &format!("{}_of", joined(key)), &owner.text));
+        }
+        return;
+    }
+    value(&owner.text, key, words, say);
+}
+
+/// `Y changed from A to Z`: Z.
+fn changed(owner: &str, key: &[Word<'_>], rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    if let Some(to) = rest.iter().position(|word| word.text == "to") {
+        value(owner, key, &rest[to + 1..], say);
+    }
+}
+
+/// A fact, if its value is telling: a number, a name, an address, or a word where words are usual.
+fn value(owner: &str, key: &[Word<'_>], words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let end = words
+        .iter()
+        .position(|word| matches!(word.stop, ',' | ':' | ')' | '-' | '—' | '–'))
+        .map_or(words.len(), |at| at + 1);
+    let joins = |word: &&Word<'_>| {
+        matches!(word.text, "because" | "but" | "since" | "so" | "when" | "which" | "while" | "after")
+    };
+    let words = &words[..words[..end].iter().position(|word| joins(&word)).unwrap_or(end)];
+    let words = match words {
+        [article, rest @ ..] if matches!(article.text, "a" | "an" | "the" | "at" | "on" | "in") => rest,
+        all => all,
+    };
+    if words.is_empty() || words.len() > 8 {
+        return;
+    }
+    let telling = |word: &Word<'_>| {
+        word.code || word.text.contains(|c: char| c.is_numeric() || c.is_uppercase() || c == '@')
+    };
+    let usual = key.iter().any(|word| PLAIN.binary_search(&word.text).is_ok());
+    if !words.iter().any(telling) && !(usual && words.len() <= 4) {
+        return;
+    }
+    say(super::fact(owner, &joined(key), &joined_by(words, ' ')));
+}
+
+/// `X runs on Y` and the other verbs.
+fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(Claim)) {
+    let mut rest = rest;
+    if begins(rest, &["is", "the"]) || begins(rest, &["is", "a"]) {
+        let known = VERBS.iter().any(|verb| begins(rest, verb.words));
+        if !known {
+            return role(subject, &rest[2..], say);
+        }
+    }
+    if let Some(naming) = NAMINGS.iter().find(|naming| begins(rest, naming)) {
+        if let Some(other) = name(&rest[naming.len()..], 4, true)
+            && is_end(&rest[naming.len()..], other.words)
+        {
+            say(Claim::Alias { alias: other.text, entity: subject.text.clone() });
+        }
+        return;
+    }
+    while rest.first().is_some_and(|word| ADVERBS.contains(&word.text) && word.stop == '\0') {
+        rest = &rest[1..];
+    }
+    // `is now hosted on`
+    if let [is, adverb, ..] = rest
+        && is.text == "is"
+        && ADVERBS.contains(&adverb.text)
+    {
+        let without: Vec<Word<'_>> = std::iter::once(*is).chain(rest[2..].iter().copied()).collect();
+        return verbs(subject, &without, person, say);
+    }
+    if let [moved, direction, after @ ..] = rest
+        && MOVES.contains(&moved.text)
+    {
+        let after = match direction.text {
+            "to" => after,
+            "from" => match after.iter().position(|word| word.text == "to") {
+                Some(to) => &after[to + 1..],
+                None => return,
+            },
+            _ => return,
+        };
+        for object in names(after) {
+            // Who moved is not told by the sentence: people to a place, services to a host.
+            let predicate = match (object.thing || moved.text == "migrated", person && !subject.thing) {
+                (true, false) => "runs_on",
+                (false, true) if moved.text != "switched" => "lives_in",
+                _ if moved.text == "switched" => "uses",
+                _ => "moved_to",
+            };
+            say(relation(&subject.text, predicate, &object.text));
+        }
+        return;
+    }
+    let Some(verb) = VERBS.iter().find(|verb| begins(rest, verb.words)) else { return };
+    // `Authentication uses Argon2`: what is called so is anybody's.
+    if subject.words == 1 && !subject.thing && is_abstract(&subject.text) {
+        return;
+    }
+    let after = &rest[verb.words.len()..];
+    if let [port, number, ..] = after
+        && port.text == "port"
+        && verb.predicate == "runs_on"
+        && !number.text.is_empty()
+        && number.text.bytes().all(|byte| byte.is_ascii_digit())
+    {
+        return say(super::fact(&subject.text, "port", number.text));
+    }
+    let objects = names(after);
+    for object in &objects {
+        let (from, to) = if verb.swapped { (object, subject) } else { (subject, object) };
+        say(relation(&from.text, verb.predicate, &to.text));
+    }
+    if objects.is_empty() && verb.literal {
+        let end = after.iter().position(|word| word.stop != '\0').map_or(after.len(), |at| at + 1);
+        let end = after[..end].iter().position(|word| ENDS.binary_search(&word.text).is_ok()).unwrap_or(end);
+        let words = match &after[..end] {
+            [article, rest @ ..] if verb.predicate == "job" && matches!(article.text, "a" | "an" | "the") => {
+                rest
+            }
+            all => all,
+        };
+        if (1..=5).contains(&words.len()) && !words[0].open {
+            say(super::fact(&subject.text, verb.predicate, &joined_by(words, ' ')));
+        }
+    }
+}
+
+/// `X is the Y of Z`.
+fn role(subject: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let Some(of) = rest.iter().take(4).position(|word| word.text == "of").filter(|of| *of > 0) else {
+        return;
+    };
+    let (noun, after) = (&rest[..of], &rest[of + 1..]);
+    let plain = |word: &Word<'_>| word.stop == '\0' && !word.open && !word.code;
+    if !noun.iter().all(plain) || EMPTY_NOUNS.binary_search(&noun[of - 1].text).is_ok() {
+        return;
+    }
+    let after = match after {
+        [article, rest @ ..] if article.text == "the" => rest,
+        all => all,
+    };
+    if let Some(whole) = name(after, 4, true)
+        && is_end(after, whole.words)
+        && !whole.possessive
+    {
+        say(relation(&subject.text, &format!("{}_of", joined(noun)), &whole.text));
+    }
+}
+
+/// The names that a verb is about: one, or several joined by commas and `and`; none if anything else stands
+/// among them.
+pub(super) fn names(words: &[Word<'_>]) -> Vec<Name> {
+    let mut names = Vec::new();
+    let mut at = 0;
+    loop {
+        if words.get(at).is_some_and(|word| matches!(word.text, "the" | "a" | "an" | "our" | "both")) {
+            at += 1;
+        }
+        let Some(next) = name(&words[at.min(words.len())..], 5, true).filter(|next| !next.possessive) else {
+            // `uses Docker and a few scripts`: the names before it are right, unless the list is of something else.
+            return names;
+        };
+        let last = at + next.words - 1;
+        let stop = words[last].stop;
+        let listed =
+            stop == ',' || stop == '\0' && words.get(last + 1).is_some_and(|word| word.text == "and");
+        if !is_end(words, at + next.words) {
+            return if names.is_empty() { Vec::new() } else { names };
+        }
+        names.push(next);
+        at = last + 1;
+        if words.get(at).is_some_and(|word| word.text == "and") {
+            at += 1;
+        }
+        if !listed || at >= words.len() || names.len() >= 10 {
+            return names;
+        }
+    }
+}
+
+/// Whether what is said ends after `count` words, or goes on with another clause.
+pub(super) fn is_end(words: &[Word<'_>], count: usize) -> bool {
+    let Some(last) = count.checked_sub(1).and_then(|last| words.get(last)) else { return false };
+    let next = words.get(count);
+    last.stop != '\0' && last.stop != '/'
+        || next.is_none_or(|next| next.open || ENDS.binary_search(&next.text).is_ok())
+}
+
+fn is_abstract(word: &str) -> bool {
+    ["tion", "tions", "ment", "ments", "ing", "ness", "ity", "sis", "ance", "ence"]
+        .iter()
+        .any(|end| word.ends_with(end))
+}
+
+pub(super) fn begins(words: &[Word<'_>], phrase: &[&str]) -> bool {
+    words.len() >= phrase.len()
+        && words.iter().zip(phrase).all(|(word, wanted)| word.text == *wanted)
+        && words[..phrase.len()].iter().all(|word| word.stop == '\0' && !word.open)
+}
+
+fn joined(words: &[Word<'_>]) -> String {
+    joined_by(words, '_').to_lowercase()
+}
+
+pub(super) fn joined_by(words: &[Word<'_>], between: char) -> String {
+    let mut text = String::with_capacity(32);
+    for (at, word) in words.iter().enumerate() {
+        if at > 0 {
+            text.push(between);
+        }
+        text.push_str(word.text);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [DOUBTS, ENDS, STARTERS, EMPTY_NOUNS, PERSONS, PLAIN] {
+            assert!(list.is_sorted(), "{:?}", list.windows(2).find(|pair| pair[0] > pair[1]));
+        }
+    }
+}

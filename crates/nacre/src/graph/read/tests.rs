@@ -1,0 +1,423 @@
+use proptest::prelude::*;
+
+use super::*;
+
+/// A claim as one line: `Keystone.port = 3000`, `Anna -sister_of-> Ben`, `Mama is Heidi`.
+fn shown(claim: &Claim) -> String {
+    match claim {
+        Claim::Fact { entity, key, value, category, .. } => {
+            let category = category.as_ref().map(|category| format!(" [{category}]")).unwrap_or_default();
+            format!("{entity}.{key} = {value}{category}")
+        }
+        Claim::Relation { subject, predicate, object } => format!("{subject} -{predicate}-> {object}"),
+        Claim::Alias { alias, entity } => format!("{alias} is {entity}"),
+    }
+}
+
+#[track_caller]
+fn check(path: &str, text: &str, expected: &[&str]) {
+    let reading = document(path, text);
+    let found: Vec<String> =
+        reading.said.iter().map(|said| format!("{}: {}", said.line, shown(&said.claim))).collect();
+    assert_eq!(found, expected, "{path}: {text}\nkept out: {:?}", reading.kept_out);
+}
+
+/// One sentence in a document about nothing.
+#[track_caller]
+fn says(sentence: &str, expected: &[&str]) {
+    let reading = document("notes.md", sentence);
+    let found: Vec<String> = reading.said.iter().map(|said| shown(&said.claim)).collect();
+    assert_eq!(found, expected, "{sentence}\nkept out: {:?}", reading.kept_out);
+}
+
+#[test]
+fn sentences_say_one_thing_of_something_named() {
+    for (sentence, expected) in [
+        ("Anna Berg is the sister of Ben.", "Anna Berg -sister_of-> Ben"),
+        ("Anna is the CTO of Acme Labs.", "Anna -cto_of-> Acme Labs"),
+        ("Paris is the capital of France, of course.", "Paris -capital_of-> France"),
+        ("Anna's birthday is March 3, and we forgot it.", "Anna.birthday = March 3"),
+        ("Keystone’s port is 3000.", "Keystone.port = 3000"),
+        ("Keystone's default branch is `main`", "Keystone.default_branch = main"),
+        ("Anna's brother is Ben.", "Ben -brother_of-> Anna"),
+        ("Anna's dog is called Rex.", "Rex -dog_of-> Anna"),
+        ("Keystone's owner is Anna.", "Anna -owns-> Keystone"),
+        ("Ben's favourite color is blue.", "Ben.favourite_color = blue"),
+        ("Keystone runs on nas-01.", "Keystone -runs_on-> nas-01"),
+        ("The Keystone API runs on `nas-01` for now.", "Keystone API -runs_on-> nas-01"),
+        ("`keystone` runs on port 4100.", "keystone.port = 4100"),
+        ("build-agent runs on web2.", "build-agent -runs_on-> web2"),
+        ("Anna lives in San Francisco with Ben.", "Anna -lives_in-> San Francisco"),
+        ("Anna lives in a small village.", "Anna.lives_in = a small village"),
+        ("Anna works at Acme.", "Anna -works_at-> Acme"),
+        ("Anna works for the Acme Corporation in Berlin.", "Anna -works_at-> Acme Corporation"),
+        ("Anna works as a nurse.", "Anna.job = nurse"),
+        ("Anna owns Keystone.", "Anna -owns-> Keystone"),
+        ("Anna owns two cats.", "Anna.owns = two cats"),
+        ("Keystone is owned by Anna.", "Anna -owns-> Keystone"),
+        ("Anna is married to Ben Okafor.", "Anna -married_to-> Ben Okafor"),
+        ("Keystone depends on PostgreSQL 16.", "Keystone -depends_on-> PostgreSQL 16"),
+        ("Keystone uses Redis.", "Keystone -uses-> Redis"),
+        ("Anna maintains Keystone.", "Anna -maintains-> Keystone"),
+        ("Anna reports to Ben.", "Anna -reports_to-> Ben"),
+        ("Anna is also known as Annie.", "Annie is Anna"),
+        ("Heidi is also called Mama.", "Mama is Heidi"),
+        ("Kubernetes (aka K8s) is new here.", "K8s is Kubernetes"),
+        ("Last week Anna Berg (also known as Annie) came.", "Annie is Anna Berg"),
+        // A change: what holds now.
+        ("Keystone now runs on web2.", "Keystone -runs_on-> web2"),
+        ("Keystone is now hosted on web2.", "Keystone -runs_on-> web2"),
+        ("Keystone moved from nas-01 to web2.", "Keystone -runs_on-> web2"),
+        ("Keystone's port changed from 3000 to 4100.", "Keystone.port = 4100"),
+        ("Keystone's port is now 4100.", "Keystone.port = 4100"),
+        ("Anna moved to Berlin.", "Anna -moved_to-> Berlin"),
+        ("Keystone switched from MySQL to PostgreSQL.", "Keystone -uses-> PostgreSQL"),
+    ] {
+        says(sentence, &[expected]);
+    }
+    says(
+        "Keystone uses Redis, PostgreSQL and Caddy.",
+        &["Keystone -uses-> Redis", "Keystone -uses-> PostgreSQL", "Keystone -uses-> Caddy"],
+    );
+    check("people/anna.md", "# Anna\n\nAnna moved from Oslo to Berlin.\n", &["3: Anna -lives_in-> Berlin"]);
+    check(
+        "keystone.md",
+        "# Keystone\n\nThe rest.\n\nPort changed from 3000 to 4100.\n",
+        &["5: Keystone.port = 4100"],
+    );
+}
+
+#[test]
+fn what_is_denied_supposed_or_asked_says_nothing() {
+    for sentence in [
+        "Keystone does not run on nas-01.",
+        "Keystone is not hosted on web2.",
+        "Keystone no longer runs on nas-01.",
+        "Keystone might run on web2.",
+        "If Keystone runs on web2, it is fast.",
+        "Keystone would run on web2.",
+        "Does Keystone run on nas-01?",
+        "Keystone runs on web2?",
+        "Anna isn't married to Ben.",
+        "Anna never works at Acme.",
+        "Anna previously worked at Acme.",
+        "Maybe Anna lives in Berlin.",
+        "Anna will be the head of Acme.",
+        // Nobody in particular.
+        "He lives in Berlin.",
+        "It runs on nas-01.",
+        "The server runs on Linux.",
+        "Deployment uses Docker.",
+        "Everything depends on Redis.",
+        "When Anna lives in Berlin, she is happy.",
+        "Someone's birthday is March 3.",
+        "my server runs on Debian.",
+        // Nothing in particular.
+        "Keystone uses a lot of memory.",
+        "Keystone depends on the weather.",
+        "The backup runs on Sundays.",
+        "Keystone runs on Sundays.",
+        "Anna's car is broken.",
+        "Anna is the best of all.",
+        "Anna is the first of May.",
+        "Keystone is part of it.",
+        "Keystone uses Docker images for its tests.",
+        "See https://example.com/Anna is the sister of Ben",
+    ] {
+        says(sentence, &[]);
+    }
+}
+
+#[test]
+fn bullets_are_about_the_heading_above() {
+    check(
+        "notes/keystone.md",
+        "# Project: Keystone\n\
+         - port: 3000\n\
+         * **Stack**: Next.js + PostgreSQL\n\
+         + **Repo:** [code](https://example.com/keystone)\n\
+         - **Region** - eu-west\n\
+         - Owner: Anna Berg\n\
+         - languages: Rust, SQL and Go\n\
+         - address: 1 Main St, Springfield\n\
+         ## Notes\n\
+         - license: MIT\n\
+         ## Keystone Web\n\
+         - port: 4100\n",
+        &[
+            "2: Keystone.port = 3000 [project]",
+            "3: Keystone.stack = Next.js + PostgreSQL [project]",
+            "4: Keystone.repo = https://example.com/keystone [project]",
+            "5: Keystone.region = eu-west [project]",
+            "6: Anna Berg -owns-> Keystone",
+            "7: Keystone.languages = Rust [project]",
+            "7: Keystone.languages = SQL and Go [project]",
+            "8: Keystone.address = 1 Main St, Springfield [project]",
+            "10: Keystone.license = MIT [project]",
+            "12: Keystone Web.port = 4100",
+        ],
+    );
+    // People in a list, with what belongs to them below.
+    check(
+        "family-contacts.md",
+        "# Contacts\n\n## Family\n\n- Anna: my older sister\n- **Ben**\n  - phone: 555 0101\n  - nickname: Benny\n- Cleo:\n  - birthday: 3 May\n\n### Dora\n- phone: 555 0102\n",
+        &[
+            "5: Anna.about = my older sister [family]",
+            "7: Ben.phone = 555 0101 [family]",
+            "8: Benny is Ben",
+            "10: Cleo.birthday = 3 May [family]",
+            "13: Dora.phone = 555 0102 [family]",
+        ],
+    );
+    // A value may go on in the next line.
+    check("a.md", "# Atlas\n- motto: slow and\n  steady\n", &["2: Atlas.motto = slow and steady"]);
+    // Nothing to be about.
+    check("2026-02-18.md", "# 2026-02-18\n- lunch: soup\n", &[]);
+    check("a.md", "- lunch: soup\n", &[]);
+}
+
+#[test]
+fn some_files_are_about_someone() {
+    check(
+        "USER.md",
+        "# USER.md - About You\n- **Name:** Ida Holm\n- **What to call them:** Ida\n- **Timezone:** Europe/Oslo\n- **Pronouns:** _(optional)_\n\n## Family\n- Sister: Anna\n- Rex: a very old dog\n\n## Preferences\n- Editor: Helix\n",
+        &[
+            "2: Ida Holm.name = Ida Holm [user]",
+            "3: Ida is Ida Holm",
+            "4: Ida Holm.timezone = Europe/Oslo [user]",
+            "8: Anna -sister_of-> Ida Holm",
+            "9: Rex.about = a very old dog [family]",
+            "12: Ida Holm.editor = Helix [preference]",
+        ],
+    );
+    check(
+        "USER.md",
+        "# User\n- timezone: UTC\n- wife: Dora\n",
+        &["2: user.timezone = UTC [user]", "3: Dora -wife_of-> user"],
+    );
+    check(
+        "w/IDENTITY.md",
+        "- Name: Clam\n- Creature: oyster\n",
+        &["1: Clam.name = Clam [self]", "2: Clam.creature = oyster [self]"],
+    );
+    check("SOUL.md", "# Soul\n## Voice\n- tone: warm\n", &["3: self.tone = warm [self]"]);
+    check(
+        "MEMORY.md",
+        "# Memory\n## Preferences\n- Editor: Helix\n",
+        &["3: user.editor = Helix [preference]"],
+    );
+}
+
+#[test]
+fn tables_list_keys_or_entities() {
+    check(
+        "a.md",
+        "# Atlas\n| Key | Value |\n|---|---|\n| port | 3000 |\n| status | up |\n| owner | Anna |\n",
+        &["4: Atlas.port = 3000", "6: Anna -owns-> Atlas"],
+    );
+    check(
+        "a.md",
+        "# Machines we have\n| Host | IP | Role |\n| :-- | --- | --: |\n| nas-01 | 10.0.0.2 | storage |\n| `web2` | 10.0.0.3 | |\n\n| loose | row |\n",
+        &[
+            "4: nas-01.ip = 10.0.0.2 [host]",
+            "4: nas-01.role = storage [host]",
+            "5: web2.ip = 10.0.0.3 [host]",
+        ],
+    );
+}
+
+/// What earlier systems did wrong with daily logs.
+#[test]
+fn daily_logs() {
+    // Tags in front of lines and behind headings; importance in any form of number.
+    check(
+        "memory/2026-02-18.md",
+        "# 2026-02-18\n- [decision|i=0.9] We use PostgreSQL for Keystone. It was close.\n- [event|i=1] Keystone went live\n- [event|i=.9] The disk of nas-01 was replaced\n- [chat|i=0.3] Small talk\n- [note] No importance, no event\n## Outage of the mail server [incident|i=0.8]\nThe disk was full.\n",
+        &[
+            "2: We use PostgreSQL for Keystone.kind = decision [decision]",
+            "2: We use PostgreSQL for Keystone.date = 2026-02-18 [decision]",
+            "2: We use PostgreSQL for Keystone.summary = We use PostgreSQL for Keystone. It was close. [decision]",
+            "3: Keystone went live.kind = event [event]",
+            "3: Keystone went live.date = 2026-02-18 [event]",
+            "3: Keystone went live.summary = Keystone went live [event]",
+            "4: The disk of nas-01 was replaced.kind = event [event]",
+            "4: The disk of nas-01 was replaced.date = 2026-02-18 [event]",
+            "4: The disk of nas-01 was replaced.summary = The disk of nas-01 was replaced [event]",
+            "7: Outage of the mail server.kind = incident [event]",
+            "7: Outage of the mail server.date = 2026-02-18 [event]",
+            "7: Outage of the mail server.summary = The disk was full. [event]",
+        ],
+    );
+    let reading = document("2026-02-18.md", "- [decision|i=.9] Keep it");
+    let Claim::Fact { importance, permanent, .. } = &reading.said[0].claim else { panic!("a fact") };
+    assert_eq!((*importance, *permanent), (0.9, true));
+    // Sections without a tag: with enough to say, and a title that says something.
+    let body = "Something happened that takes more than fifty characters to tell.\n";
+    check(
+        "2026-02-18-evening.md",
+        &format!(
+            "# Log\n## Moved the boat\n| a | b |\n{body}## Next steps\n{body}## Keystone\n{body}## Short one\nYes.\n"
+        ),
+        &[
+            "2: Moved the boat.kind = event [event]",
+            "2: Moved the boat.date = 2026-02-18 [event]",
+            &format!("2: Moved the boat.summary = {} [event]", body.trim()),
+        ],
+    );
+    check("boats.md", &format!("# Log\n## Moved the boat\n{body}"), &[]);
+    // Any key is kept, not only those with addresses; a list of what is going on is not.
+    check(
+        "2026-02-18.md",
+        "## Keystone\n- **Port**: 4100\n- **Color**: teal\n- **Status**: up\n- **Port**: 4100\n",
+        &["2: Keystone.port = 4100", "3: Keystone.color = teal"],
+    );
+    let kept_out = document("a.md", "# Keystone\n- status: up\n").kept_out;
+    assert_eq!((kept_out[0].0, kept_out[0].1.what.as_str()), (2, "status"));
+    // A long value is not cut.
+    let long = document("a.md", &format!("# Keystone\n- motto: {}\n", "word ".repeat(80)));
+    assert_eq!((long.said.len(), long.kept_out.len()), (0, 1));
+    assert!(long.kept_out[0].1.reason.contains("at most 300"), "{:?}", long.kept_out);
+}
+
+#[test]
+fn code_comments_quotations_and_our_own_text_are_not_read() {
+    for text in [
+        "```\n- port: 3000\nKeystone runs on nas-01.\n```\n",
+        "~~~yaml\n- port: 3000\n",
+        "<!-- Keystone runs on nas-01. -->\n",
+        "<!--\n- port: 3000\n-->\n",
+        "<!-- never closed\n- port: 3000\n",
+        "<!-- nacre:memory -->\nKeystone runs on nas-01.\n- port: 3000\n<!-- /nacre:memory -->\n",
+        "- [fact] Keystone runs on nas-01 (3d ago) [id:4]\n",
+        "> Keystone runs on nas-01.\n",
+        "\n    Keystone runs on nas-01.\n",
+        "- [ ] Keystone runs on nas-01.\n",
+    ] {
+        check("a.md", &format!("# Atlas\n{text}"), &[]);
+    }
+    check("a.md", "---\ntitle: Atlas\nport: 1\n---\n# Atlas\n- port: 2\n", &["6: Atlas.port = 2"]);
+    check("a.md", "# Atlas\n<!-- a --> Keystone runs on nas-01.\n", &["2: Keystone -runs_on-> nas-01"]);
+    check("a.md", "# Atlas\n```\ncode\n```\n- port: 2\n", &["5: Atlas.port = 2"]);
+    check(
+        "a.md",
+        "\u{feff}# Atlas\r\n- port: 2\r\n\r\nAtlas runs on\r\nweb2.\r\n",
+        &["2: Atlas.port = 2", "4: Atlas -runs_on-> web2"],
+    );
+    check(
+        "a.md",
+        "Some words. More of\nthem here. Keystone runs on\nnas-01. Anna lives in Berlin.",
+        &["2: Keystone -runs_on-> nas-01", "3: Anna -lives_in-> Berlin"],
+    );
+}
+
+#[test]
+fn people_say_things_of_themselves() {
+    for (text, expected) in [
+        ("I went out with my sister Anna yesterday", &["Anna -sister_of-> Ida"] as &[_]),
+        ("My younger brother Ben is here.", &["Ben -brother_of-> Ida"]),
+        ("Did I tell you that my wife Dora is a nurse?", &["Dora -wife_of-> Ida"]),
+        ("my dog is called Rex!", &["Rex -dog_of-> Ida"]),
+        ("My dog's name is Rex.", &["Rex -dog_of-> Ida"]),
+        ("I have two cats, Tom and Kit.", &["Tom -cat_of-> Ida", "Kit -cat_of-> Ida"]),
+        ("I have a golden retriever puppy named Max", &["Max -dog_of-> Ida"]),
+        ("my kids Tom and Kit love it", &["Tom -child_of-> Ida", "Kit -child_of-> Ida"]),
+        ("I work at Acme Labs.", &["Ida -works_at-> Acme Labs"]),
+        ("I'm tired. I work as a data engineer, so yes", &["Ida.job = data engineer"]),
+        ("I live in Oslo with my cat", &["Ida -lives_in-> Oslo"]),
+        ("Well, I just moved to Berlin!", &["Ida -lives_in-> Berlin"]),
+        ("I’m from Sweden", &["Ida -comes_from-> Sweden"]),
+        ("I'm originally from New Zealand.", &["Ida -comes_from-> New Zealand"]),
+        (
+            "I am allergic to peanuts and cat hair.",
+            &["Ida.allergic_to = peanuts", "Ida.allergic_to = cat hair"],
+        ),
+        ("My favourite color is dark blue.", &["Ida.favorite_color = dark blue [preference]"]),
+        ("my birthday is on March 3rd", &["Ida.birthday = March 3rd"]),
+        ("I was born in Bergen", &["Ida -born_in-> Bergen"]),
+        ("I was born on 3 May 1990.", &["Ida.birthday = 3 May 1990"]),
+        ("Hi, my name is Ida Holm.", &["Ida.name = Ida Holm"]),
+        // Nothing of themselves, nothing that holds, nothing named.
+        ("", &[]),
+        ("What a day!", &[]),
+        ("If I live in Oslo one day", &[]),
+        ("I wish I lived in Oslo", &[]),
+        ("Do I work at Acme?", &[]),
+        ("He said \"I live in Oslo\" and left", &[]),
+        ("I moved to the next question", &[]),
+        ("I'm from a small town", &[]),
+        ("My favourite part is the end", &[]),
+        ("my sister and I", &[]),
+        ("my sister is tall", &[]),
+        ("my birthday is next week", &[]),
+        ("I have two cats", &[]),
+        ("I have a meeting, Tom", &[]),
+        ("Army name is Ida", &[]),
+    ] {
+        let found: Vec<String> = message("Ida", text).iter().map(shown).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+    let claims = message("user", "I live in Oslo");
+    assert_eq!(claims.iter().map(shown).collect::<Vec<_>>(), ["user -lives_in-> Oslo"]);
+}
+
+/// Whatever the text: no panic, and lines that are there.
+fn sound(path: &str, text: &str) {
+    let reading = document(path, text);
+    let lines = text.split('\n').count();
+    for line in
+        reading.said.iter().map(|said| said.line).chain(reading.kept_out.iter().map(|(line, _)| *line))
+    {
+        assert!((1..=lines).contains(&line), "line {line} of {lines}");
+    }
+    for said in &reading.said {
+        if let Claim::Fact { entity, key, value, .. } = &said.claim {
+            assert!(entity.chars().count() <= guard::MAX_NAME && key.chars().count() <= guard::MAX_KEY);
+            assert!(value.chars().count() <= guard::MAX_READ_VALUE && !value.contains(char::is_control));
+        }
+    }
+    message("Ida", text);
+}
+
+#[test]
+fn long_and_broken_texts_are_read_in_linear_time() {
+    let started = std::time::SystemTime::UNIX_EPOCH;
+    let _ = started;
+    for text in [
+        "a".repeat(1 << 20),
+        "Anna is the ".repeat(90_000),
+        "# Atlas\n".to_owned() + &"- key: value\n".repeat(90_000),
+        "# Atlas\n".to_owned() + &"Anna lives in Berlin\n".repeat(50_000),
+        "<!-- ".repeat(200_000),
+        "<!-- a -->".repeat(1_500),
+        "[".repeat(1 << 20),
+        "# Atlas\n- k: ".to_owned() + &"[<_*".repeat(4_000),
+        "| a ".repeat(4_000) + "\n" + &"|-".repeat(9_000) + "\n" + &"| b ".repeat(4_000),
+        "#".repeat(1 << 20),
+        "`".repeat(10_000),
+        "- [a|i=1] ".repeat(1_000),
+        "\n".repeat(1 << 20),
+        "# A\n".repeat(200_000),
+        "I live in my sister ".repeat(200),
+        "é\u{0}\r".repeat(5_000),
+    ] {
+        sound("2026-02-18.md", &text);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_text_is_read(parts in prop::collection::vec((
+        prop::sample::select(vec![
+            "", "# ", "## ", "- ", "  - ", "* **", "- [a|i=.9] ", "| ", "|--|--|", "```", "<!--", "-->", "> ", "[x](", "`", "I live in ",
+            "my sister ", "Anna's ", "X is the ", " is ", " runs on ", "(aka ", ": ", "**: ", "\u{feff}", "<!-- nacre:memory -->", "---",
+        ]),
+        "\\PC{0,12}",
+        prop::sample::select(vec!["Anna ", "nas-01", " of Ben", ".", "?", " to ", "’s ", "", "\u{0}", "é", "`", "]"]),
+        prop::sample::select(vec!["\n", "\r\n", "\n\n", "", " "]),
+    ), 0..40), path in prop::sample::select(vec!["a.md", "USER.md", "SOUL.md", "2026-02-18.md", "", "é/2026-02-18é"])) {
+        let text: String = parts.iter().map(|(mark, words, more, end)| format!("{mark}{words}{more}{end}")).collect();
+        sound(path, &text);
+    }
+}
