@@ -128,7 +128,7 @@ fn platform_home() -> Result<PathBuf> {
 }
 
 /// The layers of settings over the profile: file, environment, flags.
-fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Layer>> {
+pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Layer>> {
     let mut layers = Vec::new();
     let file = home.join(SETTINGS_FILE);
     match std::fs::read_to_string(&file) {

@@ -9,6 +9,8 @@ CREATE TABLE entities (
     created_at INTEGER NOT NULL
 );
 CREATE INDEX entities_root ON entities (root);
+-- Who "I" and "you" are.
+CREATE INDEX entities_speaking ON entities (category) WHERE category IN ('user', 'self');
 
 -- Every name that an entity goes by, its own included. One name, one entity.
 CREATE TABLE names (

@@ -327,7 +327,7 @@ fn sync(
         }
         database.write(caller.now, |tx| index::rebuild(tx, index::Documents::Forget, language))?;
     }
-    workspace::sync(database, caller, found, progress)
+    workspace::sync(database, caller, found, false, progress)
 }
 
 /// Checks a source: a folder or a file that is there, by its real name.

@@ -97,6 +97,26 @@ pub enum Error {
     NotInstalled { name: &'static str },
     #[error("there is no entry `{id}` in this group")]
     NoEntry { id: String },
+    #[error("`{what}` {reason}")]
+    KeptOut { what: String, reason: String },
+    #[error("nobody and nothing called `{given}` is known in this group")]
+    NoEntity { given: String, nearest: Option<String> },
+    #[error("there is no fact `{given}` in this group")]
+    NoFact { given: String, known: String },
+    #[error("there is no relation `{given}` that holds in this group")]
+    NoRelation { given: String },
+    #[error("`{alias}` and `{entity}` are one already")]
+    SelfAlias { alias: String, entity: String },
+    #[error("`{name}` is {} `{entity}` already", if *alias { "an alias of" } else { "the name of" })]
+    NameTaken { name: String, entity: String, alias: bool },
+    #[error("`{name}` is the entity's own name, not an alias")]
+    OwnName { name: String },
+    #[error("`{one}` and `{other}` were said never to be the same")]
+    NeverSame { one: String, other: String },
+    #[error("`{name}` was not merged into another entity")]
+    NotMerged { name: String },
+    #[error("`{}` is no seed of the graph: {problem}", path.display())]
+    BadSeed { path: PathBuf, problem: String },
     #[error("there is no collection `{given}` in this group")]
     NoCollection { given: String, known: String },
     #[error("there is no session `{given}` in this group")]
@@ -247,6 +267,35 @@ impl Error {
                 NotFound,
                 "`nacre search` finds entries; ids of other groups do not count".into(),
             ),
+            KeptOut { .. } => ("kept_out", Invalid, String::new()),
+            NoEntity { nearest, .. } => {
+                let hint = match nearest {
+                    Some(_) => did_you_mean(nearest.as_deref()),
+                    None => "`nacre entity list` shows who and what is known".into(),
+                };
+                ("no_entity", NotFound, hint)
+            }
+            NoFact { known, .. } => {
+                let hint = match known.as_str() {
+                    "" => "`nacre fact list` shows them".into(),
+                    known => format!("it has {known}"),
+                };
+                ("no_fact", NotFound, hint)
+            }
+            NoRelation { .. } => ("no_relation", NotFound, "`nacre relation list` shows them".into()),
+            SelfAlias { .. } => ("self_alias", Conflict, "there is nothing to do".into()),
+            NameTaken { alias: true, .. } => {
+                ("name_taken", Conflict, "one name means one entity; `nacre alias remove` frees it".into())
+            }
+            NameTaken { name, entity, .. } => (
+                "name_taken",
+                Conflict,
+                format!("if both are the same, `nacre entity merge` joins `{name}` and `{entity}`"),
+            ),
+            OwnName { .. } => ("own_name", Conflict, "`nacre fact remove` forgets an entity's facts".into()),
+            NeverSame { .. } => ("never_same", Conflict, "`nacre entity distinct` said so".into()),
+            NotMerged { .. } => ("not_merged", NotFound, "`nacre entity list` shows who is who".into()),
+            BadSeed { .. } => ("bad_seed", Invalid, "`nacre fact seed --help` shows what one looks like".into()),
             NoCollection { known, .. } => {
                 let hint = match known.as_str() {
                     "" => "it has none; `nacre collection add NAME FOLDER` makes one".into(),
@@ -407,6 +456,12 @@ pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>)
         .filter(|(edits, name)| *edits <= 1 + name.len() / 4)
         .min()
         .map(|(_, name)| name)
+}
+
+/// Tells whether one edit makes one word the other.
+pub(crate) fn is_one_edit(left: &str, right: &str) -> bool {
+    left.len().abs_diff(right.len()) <= 4
+        && edits(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>()) == 1
 }
 
 /// The number of single-character edits between two words (Levenshtein).

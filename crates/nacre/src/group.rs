@@ -23,7 +23,7 @@ use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::workspace::{self, Synced};
-use crate::{Error, Result, Time, collection, export, index};
+use crate::{Error, Result, Time, collection, export, graph, index};
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -40,6 +40,9 @@ pub struct Group {
     /// What agents were shown since the last write; goes into the database with the next one, because a read
     /// costs no write.
     returned: BTreeMap<EntryId, Time>,
+    /// The facts and relations that were recalled together since then, and the questions of the last minute.
+    recalled: Vec<(Vec<String>, Time)>,
+    asked: Vec<(String, Time)>,
     /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
     changed: Option<Arc<AtomicBool>>,
     /// The model whose vectors are searched beside the built-in ones.
@@ -95,11 +98,22 @@ impl Group {
         let events = Events::new(home, &settings.telemetry);
         let owner = Owner { group: name.clone(), collection: None };
         let memory = Database::open(folder.join(FILE), owner, settings.search.language(), now)?;
-        let (returned, changed) = (BTreeMap::new(), None);
+        let (returned, recalled, asked, changed) = (BTreeMap::new(), Vec::new(), Vec::new(), None);
         let collections = BTreeMap::new();
         let embedder = None;
-        let mut group =
-            Group { name, folder, settings, memory, collections, events, returned, changed, embedder };
+        let mut group = Group {
+            name,
+            folder,
+            settings,
+            memory,
+            collections,
+            events,
+            returned,
+            recalled,
+            asked,
+            changed,
+            embedder,
+        };
         group.purge(now)?;
         Ok(group)
     }
@@ -135,6 +149,7 @@ impl Group {
                 profile: self.settings.profile.clone(),
                 entries: entry::counts(db)?,
                 documents: documents(db)?,
+                graph: graph::counts(db)?,
                 collections: count(db, "collections")?,
                 passages: count(db, "passages")?,
                 embedded: self.embedder.as_deref().map(|embedder| embedded(db, embedder)).transpose()?,
@@ -185,7 +200,8 @@ impl Group {
         if !self.settings.documents.index {
             return Ok(Synced::default());
         }
-        workspace::sync(&mut self.memory, caller, workspace::documents(&self.folder), &mut |_, _| {})
+        let (found, graph) = (workspace::documents(&self.folder), self.settings.graph.documents);
+        workspace::sync(&mut self.memory, caller, found, graph, &mut |_, _| {})
     }
 
     /// Has searches look at the documents only when `changed` was set since the last look. For whoever watches
@@ -235,7 +251,11 @@ impl Group {
                 Ok(ids.len())
             })?;
         }
-        Ok(Maintained { purged, archived })
+        let decayed_days = match self.memory.on_disk() {
+            true => self.write(caller.now, |tx| graph::activation::decay(tx, caller.now))?,
+            false => 0,
+        };
+        Ok(Maintained { purged, archived, decayed_days })
     }
 
     /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
@@ -386,13 +406,66 @@ impl Group {
         now: Time,
         work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
-        let returned = &self.returned;
+        let (returned, recalled) = (&self.returned, &self.recalled);
         let value = self.memory.write_indexed(now, |tx, lexicon| {
             entry::note_returned(tx, returned)?;
+            for (together, at) in recalled {
+                graph::activation::note(tx, together, *at)?;
+            }
             work(tx, lexicon)
         })?;
         self.returned.clear();
+        self.recalled.clear();
         Ok(value)
+    }
+
+    /// Writes what searches have to remember: what was returned and recalled. A write does so by itself; this is for
+    /// when no write will come.
+    pub fn settle(&mut self, now: Time) -> Result<()> {
+        if self.memory.on_disk() && !(self.returned.is_empty() && self.recalled.is_empty()) {
+            self.write(now, |_| Ok(()))?;
+        }
+        Ok(())
+    }
+
+    /// Notes what a question recalled. The same question within a minute counts once.
+    pub(crate) fn note_recalled(&mut self, query: &str, references: Vec<String>, now: Time) {
+        const MINUTE: f64 = 1.0 / 1440.0;
+        const LAST: usize = 10;
+        self.asked.retain(|(_, at)| (0.0..MINUTE).contains(&now.days_since(*at)));
+        let query = index::analyse::fold(query);
+        if references.is_empty() || self.asked.iter().any(|(asked, _)| *asked == query) {
+            return;
+        }
+        if self.asked.len() == LAST {
+            self.asked.remove(0);
+        }
+        self.asked.push((query, now));
+        self.recalled.push((references, now));
+    }
+
+    /// Takes facts, relations and aliases in from a file that a person wrote (G8).
+    pub fn seed(&mut self, caller: &Caller, path: &Path) -> Result<graph::Seeded> {
+        let text = fs::read_to_string(path).map_err(Error::io(path))?;
+        let seed = graph::seed::parse(path, &text)?;
+        self.refresh(caller.now)?;
+        self.write(caller.now, |tx| {
+            let seeded = graph::seed::take_in(tx, caller.now, &caller.session, &seed)?;
+            let mut row = audit::Row::new("seed");
+            row.detail.insert("added".into(), seeded.added.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(seeded)
+        })
+    }
+
+    /// Returns all that the graph holds now, for other programs to draw.
+    pub fn picture(&self) -> Result<graph::Picture> {
+        self.memory.read(graph::Picture::new)
+    }
+
+    /// Lists what was read from documents and not taken into the graph, and why.
+    pub fn kept_out(&self) -> Result<Vec<graph::KeptOut>> {
+        self.memory.read(graph::kept_out)
     }
 
     /// Empties the log of what was deleted. False: a reader of another process is in the way, and a later
@@ -476,6 +549,7 @@ pub struct Status {
     pub profile: String,
     pub entries: Counts,
     pub documents: Documents,
+    pub graph: graph::Counts,
     pub collections: i64,
     pub passages: i64,
     /// How far the vectors of the provider have come; absent where the built-in ones are all.
@@ -538,6 +612,8 @@ pub struct Maintained {
     pub purged: usize,
     /// Entries moved to the archive.
     pub archived: usize,
+    /// For how many days facts that are not permanent have faded.
+    pub decayed_days: i64,
 }
 
 /// A payload of an event.

@@ -39,8 +39,7 @@ mod error;
 pub mod event;
 mod export;
 mod files;
-#[expect(dead_code, reason = "called by the store")]
-mod graph;
+pub mod graph;
 mod group;
 mod home;
 mod ids;
@@ -67,7 +66,7 @@ pub use group::{Documents, Embedded, Group, Maintained, Status};
 pub use home::{Home, SETTINGS_FILE};
 pub use ids::{CollectionName, EntryId, EntryRef, GroupName, SessionId};
 pub use index::Scope;
-pub use search::{DocumentHit, EntryHit, Found, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
+pub use search::{DocumentHit, EntryHit, Found, GraphHit, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
 pub use secret::Secret;
 pub use settings::Settings;
 pub use time::Time;

@@ -75,6 +75,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         limit: args.limit,
         at: args.at,
         explain: args.explain,
+        of_agent: false,
     };
     show_found(context, &request)
 }

@@ -6,6 +6,7 @@ mod collection;
 mod demo;
 mod entry;
 mod events;
+mod graph;
 mod model;
 mod session;
 mod tools;
@@ -50,6 +51,9 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             let options = bench::Options { half: half.clone(), beside, categories: *categories };
             return bench::quality(name, data, &options, &cli.global);
         }
+        Command::Bench(Bench::Graph60 { data, half, failures }) => {
+            return bench::graph60(data, half, *failures, &cli.global);
+        }
         Command::Bench(Bench::Speed { sizes }) => return bench::speed(sizes, &cli.global),
         Command::Bench(Bench::Report { data, page }) => return bench::report(data, page, &cli.global),
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
@@ -79,6 +83,11 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Session(args) => session::run(&context, &args),
         Command::Collection(args) => collection::run(&context, args),
         Command::Model(args) => model::run(&context, &args),
+        Command::Graph(args) => graph::graph(&context, &args),
+        Command::Fact(args) => graph::fact(&context, args),
+        Command::Relation(args) => graph::relation(&context, args),
+        Command::Alias(args) => graph::alias(&context, args),
+        Command::Entity(args) => graph::entity(&context, args),
         Command::Bench(Bench::Embed { runs }) => bench::embed(&context, runs),
         Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),

@@ -5,6 +5,7 @@
 //! and its share of the limits one transaction.
 
 pub(crate) mod audit;
+mod graph;
 mod limits;
 pub mod redact;
 mod schema;
@@ -23,6 +24,11 @@ use crate::settings::Settings;
 use crate::{Error, Result, Time};
 
 pub use audit::Verified;
+pub use graph::{
+    AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
+    FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
+    RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
+};
 pub(crate) use limits::Action;
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,

@@ -9,6 +9,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::graph::{
+    AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
+    RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
+};
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -36,7 +40,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 12] = [
+pub static TOOLS: [Tool; 23] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -49,6 +53,17 @@ pub static TOOLS: [Tool; 12] = [
     tool_for::<CollectionsRequest>("collection_list", Access::Read, true),
     tool_for::<SessionsRequest>("session_list", Access::Read, true),
     tool_for::<SessionRequest>("session_show", Access::Read, true),
+    tool_for::<GraphRequest>("graph_search", Access::Read, true),
+    tool_for::<FactRequest>("fact_upsert", Access::Write, true),
+    tool_for::<FactsRequest>("fact_list", Access::Read, true),
+    tool_for::<FactRemoveRequest>("fact_remove", Access::Destroy, true),
+    tool_for::<RelationRequest>("relation_add", Access::Write, true),
+    tool_for::<RelationsRequest>("relation_list", Access::Read, true),
+    tool_for::<RelationEndRequest>("relation_end", Access::Destroy, true),
+    tool_for::<AliasRequest>("alias_add", Access::Write, true),
+    tool_for::<EntitiesRequest>("entity_list", Access::Read, true),
+    tool_for::<EntityRequest>("entity_join", Access::Write, true),
+    tool_for::<RuleRequest>("graph_rule", Access::Write, true),
 ];
 
 /// Returns the tool of that name.
@@ -71,7 +86,7 @@ impl Tool {
 }
 
 /// What makes a type the request of a tool.
-trait Request: DeserializeOwned + JsonSchema {
+pub(super) trait Request: DeserializeOwned + JsonSchema {
     type Answer: Serialize + JsonSchema;
     fn run(self, call: &mut Call<'_>) -> Result<Self::Answer>;
     /// Says the answer in few words, for a model.
@@ -226,8 +241,8 @@ pub struct SearchRequest {
     /// Only what has all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Where to look; default entries and memory (documents). sources: the user's collections of books, papers
-    /// and the like.
+    /// Where to look; default entries, memory (documents) and graph (facts). sources: the user's collections of
+    /// books, papers and the like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
     /// Only in this collection of sources.
@@ -249,6 +264,9 @@ pub struct SearchRequest {
     /// Also say how each score came about.
     #[serde(default)]
     pub explain: bool,
+    /// Set when "my" and "I" in the query mean the agent, not the user.
+    #[serde(default)]
+    pub of_agent: bool,
 }
 
 impl Request for SearchRequest {
@@ -260,7 +278,7 @@ impl Request for SearchRequest {
             true if self.collection.is_some() => vec![Scope::Sources],
             // Only entries have a type and tags.
             true if filtered => vec![Scope::Entries],
-            true => vec![Scope::Entries, Scope::Memory],
+            true => vec![Scope::Entries, Scope::Memory, Scope::Graph],
             false => self.scope,
         };
         if self.collection.is_some() && !scope.contains(&Scope::Sources) {
@@ -279,7 +297,8 @@ impl Request for SearchRequest {
             limit: self.limit.unwrap_or(call.settings().search.limit),
             at: self.at.unwrap_or(call.caller.now),
             explain: self.explain,
-            query: self.query,
+            of_agent: self.of_agent,
+            query: self.query.clone(),
         };
         let now = call.caller.now;
         let mut found = call.group().search(&request, now)?;
@@ -290,6 +309,10 @@ impl Request for SearchRequest {
         );
         if call.caller.actor == super::Actor::Agent {
             let now = call.caller.now;
+            let recalled =
+                |hit: &&search::Hit| hit.graph.is_some() && hit.why.iter().any(|why| why.lane == "graph");
+            let recalled = found.hits.iter().filter(recalled).map(|hit| hit.id.clone()).collect();
+            call.group().note_recalled(&self.query, recalled, now);
             call.group().note_returned(
                 found.hits.iter().chain(&found.standing).filter_map(|hit| hit.id.parse().ok()),
                 now,
@@ -326,6 +349,9 @@ impl Request for SearchRequest {
                 let author = message.author.as_deref().map(one_line).unwrap_or_default();
                 let _ =
                     write!(text, "[session {}] {author}: {line} ({})", one_line(&message.session), hit.at);
+            }
+            if hit.graph.is_some() {
+                let _ = write!(text, "[{}] {line}", hit.id);
             }
             if let Some(document) = &hit.document {
                 let (path, [from, to]) = (one_line(&document.path), document.lines);

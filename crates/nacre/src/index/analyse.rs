@@ -209,14 +209,14 @@ fn humps(piece: &str) -> Vec<&str> {
 }
 
 /// Folds width and form, and takes off accents. Marks that carry the vowel or the tone of a script stay.
-fn fold_marks(text: &str) -> String {
+pub(crate) fn fold_marks(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
     }
     text.nfkd().filter(|c| !('\u{300}'..='\u{36f}').contains(c)).nfc().collect()
 }
 
-fn is_word(c: char) -> bool {
+pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || (!c.is_ascii() && is_combining_mark(c))
 }
 

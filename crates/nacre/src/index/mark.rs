@@ -54,6 +54,8 @@ pub(crate) mod flag {
     pub(crate) const PREFERENCE: u16 = 1 << 13;
     /// Of a document with a date of its own.
     pub(crate) const DATED: u16 = 1 << 14;
+    /// A fact or a relation.
+    pub(crate) const GRAPH: u16 = 1 << 15;
 }
 
 /// What an entry is worth apart from what is asked: its score, and the day it was last confirmed or stored.
@@ -126,6 +128,7 @@ impl Mark {
         let mut flags = match passage.kind {
             "entry" => flag::ENTRY,
             "message" => flag::MESSAGE,
+            "fact" | "relation" => flag::GRAPH,
             _ => flag::CHUNK,
         };
         let author = passage.author.as_deref().unwrap_or_default();

@@ -17,7 +17,7 @@ mod sketch;
 
 use rusqlite::{Connection, OptionalExtension};
 
-use crate::{Result, embed, entry};
+use crate::{Result, embed, entry, graph};
 
 pub(crate) use analyse::Language;
 pub(crate) use lexicon::Lexicon;
@@ -74,7 +74,8 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language)
     packed::start_anew(db)?;
     dense::sweep(db)?;
     let kept = passage::rederive(db)?;
-    let passages = entry::passages(db)?;
+    let mut passages = entry::passages(db)?;
+    passages.extend(graph::passages(db)?);
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
     for passage in &passages {
@@ -145,6 +146,26 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
         (
             "SELECT count(*) FROM passages WHERE kind = 'entry' AND ref NOT IN (SELECT id FROM entries)",
             "passages have no entry",
+        ),
+        (
+            "SELECT count(*) FROM facts WHERE 'fact-' || id NOT IN (SELECT ref FROM passages WHERE kind = 'fact')",
+            "facts have no passage",
+        ),
+        (
+            "SELECT count(*) FROM relations WHERE 'relation-' || id NOT IN (SELECT ref FROM passages WHERE kind = 'relation')",
+            "relations have no passage",
+        ),
+        (
+            "SELECT count(*) FROM passages WHERE kind = 'fact' AND ref NOT IN (SELECT 'fact-' || id FROM facts)
+                OR kind = 'relation' AND ref NOT IN (SELECT 'relation-' || id FROM relations)",
+            "passages have no fact or relation",
+        ),
+        (
+            "SELECT (SELECT count(*) FROM passages JOIN facts ON kind = 'fact' AND ref = 'fact-' || facts.id
+                    WHERE live <> (until IS NULL))
+                + (SELECT count(*) FROM passages JOIN relations ON kind = 'relation' AND ref = 'relation-' || relations.id
+                    WHERE live <> (until IS NULL))",
+            "passages are live where their fact is not, or the other way round",
         ),
         (
             "SELECT count(*) FROM passages JOIN entries ON kind = 'entry' AND ref = entries.id

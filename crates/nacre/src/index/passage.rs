@@ -25,6 +25,8 @@ pub enum Scope {
     Sessions,
     /// Documents of collections.
     Sources,
+    /// Facts and relations.
+    Graph,
 }
 
 impl Scope {
@@ -34,6 +36,7 @@ impl Scope {
             Scope::Entries => flag::ENTRY,
             Scope::Memory | Scope::Sources => flag::CHUNK,
             Scope::Sessions => flag::MESSAGE,
+            Scope::Graph => flag::GRAPH,
         }
     }
 }

@@ -5,6 +5,8 @@
 //! what they gain is structure: who speaks, what answers what, when.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
+use std::collections::HashMap;
+
 use super::dates;
 use super::lanes::TermHits;
 use super::query::{Mode, Query};
@@ -14,7 +16,7 @@ use crate::index::{Language, Mark, Quantised, Space, Standing, flag};
 use crate::settings;
 
 /// The parts of a score, by the names that `--explain` shows.
-pub const PARTS: [&str; 17] = [
+pub const PARTS: [&str; 18] = [
     "bm25",
     "vectors",
     "session",
@@ -32,6 +34,7 @@ pub const PARTS: [&str; 17] = [
     "reinforcement",
     "recency",
     "age",
+    "graph",
 ];
 
 /// How much each part weighs.
@@ -60,6 +63,8 @@ pub(super) struct Weights {
     pub(super) preference: f32,
     /// What a dated document loses as it grows old.
     pub(super) age: f32,
+    /// What a fact is worth that answers what is asked of an entity.
+    pub(super) graph: f32,
 }
 
 impl Default for Weights {
@@ -84,6 +89,7 @@ impl Default for Weights {
             instruction: 1.6,
             preference: 2.0,
             age: 1.0,
+            graph: 8.0,
         }
     }
 }
@@ -123,6 +129,8 @@ pub(super) struct Field<'a> {
     pub(super) coverage: Vec<f32>,
     /// z of the words over whole sessions, by the session's number.
     sessions: Vec<f32>,
+    /// What the graph says of passages, 0 to 1.
+    pub(super) recalled: HashMap<u32, f32>,
 }
 
 /// How many spreads above the mean a cosine by the model of the settings finds a passage alone.
@@ -141,6 +149,8 @@ pub(super) struct Heard<'a> {
     pub(super) estimated: Option<Estimated>,
     /// The same by the model of the settings, where it has come so far; empty without one.
     pub(super) dense: Vec<Option<f32>>,
+    /// What the graph says of passages, 0 to 1.
+    pub(super) recalled: HashMap<u32, f32>,
 }
 
 /// What was not asked of every passage.
@@ -216,6 +226,7 @@ pub(super) fn fields<'a>(query: &'a Query, rules: Rules<'a>, heard: Vec<Heard<'a
             matched: said.matched,
             coverage: said.coverage,
             sessions: said.sessions,
+            recalled: heard.recalled,
         };
         field.lanes = (0u32..).zip(&field.scores).map(|(id, _)| field.add_lanes(id)).collect();
         field
@@ -345,6 +356,7 @@ impl Field<'_> {
         parts[3] = weigh_before * said_before + weigh_around * self.beside(id, -2);
         parts[4] = weigh_after * said_after + weigh_around * self.beside(id, 2);
         parts[12] = self.preference(mark, self.lanes(id));
+        parts[17] = w.graph * self.recalled.get(&id).copied().unwrap_or(0.0);
         std::array::from_fn(|part| parts[part] * self.counts[part])
     }
 
@@ -400,8 +412,8 @@ impl Field<'_> {
     fn parts_of_flags(&self, mark: Mark) -> [f32; PARTS.len()] {
         let (w, query) = (&self.weights, self.query);
         let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
-        // Entries and documents are the user's own words.
-        let by_user = has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK));
+        // Entries, documents and facts are the user's own words.
+        let by_user = has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK)).max(has(flag::GRAPH));
         let speaker = match query.mode {
             Mode::User => w.user,
             Mode::Asked => -0.5,

@@ -36,6 +36,9 @@ pub struct Hit {
     /// Of a document.
     #[serde(flatten)]
     pub document: Option<DocumentHit>,
+    /// Of a fact or relation.
+    #[serde(flatten)]
+    pub graph: Option<GraphHit>,
     /// The parts of its score, which add up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explain: Vec<Part>,
@@ -75,11 +78,19 @@ pub struct DocumentHit {
     pub lines: [i64; 2],
 }
 
+/// What a fact or relation adds to its hit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct GraphHit {
+    /// The lines that say it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cites: Vec<crate::graph::Cite>,
+}
+
 /// Why a hit is one.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Why {
-    /// The lane that found it: `bm25`, `vectors`, `near` (a neighbour of what was found), or `recent` where
+    /// The lane that found it: `bm25`, `vectors`, `graph`, `near` (a neighbour of what was found), or `recent` where
     /// nothing was asked.
     pub lane: &'static str,
     /// Its place in the answer, from 1.
@@ -133,6 +144,7 @@ pub(super) fn load(
     let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
         LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
     let mut statement = db.prepare_cached(sql)?;
+    let documents = request.scope.contains(&crate::Scope::Memory) && !field.is_words_alone();
     let mut hits = Vec::new();
     let mut sorted = 0;
     for place in 0..ranked.len() {
@@ -165,7 +177,7 @@ pub(super) fn load(
             }
             let (text, at): (String, Time) = (row.get(2)?, row.get(3)?);
             let (score, relevance) = (shown(worth), round(relevance));
-            let (entry, message, document) = (None, None, None);
+            let (entry, message, document, graph) = (None, None, None, None);
             let bare = Hit {
                 kind: "message",
                 id: reference.clone(),
@@ -177,6 +189,7 @@ pub(super) fn load(
                 entry,
                 message,
                 document,
+                graph,
                 explain,
             };
             if kind == "chunk" {
@@ -185,6 +198,12 @@ pub(super) fn load(
                 let (id, text) = (format!("{path}#L{}-L{}", lines[0], lines[1]), excerpt(&text, field, *id));
                 let document = Some(DocumentHit { collection: asked.collection.cloned(), path, lines });
                 Hit { kind: "document", id, text, document, ..bare }
+            } else if let Some((kind, cites)) = crate::graph::cites_of(db, &kind, &reference)? {
+                // What a document says is found in it, unless the graph answers with it.
+                if !cites.is_empty() && documents && !field.recalled.contains_key(id) {
+                    continue;
+                }
+                Hit { kind, graph: Some(GraphHit { cites }), ..bare }
             } else {
                 let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
                 let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
@@ -234,6 +253,9 @@ fn why(field: &Field<'_>, id: u32) -> Vec<Why> {
         let similarity = Some(round(f64::from(field.similarity(id))));
         why.push(Why { lane: "vectors", rank: 0, words: Vec::new(), similarity });
     }
+    if field.recalled.contains_key(&id) {
+        why.push(Why { lane: "graph", rank: 0, words: Vec::new(), similarity: None });
+    }
     if why.is_empty() {
         why.push(Why { lane: "near", rank: 0, words: Vec::new(), similarity: None });
     }
@@ -266,6 +288,7 @@ pub(super) fn entry_hit(entry: Entry, worth: f64, relevance: f64, why: Vec<Why>,
         }),
         message: None,
         document: None,
+        graph: None,
         explain,
     }
 }

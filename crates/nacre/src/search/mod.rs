@@ -3,6 +3,7 @@
 mod alike;
 mod dates;
 mod fuse;
+mod graph;
 mod hit;
 mod lanes;
 mod narrow;
@@ -27,7 +28,7 @@ use query::Query;
 
 pub(crate) use alike::resembling;
 pub use fuse::PARTS;
-pub use hit::{DocumentHit, EntryHit, Hit, MessageHit, Part, Why};
+pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, MessageHit, Part, Why};
 
 /// How many standing instructions and preferences come with an answer at most.
 const STANDING: usize = 3;
@@ -45,6 +46,8 @@ pub(crate) struct Request {
     pub(crate) limit: usize,
     pub(crate) at: Time,
     pub(crate) explain: bool,
+    /// Whether "my" means the agent.
+    pub(crate) of_agent: bool,
 }
 
 /// One database that a question is put to.
@@ -96,9 +99,9 @@ pub(crate) fn run(
 ) -> Result<Found> {
     let is_question = !request.query.trim().is_empty();
     let mut missing = Vec::new();
-    let (mut hits, mut standing) = match asked.iter().find(|asked| asked.collection.is_none()) {
+    let (mut hits, mut standing, silence) = match asked.iter().find(|asked| asked.collection.is_none()) {
         _ if is_question => by_question(asked, request, settings, embedder, &mut missing)?,
-        Some(memory) => (newest(memory.db, request)?, Vec::new()),
+        Some(memory) => (newest(memory.db, request)?, Vec::new(), None),
         None => Default::default(),
     };
     standing.retain(|standing: &Hit| hits.iter().all(|hit| hit.id != standing.id));
@@ -108,6 +111,7 @@ pub(crate) fn run(
     }
     let wordless = is_question && analyse::words(&request.query, Language::default()).is_empty();
     let note = hits.is_empty().then(|| match wordless {
+        _ if silence.is_some() => silence.unwrap_or_default(),
         true => "the query has no words to search for".to_owned(),
         false if !is_question && !request.scope.contains(&Scope::Entries) => {
             "there is no query, and only entries are listed without one".to_owned()
@@ -143,14 +147,14 @@ fn newest(db: &Connection, request: &Request) -> Result<Vec<Hit>> {
     Ok(hits)
 }
 
-/// The hits, and the standing instructions and preferences that may apply.
+/// The hits, the standing instructions and preferences that may apply, and why there is nothing to say.
 fn by_question(
     asked: &[Asked<'_>],
     request: &Request,
     settings: &settings::Settings,
     embedder: Option<&dyn Embedder>,
     missing: &mut Vec<String>,
-) -> Result<(Vec<Hit>, Vec<Hit>)> {
+) -> Result<(Vec<Hit>, Vec<Hit>, Option<String>)> {
     // A collection that can't be read is named and left out; without its memory a group can't answer at all.
     let mut leave_out = |asked: &Asked<'_>, error: Error| match asked.collection {
         Some(name) => {
@@ -181,7 +185,8 @@ fn by_question(
         }
     }
     let mut down = None;
-    if is_hybrid(settings) && settings.embedding.provider != settings::Provider::None {
+    let hybrid = is_hybrid(settings);
+    if hybrid && settings.embedding.provider != settings::Provider::None {
         let passages = heard.iter().map(|heard| heard.members.len()).sum();
         // A collection that can't say is not counted: this only weighs the words of the question.
         let counts = |asked: &&Asked<'_>, term: &str| match lanes::df(asked.db, term) {
@@ -195,8 +200,16 @@ fn by_question(
             down = lanes::by_model(embedder, &query, &mut heard);
         }
     }
+    let mut unknown = None;
+    if hybrid && settings.graph.lane {
+        for (asked, heard) in sound.iter().zip(&mut heard).filter(|(asked, _)| asked.collection.is_none()) {
+            let said = graph::ask(asked.db, request, language, &heard.members)?;
+            unknown = said.unknown;
+            heard.members.retain(|id| !said.outdated.contains(id));
+            heard.recalled = said.passages;
+        }
+    }
     let rules = Rules { search: &settings.search, rank: &settings.rank, now: request.at };
-    let hybrid = is_hybrid(settings);
     let (mut best, mut standing): (Vec<Ranked>, Vec<Ranked>) = Default::default();
     for (asked, mut field) in sound.into_iter().zip(fuse::fields(&query, rules, heard)) {
         let enough = request.limit.max(rank::AMONG);
@@ -221,14 +234,19 @@ fn by_question(
             standing = hit::load(asked, &field, &mut applying, STANDING * 2, request)?;
         }
     }
+    let hits = |ranked: Vec<Ranked>| ranked.into_iter().map(|ranked| ranked.hit).collect();
     missing.extend(down);
     best.sort_by(|a, b| {
         b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
     });
+    if let Some((unknown, note)) = unknown
+        && !best.iter().any(|ranked| unknown.is_answered_by(&ranked.hit.text, language))
+    {
+        return Ok((Vec::new(), hits(standing), Some(note)));
+    }
     rank::vary(&mut best, settings.search.diversity, language);
     best.truncate(request.limit);
-    let hits = |ranked: Vec<Ranked>| ranked.into_iter().map(|ranked| ranked.hit).collect();
-    Ok((hits(best), hits(standing)))
+    Ok((hits(best), hits(standing), None))
 }
 
 fn is_hybrid(settings: &settings::Settings) -> bool {
@@ -248,13 +266,15 @@ fn hear_words<'a>(asked: &Asked<'a>, query: &Query, request: &Request) -> Result
     let is_large =
         members.len() > index::MANY && request.r#type.is_none() && request.tags.is_empty() && !past;
     let cosines = vec![0.0; space.marks().len()];
-    Ok(Heard { space, members, is_large, terms, cosines, estimated: None, dense: Vec::new() })
+    let recalled = std::collections::HashMap::new();
+    Ok(Heard { space, members, is_large, terms, cosines, estimated: None, dense: Vec::new(), recalled })
 }
 
 /// Tells whether a passage was found at all: it has a word, means nearly the same, or stands beside one that
 /// does.
 fn is_found(field: &Field<'_>, id: u32) -> bool {
-    let alone = |id: u32| field.matched[id as usize] != 0 || field.is_near(id);
+    let alone =
+        |id: u32| field.matched[id as usize] != 0 || field.is_near(id) || field.recalled.contains_key(&id);
     alone(id) || [-1, 1].iter().any(|step| field.neighbour(id, *step).is_some_and(alone))
 }
 

@@ -26,7 +26,8 @@ pub(super) fn narrow(field: &mut Field<'_>, enough: usize) {
             standing.take(*id, lanes);
         }
     }
-    let best = [near, good, standing].into_iter().flat_map(Best::ids).collect();
+    let recalled = field.recalled.keys().copied();
+    let best = [near, good, standing].into_iter().flat_map(Best::ids).chain(recalled).collect();
     let mut kept = around(best, 1);
     kept.retain(|id| field.members.binary_search(id).is_ok());
     let mut with_neighbours = around(kept.clone(), REACH);

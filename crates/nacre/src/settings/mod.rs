@@ -32,6 +32,7 @@ pub struct Settings {
     pub search: Search,
     pub embedding: Embedding,
     pub documents: Documents,
+    pub graph: Graph,
     pub brief: Brief,
     pub limits: Limits,
     pub tools: Tools,
@@ -108,6 +109,15 @@ pub struct Embedding {
     pub api_version: String,
     pub batch: usize,
     pub timeout_seconds: u64,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Graph {
+    pub documents: bool,
+    pub sessions: bool,
+    pub lane: bool,
 }
 
 /// Whose vectors are searched (Q6).

@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 use super::walk::{self, Found, Seen, Stat, Taken};
 use crate::call::{Caller, audit, redact};
 use crate::database::Database;
+use crate::graph::{self, read};
 use crate::index::{Passage, Slice, Writer, chunk};
 use crate::{Result, Time};
 
@@ -65,12 +66,13 @@ pub struct Note {
     pub why: String,
 }
 
-/// Brings an index up to date with the documents that were found. `progress` is told how many of them have been
-/// looked at.
+/// Brings an index up to date with the documents that were found, and the graph where it is wanted. `progress` is
+/// told how many of them have been looked at.
 pub(crate) fn sync(
     database: &mut Database,
     caller: &Caller,
     found: Found,
+    graph: bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Synced> {
     let Found { seen, skipped, others, mut absent, empty } = found;
@@ -86,15 +88,16 @@ pub(crate) fn sync(
     let mut batch = Batch::default();
     for (place, file) in seen.iter().enumerate() {
         let before = known.get(&file.path);
-        if let Some(row) =
-            before.filter(|row| row.size == file.stat.size && row.mtime == Some(file.stat.mtime))
-        {
+        let read = graph.then_some(read::VERSION);
+        if let Some(row) = before.filter(|row| {
+            row.size == file.stat.size && row.mtime == Some(file.stat.mtime) && row.graph.as_deref() == read
+        }) {
             synced.count(&file.path, row, Some(row));
             known.remove(&file.path);
             continue;
         }
         // One that has gone since the walk stays among the known, which are taken out below.
-        let Some(document) = Document::read(file, caller.now) else { continue };
+        let Some(document) = Document::read(file, caller.now, graph) else { continue };
         synced.count(&file.path, &document.row, before);
         if before != Some(&document.row) {
             batch.put(document);
@@ -148,6 +151,8 @@ struct Row {
     hash: String,
     chunks: i64,
     note: Option<String>,
+    /// The version of the reader that took the graph's part out of it.
+    graph: Option<String>,
 }
 
 impl Row {
@@ -158,7 +163,8 @@ impl Row {
 }
 
 fn known(db: &Connection) -> Result<HashMap<String, Row>> {
-    let mut statement = db.prepare_cached("SELECT path, size, mtime, hash, chunks, note FROM documents")?;
+    let mut statement =
+        db.prepare_cached("SELECT path, size, mtime, hash, chunks, note, graph FROM documents")?;
     let rows = statement.query_map([], |row| {
         let known = Row {
             size: row.get(1)?,
@@ -166,6 +172,7 @@ fn known(db: &Connection) -> Result<HashMap<String, Row>> {
             hash: row.get(3)?,
             chunks: row.get(4)?,
             note: row.get(5)?,
+            graph: row.get(6)?,
         };
         Ok((row.get(0)?, known))
     })?;
@@ -177,15 +184,26 @@ struct Document {
     path: String,
     row: Row,
     passages: Vec<Passage>,
+    /// What it says for the graph, and since when.
+    said: Option<read::Reading>,
+    since: Time,
 }
 
 impl Document {
     /// Reads a document and cuts it; `None`: it has gone.
-    fn read(seen: &Seen, now: Time) -> Option<Document> {
+    fn read(seen: &Seen, now: Time, graph: bool) -> Option<Document> {
+        let graph = graph.then_some(read::VERSION);
         let skipped = |stat: Stat, why: String, retry: bool| {
             let mtime = (!retry).then_some(stat.mtime);
-            let row = Row { size: stat.size, mtime, hash: String::new(), chunks: 0, note: Some(why) };
-            Some(Document { path: seen.path.clone(), row, passages: Vec::new() })
+            let row = Row {
+                size: stat.size,
+                mtime,
+                hash: String::new(),
+                chunks: 0,
+                note: Some(why),
+                graph: graph.map(str::to_owned),
+            };
+            Some(Document { path: seen.path.clone(), row, passages: Vec::new(), said: None, since: now })
         };
         let (bytes, stat, settled) = match walk::read(seen) {
             Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
@@ -204,16 +222,18 @@ impl Document {
             hash: hash(&bytes),
             chunks: i64::try_from(passages.len()).expect("chunks of one file"),
             note,
+            graph: graph.map(str::to_owned),
         };
-        Some(Document { path: seen.path.clone(), row, passages })
+        let since = Time::in_name(stem(&seen.path)).unwrap_or(Time::from_millis(stat.mtime));
+        let said = graph.map(|_| read::document(&seen.path, &text));
+        Some(Document { path: seen.path.clone(), row, passages, said, since })
     }
 }
 
 /// Makes the passages of a document. Credentials go before it is cut: of one that is cut in two, no half would
 /// be known.
 fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let stem = stem(path);
     let day = Time::in_name(stem);
     let about = match day {
         Some(day) => format!("{stem} {}", day.day_in_words()),
@@ -242,6 +262,12 @@ fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
         }
     };
     filled.enumerate().map(passage).collect()
+}
+
+/// The name of a file without its folder and its ending.
+fn stem(path: &str) -> &str {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem)
 }
 
 fn hash(bytes: &[u8]) -> String {
@@ -277,10 +303,13 @@ impl Batch {
             let mut written = 0;
             for path in &removed {
                 write_chunks(tx, &mut writer, path, &[])?;
+                graph::follow(tx, &mut writer, &from_document(caller.now, caller.now), path, None)?;
                 tx.prepare_cached("DELETE FROM documents WHERE path = ?1")?.execute([path])?;
             }
             for document in &documents {
                 written += write_chunks(tx, &mut writer, &document.path, &document.passages)?;
+                let origin = from_document(caller.now, document.since);
+                graph::follow(tx, &mut writer, &origin, &document.path, document.said.as_ref())?;
                 write_row(tx, document)?;
             }
             writer.finish()?;
@@ -294,12 +323,16 @@ impl Batch {
     }
 }
 
+fn from_document(now: Time, since: Time) -> graph::Origin<'static> {
+    graph::Origin { now, since, source: graph::Source::Document, session: None }
+}
+
 fn write_row(tx: &Transaction<'_>, document: &Document) -> Result<()> {
-    let sql = "INSERT INTO documents (path, size, mtime, hash, chunks, note) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
+    let sql = "INSERT INTO documents (path, size, mtime, hash, chunks, note, graph) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
         ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, hash = excluded.hash,
-            chunks = excluded.chunks, note = excluded.note";
-    let Row { size, mtime, hash, chunks, note } = &document.row;
-    tx.prepare_cached(sql)?.execute((&document.path, size, mtime, hash, chunks, note))?;
+            chunks = excluded.chunks, note = excluded.note, graph = excluded.graph";
+    let Row { size, mtime, hash, chunks, note, graph } = &document.row;
+    tx.prepare_cached(sql)?.execute((&document.path, size, mtime, hash, chunks, note, graph))?;
     Ok(())
 }
 

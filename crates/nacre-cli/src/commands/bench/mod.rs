@@ -3,6 +3,7 @@
 mod clock;
 mod cold;
 mod embed;
+mod graph;
 mod measure;
 mod quality;
 mod report;
@@ -12,6 +13,7 @@ mod words;
 
 pub use cold::run as cold;
 pub use embed::run as embed;
+pub use graph::run as graph60;
 pub use quality::{Beside, Options, run as quality};
 pub use report::run as report;
 pub use speed::run as speed;

@@ -36,7 +36,7 @@ pub(crate) enum From {
 
 impl From {
     /// Whether it was read from text, not said on purpose.
-    fn is_read(self) -> bool {
+    pub(crate) fn is_read(self) -> bool {
         matches!(self, From::Document | From::Conversation)
     }
 }

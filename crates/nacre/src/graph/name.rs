@@ -1,0 +1,357 @@
+//! Names: how an entity is called. One name means one entity; an entity may have many (G2).
+//!
+//! A name is looked up folded: without case, accents, articles and signs, so that `Márta’s`, `marta` and
+//! `MARTA` are one. A merged entity keeps its names and rows and counts as another (`root`), which is why a
+//! merge can be undone.
+
+use rusqlite::{Connection, OptionalExtension};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{EntityId, Origin, Source, guard, source_name};
+use crate::index::analyse;
+use crate::{Error, Result, Time};
+
+/// An entity as it stands: who it is, and as whom it counts.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Entity {
+    /// The one it counts as.
+    pub(crate) id: EntityId,
+    pub(crate) name: String,
+    pub(crate) category: String,
+}
+
+/// A name beside an entity's own.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC G2")]
+pub struct Alias {
+    pub alias: String,
+    pub entity: String,
+}
+
+/// An entity as it is shown.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC G2")]
+pub struct EntityShown {
+    pub name: String,
+    pub category: String,
+    pub aliases: Vec<String>,
+    pub facts: i64,
+    pub relations: i64,
+}
+
+/// Returns a name as it is looked up. Empty where it has neither letters nor digits.
+pub(crate) fn fold(name: &str) -> String {
+    let words = words(name);
+    let kept = match words.first().map(String::as_str) {
+        Some("the" | "a" | "an") if words.len() > 1 => &words[1..],
+        _ => &words[..],
+    };
+    kept.join(" ")
+}
+
+/// The words of a name or a question, folded; a possessive ending is taken off.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let folded = analyse::fold_marks(text).to_lowercase();
+    let mut words: Vec<String> = Vec::new();
+    for run in folded.split(|c: char| !(analyse::is_word(c) || matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ')))
+    {
+        let apostrophe = |c: char| matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
+        let run = run.trim_matches(apostrophe);
+        let bare = run.strip_suffix('s').filter(|rest| rest.ends_with(apostrophe)).unwrap_or(run);
+        let word: String = bare.chars().filter(|c| !apostrophe(*c)).collect();
+        if !word.is_empty() {
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// Returns the entity that goes by a name.
+pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Entity>> {
+    let sql = "SELECT roots.id, roots.name, roots.category FROM names
+        JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
+        WHERE folded = ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    Ok(statement.query_row([fold(name)], from_row).optional()?)
+}
+
+/// Returns the user or the agent, by its category.
+pub(super) fn speaking(db: &Connection, category: &str) -> Result<Option<Entity>> {
+    // As the index that it has says it.
+    let sql = "SELECT id, name, category FROM entities WHERE category = ?1 AND category IN ('user', 'self') AND root = id
+        ORDER BY id LIMIT 1";
+    Ok(db.prepare_cached(sql)?.query_row([category], from_row).optional()?)
+}
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entity> {
+    Ok(Entity { id: row.get(0)?, name: row.get(1)?, category: row.get(2)? })
+}
+
+/// Returns the entity that goes by a name, or says that there is none.
+pub(crate) fn get(db: &Connection, name: &str) -> Result<Entity> {
+    if let Some(found) = find(db, name)? {
+        return Ok(found);
+    }
+    let near = near(db, &fold(name))?;
+    Err(Error::NoEntity { given: crate::ids::shorten(name), nearest: near })
+}
+
+/// A name that begins alike and differs in little.
+fn near(db: &Connection, folded: &str) -> Result<Option<String>> {
+    let start: String = folded.chars().take(2).collect();
+    let sql = "SELECT folded, name FROM names WHERE folded >= ?1 AND folded < ?1 || char(1114111) LIMIT 2000";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows =
+        statement.query_map([start], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
+    let rows: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>()?;
+    let best = crate::error::nearest(folded, rows.iter().map(|(folded, _)| folded.as_str()));
+    Ok(best.and_then(|best| rows.iter().find(|(folded, _)| folded == best)).map(|(_, name)| name.clone()))
+}
+
+/// Returns the entity that goes by a name, made where there is none.
+pub(crate) fn find_or_make(
+    db: &Connection,
+    origin: &Origin<'_>,
+    name: &str,
+    category: &str,
+) -> Result<Entity> {
+    let name = guard::entity(name, Some(category), origin.checked_as())?;
+    let folded = fold(&name);
+    if folded.is_empty() {
+        return Err(Error::KeptOut {
+            what: name,
+            reason: "has neither letters nor digits, which a name needs".into(),
+        });
+    }
+    if let Some(found) = find(db, &name)? {
+        return Ok(found);
+    }
+    db.prepare_cached("INSERT INTO entities (name, root, category, created_at) VALUES (?1, 0, ?2, ?3)")?
+        .execute((&name, category, origin.now))?;
+    let id = EntityId(db.last_insert_rowid());
+    db.prepare_cached("UPDATE entities SET root = id WHERE id = ?1")?.execute([id])?;
+    let sql = "INSERT INTO names (folded, name, entity, own, source) VALUES (?1, ?2, ?3, 1, ?4)";
+    db.prepare_cached(sql)?.execute((folded, &name, id, source_name(origin.source)))?;
+    Ok(Entity { id, name, category: category.to_owned() })
+}
+
+/// Gives an entity its category, where it has none or a better one is said of it.
+pub(super) fn sort(db: &Connection, mut entity: Entity, category: &str) -> Result<Entity> {
+    let speaks = |category: &str| matches!(category, "user" | "self");
+    if !category.is_empty() && (entity.category.is_empty() || speaks(category) && !speaks(&entity.category)) {
+        db.execute("UPDATE entities SET category = ?2 WHERE id = ?1", (entity.id, category))?;
+        category.clone_into(&mut entity.category);
+    }
+    Ok(entity)
+}
+
+/// Gives an entity another name. Returns the entity, and the name's row where it is new.
+pub(crate) fn add_alias(
+    db: &Connection,
+    origin: &Origin<'_>,
+    alias: &str,
+    entity: &str,
+) -> Result<(Entity, Option<i64>)> {
+    let alias = guard::entity(alias, None, origin.checked_as())?;
+    let folded = fold(&alias);
+    let entity = get(db, entity)?;
+    let sql =
+        "SELECT names.source, own, roots.id, roots.name FROM names JOIN entities ON entities.id = names.entity
+        JOIN entities AS roots ON roots.id = entities.root WHERE folded = ?1";
+    let taken = db
+        .prepare_cached(sql)?
+        .query_row([&folded], |row| {
+            Ok((
+                row.get::<_, String>(0)?,
+                row.get::<_, bool>(1)?,
+                row.get::<_, EntityId>(2)?,
+                row.get::<_, String>(3)?,
+            ))
+        })
+        .optional()?;
+    match taken {
+        // Said again: there is nothing to do.
+        Some((_, false, id, _)) if id == entity.id => Ok((entity, None)),
+        Some((_, true, id, _)) if id == entity.id => {
+            Err(Error::SelfAlias { alias: crate::ids::shorten(&alias), entity: entity.name })
+        }
+        // What a document speaks of by that name turns out to be the same: a person knows better than a reader.
+        Some((source, true, _, other))
+            if source == source_name(Source::Document) && !origin.source.is_read() =>
+        {
+            let merged = merge(db, origin.now, &other, &entity.name)?;
+            Ok((entity, Some(merged)))
+        }
+        Some((_, own, _, other)) => {
+            Err(Error::NameTaken { name: crate::ids::shorten(&alias), entity: other, alias: !own })
+        }
+        None if folded.is_empty() => Err(Error::KeptOut {
+            what: alias,
+            reason: "has neither letters nor digits, which a name needs".into(),
+        }),
+        None => {
+            let sql = "INSERT INTO names (folded, name, entity, own, source) VALUES (?1, ?2, ?3, 0, ?4)";
+            db.prepare_cached(sql)?.execute((folded, &alias, entity.id, source_name(origin.source)))?;
+            Ok((entity, Some(db.last_insert_rowid())))
+        }
+    }
+}
+
+/// Returns the number of a name's row.
+pub(super) fn row(db: &Connection, name: &str) -> Result<Option<i64>> {
+    let mut statement = db.prepare_cached("SELECT id FROM names WHERE folded = ?1 AND NOT own")?;
+    Ok(statement.query_row([fold(name)], |row| row.get(0)).optional()?)
+}
+
+/// Takes an alias away. Tells which entity had it.
+pub(crate) fn remove_alias(db: &Connection, alias: &str) -> Result<Entity> {
+    let entity = get(db, alias)?;
+    let sql = "DELETE FROM names WHERE folded = ?1 AND NOT own RETURNING id";
+    let gone: Option<i64> = db.prepare_cached(sql)?.query_row([fold(alias)], |row| row.get(0)).optional()?;
+    match gone {
+        Some(id) => {
+            db.execute("DELETE FROM citations WHERE kind = 'name' AND id = ?1", [id])?;
+            Ok(entity)
+        }
+        None => Err(Error::OwnName { name: entity.name }),
+    }
+}
+
+/// Lists the aliases, of one entity or of all.
+pub(crate) fn aliases(db: &Connection, entity: Option<EntityId>) -> Result<Vec<Alias>> {
+    let sql = "SELECT names.name, roots.name FROM names JOIN entities ON entities.id = names.entity
+        JOIN entities AS roots ON roots.id = entities.root
+        WHERE names.name <> roots.name AND (?1 IS NULL OR roots.id = ?1) AND (NOT own OR entities.id <> roots.id)
+        ORDER BY roots.name, names.name";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map([entity], |row| Ok(Alias { alias: row.get(0)?, entity: row.get(1)? }))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Lists the entities by name.
+pub(crate) fn list(db: &Connection) -> Result<Vec<EntityShown>> {
+    let sql = "SELECT id, name, category,
+            (SELECT count(*) FROM facts JOIN entities AS of ON of.id = facts.entity WHERE of.root = entities.id AND until IS NULL),
+            (SELECT count(*) FROM relations JOIN entities AS of ON of.id IN (subject, object)
+                WHERE of.root = entities.id AND until IS NULL)
+        FROM entities WHERE root = id ORDER BY name COLLATE NOCASE";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([])?;
+    let mut entities = Vec::new();
+    while let Some(row) = rows.next()? {
+        let aliases = self::aliases(db, Some(row.get(0)?))?.into_iter().map(|alias| alias.alias).collect();
+        entities.push(EntityShown {
+            name: row.get(1)?,
+            category: row.get(2)?,
+            aliases,
+            facts: row.get(3)?,
+            relations: row.get(4)?,
+        });
+    }
+    Ok(entities)
+}
+
+/// Makes one entity count as another. Of two values of one key, the newer holds. Returns the merge's number.
+pub(crate) fn merge(db: &Connection, now: Time, gone: &str, kept: &str) -> Result<i64> {
+    let (gone, kept) = (get(db, gone)?, get(db, kept)?);
+    if gone.id == kept.id {
+        return Err(Error::SelfAlias { alias: gone.name, entity: kept.name });
+    }
+    let pair = (gone.id.min(kept.id), gone.id.max(kept.id));
+    let sql = "SELECT 1 FROM distinct_entities WHERE one = ?1 AND other = ?2";
+    if db.query_row(sql, pair, |_| Ok(())).optional()?.is_some() {
+        return Err(Error::NeverSame { one: gone.name, other: kept.name });
+    }
+    let moved: Vec<i64> = ids(db, "SELECT id FROM entities WHERE root = ?1", [gone.id])?;
+    db.execute("UPDATE entities SET root = ?2 WHERE root = ?1", (gone.id, kept.id))?;
+    let ended = super::fact::end_older(db, kept.id, now)?;
+    let sql = "INSERT INTO merges (kept, gone, moved, ended, at) VALUES (?1, ?2, ?3, ?4, ?5)";
+    db.execute(sql, (kept.id, gone.id, serde_json::to_string(&moved)?, serde_json::to_string(&ended)?, now))?;
+    Ok(db.last_insert_rowid())
+}
+
+/// Undoes the last merge that `name` went away by. Returns both entities' names.
+pub(crate) fn unmerge(db: &Connection, now: Time, name: &str) -> Result<(String, String)> {
+    let folded = fold(name);
+    let sql = "SELECT merges.id, gone, moved, ended, (SELECT name FROM entities WHERE id = gone),
+            (SELECT name FROM entities WHERE id = kept)
+        FROM merges JOIN names ON names.entity = gone WHERE folded = ?1 AND undone_at IS NULL ORDER BY merges.id DESC LIMIT 1";
+    let found = db
+        .query_row(sql, [&folded], |row| {
+            let texts: (String, String, String, String) =
+                (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
+            Ok((row.get::<_, i64>(0)?, row.get::<_, EntityId>(1)?, texts))
+        })
+        .optional()?;
+    let Some((merge, gone, (moved, ended, one, other))) = found else {
+        return Err(Error::NotMerged { name: crate::ids::shorten(name) });
+    };
+    for id in serde_json::from_str::<Vec<i64>>(&moved)? {
+        db.execute("UPDATE entities SET root = ?2 WHERE id = ?1", (id, gone))?;
+    }
+    super::fact::hold_again(db, &serde_json::from_str::<Vec<i64>>(&ended)?)?;
+    db.execute("UPDATE merges SET undone_at = ?2 WHERE id = ?1", (merge, now))?;
+    Ok((one, other))
+}
+
+/// Says that two entities are never the same. Returns their names.
+pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(String, String)> {
+    let (one, other) = (get(db, one)?, get(db, other)?);
+    if one.id == other.id {
+        return Err(Error::SelfAlias { alias: one.name, entity: other.name });
+    }
+    let sql = "INSERT INTO distinct_entities (one, other) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    db.execute(sql, (one.id.min(other.id), one.id.max(other.id)))?;
+    Ok((one.name, other.name))
+}
+
+/// Removes entities that nothing is known of any more: no fact, no relation, no alias that a person gave.
+pub(crate) fn sweep(db: &Connection, entities: &[EntityId]) -> Result<()> {
+    for id in entities {
+        let sql = "SELECT EXISTS (SELECT 1 FROM facts WHERE entity = ?1)
+            OR EXISTS (SELECT 1 FROM relations WHERE subject = ?1 OR object = ?1)
+            OR EXISTS (SELECT 1 FROM names WHERE entity = ?1 AND NOT own)
+            OR EXISTS (SELECT 1 FROM names WHERE entity = ?1 AND source <> ?2)
+            OR EXISTS (SELECT 1 FROM entities WHERE root = ?1 AND id <> ?1)
+            OR EXISTS (SELECT 1 FROM merges WHERE ?1 IN (kept, gone))";
+        let used: bool =
+            db.prepare_cached(sql)?.query_row((id, source_name(Source::Document)), |row| row.get(0))?;
+        if !used {
+            db.execute("DELETE FROM names WHERE entity = ?1", [id])?;
+            db.execute("DELETE FROM entities WHERE id = ?1", [id])?;
+            db.execute("DELETE FROM distinct_entities WHERE one = ?1 OR other = ?1", [id])?;
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn ids(db: &Connection, sql: &str, values: impl rusqlite::Params) -> Result<Vec<i64>> {
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map(values, |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_known_in_any_spelling() {
+        for (name, folded) in [
+            ("Márta Lindqvist", "marta lindqvist"),
+            ("MARTA’s", "marta"),
+            ("Marta's", "marta"),
+            ("James'", "james"),
+            ("O'Brien", "obrien"),
+            ("the NAS", "nas"),
+            ("node-7", "node 7"),
+            ("  K8s ", "k8s"),
+            ("The", "the"),
+            ("…", ""),
+        ] {
+            assert_eq!(fold(name), folded, "{name}");
+        }
+    }
+}

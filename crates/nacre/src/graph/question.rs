@@ -1,0 +1,319 @@
+//! A question to the graph, understood: whom it names, and what it asks about them (G3).
+
+use rusqlite::Connection;
+
+use super::EntityId;
+use super::intent;
+use super::name::{self, Entity};
+use crate::Result;
+use crate::index::{Language, analyse};
+
+/// More words than this are not looked at: what is asked stands at the beginning or nowhere.
+const MOST_WORDS: usize = 64;
+/// The longest name that is found, in words.
+const LONGEST_NAME: usize = 8;
+
+/// Who asks: "my" is the user's when the user asks, the agent's when the agent asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speaker {
+    /// The person.
+    #[default]
+    User,
+    /// The agent, of itself.
+    Agent,
+}
+
+/// A question, understood.
+pub(super) struct Question {
+    /// Whom it names, as it names them.
+    pub(super) named: Vec<Mention>,
+    /// The words that say what is asked.
+    pub(super) asked: Vec<Asked>,
+    /// Words that look like a name and are none that is known.
+    pub(super) strangers: Vec<Asked>,
+    /// The stems of words that nothing has that was ever indexed.
+    pub(super) unheard: Vec<String>,
+}
+
+/// An entity that is named.
+pub(super) struct Mention {
+    pub(super) entity: Entity,
+    /// The words it was named by.
+    pub(super) by: String,
+    /// Named by `my` or `you`.
+    pub(super) speaks: bool,
+}
+
+/// A word that says what is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Asked {
+    /// As it was written, folded.
+    pub(super) word: String,
+    pub(super) stem: String,
+    /// The words of keys that it asks for.
+    pub(super) keys: Vec<&'static str>,
+}
+
+impl Asked {
+    /// Tells whether it asks for something that people and things have.
+    pub(super) fn is_attribute(&self) -> bool {
+        !self.keys.is_empty() || intent::names_end(&self.word)
+    }
+
+    /// Tells whether a text with these words, and these stems, has what is asked.
+    pub(super) fn is_in(&self, words: &[String], stems: &[String]) -> bool {
+        stems.contains(&self.stem) || self.keys.iter().any(|key| words.iter().any(|word| word == key))
+    }
+}
+
+/// A word of the question.
+struct Token {
+    word: String,
+    /// As the analyser has it; empty for a single letter.
+    stem: String,
+    capital: bool,
+    /// The first of a sentence: its capital says nothing.
+    first: bool,
+    possessive: bool,
+    /// Part of a name that was found.
+    taken: bool,
+}
+
+impl Question {
+    pub(super) fn new(db: &Connection, text: &str, speaker: Speaker, language: Language) -> Result<Question> {
+        let mut tokens = tokens(text, language);
+        let mut named = mentions(db, &mut tokens, language)?;
+        if named.is_empty() {
+            named.extend(speaking(db, &mut tokens, speaker)?);
+        }
+        if named.is_empty() {
+            named.extend(misspelt(db, &mut tokens)?);
+        }
+        let says_nothing = |token: &Token| {
+            token.stem.is_empty() || language.is_common(&token.stem) && !intent::names_end(&token.word)
+        };
+        let (mut asked, mut little): (Vec<Asked>, Vec<Asked>) = Default::default();
+        let (mut strangers, mut unheard) = (Vec::new(), Vec::new());
+        for token in tokens.iter().filter(|token| !token.taken && !says_nothing(token)) {
+            let word =
+                Asked { word: token.word.clone(), stem: token.stem.clone(), keys: intent::keys(&token.word) };
+            if !word.is_attribute() && is_unheard(db, &token.stem)? {
+                unheard.push(token.stem.clone());
+            }
+            let named = (token.capital && !token.first || token.possessive) && !is_calendar(&token.word);
+            if named && !strangers.contains(&word) {
+                strangers.push(word.clone());
+            }
+            let list = if intent::says_little(&token.word) { &mut little } else { &mut asked };
+            if !list.contains(&word) {
+                list.push(word);
+            }
+        }
+        // `her number` asks for something, `phone number` for no more than `phone`.
+        if asked.is_empty() {
+            asked = little.into_iter().filter(Asked::is_attribute).collect();
+        }
+        Ok(Question { named, asked, strangers, unheard })
+    }
+}
+
+fn tokens(text: &str, language: Language) -> Vec<Token> {
+    let apostrophe = |c: char| matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
+    let mut tokens = Vec::new();
+    let mut first = true;
+    for (run, ends) in runs(text) {
+        let trimmed = run.trim_matches(apostrophe);
+        let Some(word) = name::words(trimmed).into_iter().next() else {
+            first |= ends;
+            continue;
+        };
+        let lower = trimmed.to_lowercase();
+        let possessive = lower.strip_suffix('s').is_some_and(|rest| rest.ends_with(apostrophe))
+            || run.ends_with(apostrophe) && lower.ends_with('s');
+        let stem = analyse::words(&word, language).pop().unwrap_or_default();
+        let capital = trimmed.chars().next().is_some_and(char::is_uppercase);
+        // `who's`, `it's`: no possession.
+        let possessive = possessive && !language.is_common(&stem);
+        tokens.push(Token { word, stem, capital, first, possessive, taken: false });
+        first = ends;
+        if tokens.len() == MOST_WORDS {
+            break;
+        }
+    }
+    tokens
+}
+
+/// The runs of letters, digits and apostrophes, each with whether a sentence ends behind it.
+fn runs(text: &str) -> Vec<(&str, bool)> {
+    let within = |c: char| analyse::is_word(c) || matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
+    let mut runs = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(within) {
+        rest = &rest[start..];
+        let end = rest.find(|c: char| !within(c)).unwrap_or(rest.len());
+        let (run, after) = rest.split_at(end);
+        let gap = after.find(within).map_or(after, |next| &after[..next]);
+        runs.push((run, gap.contains(['.', '?', '!', '\n', ':'])));
+        rest = after;
+    }
+    runs
+}
+
+/// Tells whether nothing that was ever indexed has a word, nor one that differs in a letter.
+fn is_unheard(db: &Connection, stem: &str) -> Result<bool> {
+    let known = |sql: &str, start: &str| -> Result<Vec<String>> {
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map([start], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    };
+    if !known("SELECT term FROM terms WHERE term = ?1", stem)?.is_empty() {
+        return Ok(false);
+    }
+    let start: String = stem.chars().take(2).collect();
+    let near =
+        known("SELECT term FROM terms WHERE term >= ?1 AND term < ?1 || char(1114111) LIMIT 5000", &start)?;
+    Ok(!near.iter().any(|term| crate::error::is_one_edit(term, stem)))
+}
+
+/// Names of days and months are no names of anybody.
+fn is_calendar(word: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "christmas",
+        "easter",
+    ];
+    NAMES.contains(&word)
+}
+
+/// Finds the names that the question has, the longest first at each place.
+fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result<Vec<Mention>> {
+    let mut named: Vec<Mention> = Vec::new();
+    let mut place = 0;
+    while place < tokens.len() {
+        let found = name_at(db, place, &tokens[place..], language)?;
+        let Some((length, entity)) = found else {
+            place += 1;
+            continue;
+        };
+        let words = &mut tokens[place..place + length];
+        let by = words.iter().map(|token| token.word.as_str()).collect::<Vec<_>>().join(" ");
+        words.iter_mut().for_each(|token| token.taken = true);
+        place += length;
+        if named.iter().all(|mention| mention.entity.id != entity.id) {
+            named.push(Mention { entity, by, speaks: false });
+        }
+    }
+    Ok(named)
+}
+
+/// The longest name that begins with the first of these words, in how many words.
+fn name_at(
+    db: &Connection,
+    before: usize,
+    tokens: &[Token],
+    language: Language,
+) -> Result<Option<(usize, Entity)>> {
+    let first = &tokens[0];
+    // One query finds the word alone and every name that begins with it.
+    let sql = "SELECT folded, names.name, roots.id, roots.name, roots.category, names.source FROM names
+        JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
+        WHERE folded = ?1 OR (folded > ?1 || ' ' AND folded < ?1 || '!') LIMIT 1000";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([&first.word])?;
+    let mut best: Option<(usize, Entity)> = None;
+    while let Some(row) = rows.next()? {
+        let folded = row.get_ref(0)?.as_str().unwrap_or_default();
+        let length = folded.split(' ').count();
+        let fits = length <= tokens.len().min(LONGEST_NAME)
+            && best.as_ref().is_none_or(|(longest, _)| length > *longest)
+            && folded.split(' ').zip(tokens).all(|(part, token)| part == token.word);
+        if !fits {
+            continue;
+        }
+        // A word of every sentence is a name only where it is written as one.
+        let name = row.get_ref(1)?.as_str().unwrap_or_default();
+        let common = length == 1
+            && (language.is_common(&first.stem)
+                || first.word.chars().count() < 2
+                // A heading `Mail` is no reason to take every mail for it; that Papa is somebody, a person said.
+                || row.get_ref(5)?.as_str() == Ok("document") && intent::is_attribute(&first.word));
+        let written = first.capital && !first.first && name.starts_with(char::is_uppercase);
+        if common && !written && tokens.len() + before > 1 {
+            continue;
+        }
+        best = Some((length, Entity { id: row.get(2)?, name: row.get(3)?, category: row.get(4)? }));
+    }
+    Ok(best)
+}
+
+/// Who "my" and "you" are.
+fn speaking(db: &Connection, tokens: &mut [Token], speaker: Speaker) -> Result<Option<Mention>> {
+    let (me, you) = match speaker {
+        Speaker::User => ("user", "self"),
+        Speaker::Agent => ("self", "user"),
+    };
+    for (words, category) in [
+        (&["your", "yours", "yourself"][..], you),
+        (&["my", "mine", "i", "me", "myself", "our", "we", "im", "am"][..], me),
+        (&["you"][..], you),
+    ] {
+        if !tokens.iter().any(|token| words.contains(&token.word.as_str())) {
+            continue;
+        }
+        if let Some(entity) = name::speaking(db, category)? {
+            let by = tokens.iter().find(|token| words.contains(&token.word.as_str()));
+            let by = by.map(|token| token.word.clone()).unwrap_or_default();
+            return Ok(Some(Mention { entity, by, speaks: true }));
+        }
+    }
+    Ok(None)
+}
+
+/// A name that is written with one letter wrong, or in the plural.
+fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
+    let near = |token: &&mut Token| {
+        token.word.chars().count() >= 5 && (token.capital && !token.first || token.possessive)
+    };
+    for token in tokens.iter_mut().filter(near) {
+        let start: String = token.word.chars().take(2).collect();
+        let sql = "SELECT folded FROM names WHERE folded >= ?1 AND folded < ?1 || char(1114111) LIMIT 500";
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map([start], |row| row.get::<_, String>(0))?;
+        let names: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+        let close = names.iter().find(|name| {
+            name.strip_suffix('s') == Some(&token.word)
+                || token.word.strip_suffix('s') == Some(name)
+                || crate::error::is_one_edit(name, &token.word)
+        });
+        if let Some(entity) = close.map(|name| name::find(db, name)).transpose()?.flatten() {
+            token.taken = true;
+            return Ok(Some(Mention { entity, by: token.word.clone(), speaks: false }));
+        }
+    }
+    Ok(None)
+}
+
+impl Question {
+    /// The ids of those who are named.
+    pub(super) fn ids(&self) -> Vec<EntityId> {
+        self.named.iter().map(|mention| mention.entity.id).collect()
+    }
+}

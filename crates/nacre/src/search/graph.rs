@@ -1,0 +1,107 @@
+//! The lane of the graph: passages that answer what is asked of whom the question names (Q2, G3).
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::Request;
+use crate::Result;
+use crate::graph::recall::{self, ENTITY, Known, Speaker, Unknown};
+use crate::graph::{self};
+use crate::index::{Language, Scope};
+
+/// How much of a recalled fact's worth the lines have that say it.
+const CITED: f32 = 0.5;
+/// From which score on a fact is the answer, so that what it replaced is beside the question.
+const ANSWER: f64 = 85.0;
+/// How much is asked for.
+const MOST: usize = 50;
+
+/// What the graph says of a question.
+#[derive(Default)]
+pub(super) struct Said {
+    /// How well passages answer, 0 to 1.
+    pub(super) passages: HashMap<u32, f32>,
+    /// Chunks that say what the answer replaced.
+    pub(super) outdated: HashSet<u32>,
+    /// Whom and what the question is about, where the graph knows of it and not the answer.
+    pub(super) unknown: Option<(Unknown, String)>,
+}
+
+/// Asks the graph, where the scope has it or documents that it cites.
+pub(super) fn ask(db: &Connection, request: &Request, language: Language, members: &[u32]) -> Result<Said> {
+    let mut said = Said::default();
+    let [facts, documents] = [Scope::Graph, Scope::Memory].map(|scope| request.scope.contains(&scope));
+    if !(facts || documents) || graph::is_empty(db)? {
+        return Ok(said);
+    }
+    let asked = recall::Request {
+        query: &request.query,
+        speaker: if request.of_agent { Speaker::Agent } else { Speaker::User },
+        limit: MOST,
+        as_of: None,
+        by_words: false,
+    };
+    let recalled = recall::recall(db, &asked, language)?;
+    let mut passage = db.prepare_cached("SELECT id FROM passages WHERE kind = ?1 AND ref = ?2")?;
+    for known in recalled.known.iter().filter(|known| known.score >= ENTITY && !known.linked) {
+        let worth = worth(known.score);
+        let id: Option<u32> = passage.query_row((known.kind, &known.id), |row| row.get(0)).optional()?;
+        if let Some(id) = id.filter(|id| members.binary_search(id).is_ok()) {
+            said.add(id, worth);
+        }
+        for cite in known.cites.iter().filter(|_| documents) {
+            for id in chunks_at(db, &cite.path, cite.line)? {
+                said.add(id, worth * CITED);
+            }
+        }
+        if documents && known.score >= ANSWER && !request.include_superseded {
+            said.outdated.extend(outdated(db, known)?);
+        }
+    }
+    // What people said may answer in other words than it is asked in, and without naming anybody.
+    let talk = [Scope::Sessions, Scope::Sources].iter().any(|scope| request.scope.contains(scope));
+    said.unknown = recalled.unknown.filter(|_| !talk).zip(recalled.note);
+    // A chunk that says the answer too is not outdated.
+    let Said { passages, outdated, .. } = &mut said;
+    outdated.retain(|id| !passages.contains_key(id));
+    Ok(said)
+}
+
+impl Said {
+    fn add(&mut self, id: u32, worth: f32) {
+        let known = self.passages.entry(id).or_default();
+        *known = known.max(worth);
+    }
+}
+
+/// An entity that matched is worth much, an answer of it more: 65 is half, 95 is 1.
+#[expect(clippy::cast_possible_truncation, reason = "a share of 1")]
+fn worth(score: f64) -> f32 {
+    (0.5 + (score - ENTITY) / 60.0).clamp(0.0, 1.0) as f32
+}
+
+fn chunks_at(db: &Connection, path: &str, line: i64) -> Result<Vec<u32>> {
+    let sql = "SELECT id FROM passages WHERE kind = 'chunk' AND ref >= ?1 || '#' AND ref < ?1 || '$'
+        AND first_line <= ?2 AND last_line >= ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map((path, line), |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// The passages that still say what a fact replaced: chunks, and what else was read from the same lines.
+fn outdated(db: &Connection, known: &Known) -> Result<Vec<u32>> {
+    let mut passages = Vec::new();
+    for cite in graph::fact::replaced_at(db, &known.id)? {
+        passages.extend(chunks_at(db, &cite.path, cite.line)?);
+        let sql = "SELECT passages.id FROM citations
+            JOIN passages ON passages.kind = citations.kind AND ref = citations.kind || '-' || citations.id
+            WHERE path = ?1 AND line = ?2 AND live";
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map((&cite.path, cite.line), |row| row.get::<_, u32>(0))?;
+        for row in rows {
+            passages.push(row?);
+        }
+    }
+    Ok(passages)
+}
