@@ -39,6 +39,11 @@ impl Time {
 
     /// Returns the day that the name of a file has, as in `2026-02-18` and `2026-02-18-notes`.
     pub(crate) fn in_name(name: &str) -> Option<Time> {
+        Time::day_in_name(name).map(|(_, time)| time)
+    }
+
+    /// Returns the day that the name of a file has as it is written there, too.
+    pub(crate) fn day_in_name(name: &str) -> Option<(&str, Time)> {
         let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
         let bytes = name.as_bytes();
         (0..bytes.len().saturating_sub(9)).find_map(|at| {
@@ -49,7 +54,7 @@ impl Time {
             });
             let alone =
                 !is_digit(at.checked_sub(1).and_then(|at| bytes.get(at))) && !is_digit(bytes.get(at + 10));
-            if shape && alone { Time::parse(day) } else { None }
+            if shape && alone { Some((day, Time::parse(day)?)) } else { None }
         })
     }
 

@@ -93,6 +93,9 @@ pub(crate) fn most_values(from: From) -> usize {
 
 /// Returns the category that a heading or a column named so is a list of: `People` of persons.
 pub(crate) fn class_of(title: &str) -> Option<&'static str> {
+    if title.len() > words::LONGEST {
+        return None;
+    }
     let lower = lower(title);
     words::CLASSES.iter().find(|(name, _)| *name == lower).map(|(_, category)| *category)
 }
@@ -113,10 +116,11 @@ pub(crate) fn is_multi(key: &str) -> bool {
 /// `category` is what is known about it: `user` and `self` may go by words that mean nobody else, a person
 /// may be called April.
 pub(crate) fn entity(name: &str, category: Option<&str>, from: From) -> Result<String, Refusal> {
-    if name.chars().any(|c| c.is_control() && !matches!(c, ' ' | '\t')) {
+    let plain = is_plain(name);
+    if !plain && name.chars().any(|c| c.is_control() && c != '\t') {
         return refuse(name, "has a line break or a control character, which no name has");
     }
-    let clean = composed(one_line(name));
+    let clean = if plain { name.into() } else { composed(one_line(name)) };
     if clean.is_empty() {
         return refuse(name, "is an empty name");
     }
@@ -142,28 +146,10 @@ pub(crate) fn entity(name: &str, category: Option<&str>, from: From) -> Result<S
 
 /// Why a name says nothing about who or what is meant.
 fn generic(name: &str, category: Option<&str>, from: From) -> Option<&'static str> {
-    let lower = lower(name);
-    if words::PRONOUNS.binary_search(&&*lower).is_ok() {
-        return Some("is a pronoun, not a name");
-    }
-    if words::ROLES.binary_search(&&*lower).is_ok() {
-        return Some("is a role in a conversation; use the category `user` or `self` for who it is");
-    }
-    if from == From::Person {
-        return None;
-    }
-    let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
-    if !living && is_day(&lower) {
-        return Some("is a day or a month, not a name");
-    }
-    let bare = ["the ", "a ", "an ", "our ", "my ", "this ", "your "]
-        .iter()
-        .find_map(|article| lower.strip_prefix(article));
-    if words::GENERIC.binary_search(&bare.unwrap_or(&lower)).is_ok() {
-        return Some("is a general word, not a name");
-    }
-    if words::TITLES.binary_search(&&*lower).is_ok() || is_numbered_title(&lower) {
-        return Some("is the title of a section, not a name");
+    if name.len() <= words::LONGEST
+        && let Some(reason) = listed(&lower(name), category, from)
+    {
+        return Some(reason);
     }
     if !from.is_read() {
         return None;
@@ -176,6 +162,33 @@ fn generic(name: &str, category: Option<&str>, from: From) -> Option<&'static st
     ]
     .into_iter()
     .find_map(|(is, reason)| is(name).then_some(reason))
+}
+
+/// Why a short name is no name, by the lists.
+fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static str> {
+    if words::PRONOUNS.binary_search(&lower).is_ok() {
+        return Some("is a pronoun, not a name");
+    }
+    if words::ROLES.binary_search(&lower).is_ok() {
+        return Some("is a role in a conversation; use the category `user` or `self` for who it is");
+    }
+    if from == From::Person {
+        return None;
+    }
+    let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
+    if !living && is_day(lower) {
+        return Some("is a day or a month, not a name");
+    }
+    let bare = ["the ", "a ", "an ", "our ", "my ", "this ", "your "]
+        .iter()
+        .find_map(|article| lower.strip_prefix(article));
+    if words::GENERIC.binary_search(&bare.unwrap_or(lower)).is_ok() {
+        return Some("is a general word, not a name");
+    }
+    if words::TITLES.binary_search(&lower).is_ok() || is_numbered_title(lower) {
+        return Some("is the title of a section, not a name");
+    }
+    None
 }
 
 /// Checks a key and returns it as it is kept: lower case, words joined by `_`.
@@ -281,8 +294,23 @@ fn joined(name: &str) -> String {
     key
 }
 
+/// Whether a text is printable ASCII with single spaces inside: most names and values are.
+fn is_plain(text: &str) -> bool {
+    let mut before = b' ';
+    for byte in text.bytes() {
+        if !matches!(byte, b' '..=b'~') || byte == b' ' && before == b' ' {
+            return false;
+        }
+        before = byte;
+    }
+    before != b' '
+}
+
 /// A text with single spaces between its words and no control character.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return text.into();
+    }
     let clean = |c: char| !c.is_control() && (c == ' ' || !c.is_whitespace());
     let text = text.trim();
     if text.chars().all(clean) && !text.contains("  ") {

@@ -12,6 +12,7 @@ fn lists_that_are_searched_by_halves_are_sorted() {
         words::FILES,
     ] {
         assert!(list.is_sorted_by(|a, b| a < b), "{:?}", list.windows(2).find(|pair| pair[0] >= pair[1]));
+        assert!(list.iter().all(|word| word.len() + "this ".len() <= words::LONGEST));
     }
 }
 

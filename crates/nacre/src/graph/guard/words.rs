@@ -1,5 +1,8 @@
 //! The lists of the guard. What is searched by halves is sorted; a test holds it to that.
 
+/// No name that is listed here is longer, with an article before it.
+pub(super) const LONGEST: usize = 32;
+
 /// A kind of entity or fact.
 pub(crate) struct Category {
     pub(crate) name: &'static str,
@@ -371,18 +374,19 @@ pub(super) const TITLES: &[&str] = &[
     "completed", "conclusion", "contents", "context", "conversation", "conversations", "current",
     "current state", "current status", "daily", "daily log", "day", "decisions", "details", "discussion",
     "done", "errors", "example", "examples", "faq", "finished", "fixes", "follow up", "follow-up",
-    "follow-ups", "general", "goals", "health", "heartbeat", "highlights", "history", "ideas", "identity",
-    "improvements", "in progress", "info", "information", "infrastructure", "insights", "installation",
-    "introduction", "issues", "journal", "key facts", "learned", "learnings", "lessons", "lessons learned",
-    "links", "log", "long-term memory", "memories", "memory", "misc", "miscellaneous", "monitoring", "news",
-    "next", "next actions", "next steps", "note", "notes", "observations", "open items", "open questions",
-    "other", "overview", "personal", "plan", "planning", "plans", "preferences", "problems", "progress",
-    "questions", "quick facts", "quick reference", "reference", "references", "reflection", "reflections",
-    "reminders", "research", "resources", "results", "rules", "schedule", "session notes", "session summary",
-    "settings", "setup", "soul", "stack", "standup", "stats", "status", "status update", "summary", "tasks",
-    "tbd", "tech stack", "this week", "timeline", "title", "tl;dr", "to do", "to-do", "today", "todo",
-    "todos", "tomorrow", "troubleshooting", "untitled", "update", "updates", "usage", "user profile",
-    "weekly", "wins", "work", "work log", "work notes", "yesterday",
+    "follow-ups", "general", "goals", "health", "heartbeat", "highlights", "history", "how to work", "ideas",
+    "identity", "improvements", "in progress", "info", "information", "infrastructure", "insights",
+    "installation", "introduction", "issues", "journal", "key facts", "known facts", "learned", "learnings",
+    "lessons", "lessons learned", "links", "log", "long-term memory", "memories", "memory", "misc",
+    "miscellaneous", "monitoring", "news", "next", "next actions", "next steps", "note", "notes",
+    "observations", "open items", "open questions", "other", "overview", "personal", "plan", "planning",
+    "plans", "preferences", "problems", "progress", "questions", "quick facts", "quick reference",
+    "reference", "references", "reflection", "reflections", "reminders", "research", "resources", "results",
+    "rules", "schedule", "session notes", "session summary", "settings", "setup", "soul", "stack", "standup",
+    "stats", "status", "status update", "summary", "tasks", "tbd", "tech stack", "this week", "timeline",
+    "title", "tl;dr", "to do", "to-do", "today", "todo", "todos", "tomorrow", "troubleshooting", "untitled",
+    "update", "updates", "usage", "user profile", "weekly", "what is remembered", "wins", "work", "work log",
+    "work notes", "yesterday",
 ];
 
 /// Endings of files.

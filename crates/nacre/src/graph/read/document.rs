@@ -6,8 +6,7 @@
 //! lines are events.
 
 use std::borrow::Cow;
-use std::collections::HashSet;
-use std::hash::{BuildHasher, RandomState};
+use std::cmp::Ordering;
 
 use super::markdown::{self, Block, Text, plain};
 use super::words::{sentences, whole_name};
@@ -103,14 +102,12 @@ pub(crate) fn document(path: &str, text: &str) -> Reading {
     let mut reader = Reader::new(path, text);
     markdown::walk(text, |block| reader.block(block));
     reader.close(0);
+    once(&mut reader.reading.said);
     reader.reading
 }
 
 struct Reader<'a> {
     reading: Reading,
-    /// What was said already, hashed.
-    known: HashSet<u64>,
-    hasher: RandomState,
     /// What the whole file is about, whatever its headings say.
     owner: Option<Subject>,
     /// The category of what the title names, by the file's name.
@@ -123,6 +120,7 @@ struct Reader<'a> {
     table: Table<'a>,
 }
 
+/// What something is said of; its name has passed the guard.
 #[derive(Clone, Debug)]
 struct Subject {
     name: String,
@@ -179,11 +177,9 @@ impl<'a> Reader<'a> {
         let folder = path.rsplit(['/', '\\']).nth(1);
         let kind = stem.split(['-', '_']).next().filter(|first| first.len() < stem.len());
         let kind = kind.and_then(guard::class_of).or_else(|| folder.and_then(guard::class_of));
-        let date = Time::in_name(file).and_then(|_| date_of(file));
+        let date = Time::day_in_name(file).map(|(day, _)| day);
         Reader {
             reading: Reading::default(),
-            known: HashSet::new(),
-            hasher: RandomState::new(),
             owner,
             kind,
             date,
@@ -256,15 +252,15 @@ impl<'a> Reader<'a> {
             return;
         }
         let kind = tag.map_or_else(|| "event".to_owned(), |tag| tag.kind.to_lowercase());
-        let category = if guard::category(&kind, &[]).is_ok() { kind.as_str() } else { "event" };
-        let name = title_of(title).replace('`', "");
+        let category =
+            guard::CATEGORIES.iter().find(|known| known.name == kind).map_or("event", |known| known.name);
+        let name = without_code(title_of(title));
         // A title that says nothing is no event, with a tag or without. Its summary stands in the document.
-        if let Err(refusal) = guard::entity(&name, Some(category), From::Document) {
-            if tag.is_some() {
-                self.reading.kept_out.push((line, refusal));
-            }
-            return;
-        }
+        let name = match guard::entity(&name, Some(category), From::Document) {
+            Ok(name) => name,
+            Err(refusal) if tag.is_some() => return self.reading.kept_out.push((line, refusal)),
+            Err(_) => return,
+        };
         let mut facts = vec![("kind", kind.as_str())];
         facts.extend(self.date.map(|date| ("day", date)));
         let whole = whole_sentences(summary);
@@ -280,7 +276,7 @@ impl<'a> Reader<'a> {
                 Claim::Fact {
                     entity: name.clone(),
                     key: key.into(),
-                    value: guard::one_line(value).replace('`', ""),
+                    value: without_code(&guard::one_line(value)).into_owned(),
                     category: Some(category.to_owned()),
                     importance,
                     permanent: guard::born_permanent(category),
@@ -315,7 +311,7 @@ impl<'a> Reader<'a> {
             let key = plain(key).replace('`', "");
             if value.is_empty() {
                 self.item = whole_name(&key)
-                    .and_then(|name| self.item_subject(name))
+                    .and_then(|name| self.item_subject(&name))
                     .map(|subject| (indent, subject));
             } else {
                 self.pair(&key, value, line);
@@ -326,15 +322,15 @@ impl<'a> Reader<'a> {
         if words.len() <= guard::MAX_NAME
             && let Some(name) = whole_name(&words)
         {
-            self.item = self.item_subject(name).map(|subject| (indent, subject));
+            self.item = self.item_subject(&name).map(|subject| (indent, subject));
             return;
         }
         self.prose(text, skip);
     }
 
-    fn item_subject(&self, name: String) -> Option<Subject> {
+    fn item_subject(&self, name: &str) -> Option<Subject> {
         let category = self.outline.last().and_then(|head| head.class);
-        guard::entity(&name, category, From::Document).ok().map(|name| Subject { name, category })
+        checked_subject(name, category).ok()
     }
 
     /// Says what `key: value` says.
@@ -348,7 +344,10 @@ impl<'a> Reader<'a> {
             && let Some(name) = whole_name(key)
             && whole_name(bare).is_none()
         {
-            let subject = Subject { name, category: Some(class) };
+            let subject = match checked_subject(&name, Some(class)) {
+                Ok(subject) => subject,
+                Err(refusal) => return self.reading.kept_out.push((line, refusal)),
+            };
             self.fact_of(&subject, "about", bare, line);
             let words = plain(value);
             self.sentence(&format!("{} {words}", subject.name), line, false);
@@ -376,7 +375,7 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let row = RELATIONS.iter().find(|(row, ..)| *row == known);
-            match (row, whole_name(value)) {
+            match (row, row.and_then(|_| whole_name(value))) {
                 (Some((_, predicate, true)), Some(name)) => {
                     self.say(relation(&name, predicate, &subject.name), line);
                 }
@@ -394,11 +393,7 @@ impl<'a> Reader<'a> {
             Some(section @ ("preference" | "convention" | "decision")) => Some(section),
             _ => subject.category,
         };
-        // The fact's category may be another than the entity's, whose name is checked by its own.
-        let entity = match guard::entity(&subject.name, subject.category, From::Document) {
-            Ok(entity) => entity,
-            Err(refusal) => return self.reading.kept_out.push((line, refusal)),
-        };
+        let entity = subject.name.clone();
         match (guard::key(key, From::Document), guard::value(value, From::Document)) {
             (Ok(key), Ok(value)) => self.push(
                 Claim::Fact {
@@ -452,7 +447,10 @@ impl<'a> Reader<'a> {
         }
         let category = guard::class_of(&title).or_else(|| self.outline.last().and_then(|head| head.class));
         let Some(name) = whole_name(&first).or_else(|| category.is_some().then_some(first)) else { return };
-        let subject = Subject { name, category };
+        let subject = match checked_subject(&name, category) {
+            Ok(subject) => subject,
+            Err(refusal) => return self.reading.kept_out.push((line, refusal)),
+        };
         for (key, value) in head[1..].iter().zip(cells).filter(|(_, value)| !value.is_empty()) {
             let key = plain(key);
             let value = link_or_plain(&key, value);
@@ -471,7 +469,7 @@ impl<'a> Reader<'a> {
     }
 
     fn sentence(&mut self, sentence: &str, line: usize, marked: bool) {
-        if sentence.len() > 1_000 {
+        if sentence.len() > 1_000 || !sentence::may_say(sentence) {
             return;
         }
         let words = if marked { plain(sentence) } else { sentence.into() };
@@ -526,7 +524,7 @@ impl<'a> Reader<'a> {
         head.length += text.len();
         if head.summary.is_empty() && (head.tag.is_some() || head.level == 2) {
             let text = leading_tag(text).map_or(text, |(_, rest)| rest);
-            head.summary = plain(text).chars().take(1_000).collect();
+            head.summary = plain(&text[..floor(text, 1_000)]).into_owned();
         }
     }
 
@@ -537,19 +535,32 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Keeps a claim, once.
     fn push(&mut self, claim: Claim, line: usize) {
-        let hash = match &claim {
-            Claim::Fact { entity, key, value, .. } => self.hasher.hash_one((0, entity, key, value)),
-            Claim::Relation { subject, predicate, object } => {
-                self.hasher.hash_one((1, subject, predicate, object))
-            }
-            Claim::Alias { alias, entity } => self.hasher.hash_one((2, alias, entity)),
-        };
-        if self.known.insert(hash) {
-            self.reading.said.push(Said { claim, line });
+        self.reading.said.push(Said { claim, line });
+    }
+}
+
+/// Keeps the first of those that say the same.
+fn once(said: &mut Vec<Said>) {
+    let mut order: Vec<usize> = (0..said.len()).collect();
+    order.sort_by(|a, b| compare(&said[*a].claim, &said[*b].claim).then(a.cmp(b)));
+    let mut again = vec![false; said.len()];
+    for pair in order.windows(2) {
+        again[pair[1]] = compare(&said[pair[0]].claim, &said[pair[1]].claim).is_eq();
+    }
+    let mut again = again.into_iter();
+    said.retain(|_| !again.next().unwrap_or_default());
+}
+
+fn compare(one: &Claim, other: &Claim) -> Ordering {
+    fn parts(claim: &Claim) -> (u8, &str, &str, &str) {
+        match claim {
+            Claim::Fact { entity, key, value, .. } => (0, entity, key, value),
+            Claim::Relation { subject, predicate, object } => (1, subject, predicate, object),
+            Claim::Alias { alias, entity } => (2, alias, entity, ""),
         }
     }
+    parts(one).cmp(&parts(other))
 }
 
 /// Whether the items of such a list are entities of their own.
@@ -565,14 +576,15 @@ fn named(title: &str, kind: Option<&'static str>) -> Option<Subject> {
         Some((class, name)) if guard::class_of(class).is_some() => (guard::class_of(class), name),
         _ => (kind, title),
     };
-    guard::entity(name, category, From::Document).ok().map(|name| Subject { name, category })
+    checked_subject(name, category).ok()
 }
 
-/// The day in a file's name, as it is written there.
-fn date_of(file: &str) -> Option<&str> {
-    (0..file.len().saturating_sub(9))
-        .filter_map(|at| file.get(at..at + 10))
-        .find(|day| Time::in_name(day).is_some())
+fn checked_subject(name: &str, category: Option<&'static str>) -> Result<Subject, Refusal> {
+    Ok(Subject { name: guard::entity(name, category, From::Document)?, category })
+}
+
+fn without_code(text: &str) -> Cow<'_, str> {
+    if text.contains('`') { text.replace('`', "").into() } else { text.into() }
 }
 
 /// The `name:` of a file about one person.

@@ -205,7 +205,7 @@ pub(super) fn is_rule(row: &str) -> bool {
 
 /// Text without marks of emphasis and links; code keeps its backticks.
 pub(super) fn plain(text: &str) -> Cow<'_, str> {
-    if !text.contains(['*', '[', '<', '_', '~', '\\']) {
+    if !text.bytes().any(|byte| matches!(byte, b'*' | b'[' | b'<' | b'_' | b'~' | b'\\')) {
         return text.into();
     }
     let mut out = String::with_capacity(text.len());

@@ -9,7 +9,7 @@ use super::{Claim, USUAL, checked, fact, relation};
 use crate::graph::guard::{self, From};
 
 /// Longer messages are pasted text, in which `I` is somebody else.
-const LONGEST: usize = 4_000;
+const LONGEST: usize = 2_000;
 
 /// What people have: the word, its plural, and what one is to them.
 const HAVE: &[(&str, &str, &str)] = &[
@@ -83,14 +83,22 @@ enum Says {
     Born(&'static str),
 }
 
-/// After `I`, in lower case. `I'm` and `I am` are one.
+/// After `I`; `I'm` and `I am` are one, and so are `I've` and `I have`.
 const SELF: &[(&[&str], Says)] = &[
     (&["work", "at"], Says::To("works_at")),
     (&["work", "for"], Says::To("works_at")),
     (&["work", "as"], Says::Words("job")),
+    (&["am", "working", "at"], Says::To("works_at")),
+    (&["am", "working", "for"], Says::To("works_at")),
+    (&["am", "working", "as"], Says::Words("job")),
+    (&["have", "been", "working", "at"], Says::To("works_at")),
+    (&["have", "been", "working", "for"], Says::To("works_at")),
+    (&["have", "been", "working", "as"], Says::Words("job")),
     (&["live", "in"], Says::To("lives_in")),
     (&["am", "living", "in"], Says::To("lives_in")),
+    (&["have", "been", "living", "in"], Says::To("lives_in")),
     (&["moved", "to"], Says::To("lives_in")),
+    (&["have", "moved", "to"], Says::To("lives_in")),
     (&["am", "from"], Says::To("comes_from")),
     (&["come", "from"], Says::To("comes_from")),
     (&["grew", "up", "in"], Says::To("comes_from")),
@@ -134,50 +142,40 @@ pub(crate) fn message(author: &str, text: &str) -> Vec<Claim> {
         {
             continue;
         }
-        let Some(words) = Words::of(&after[first.len()..]) else { continue };
+        let words = Words::beginning(&after[first.len()..]);
         let words = words.all();
         if first.eq_ignore_ascii_case("my") {
             mine(author, before, words, asks, &mut say);
         } else if !asks && !is_doubted(before) {
-            own(author, words, first.len() > 1, &mut say);
+            own(author, words, first, &mut say);
         }
     }
     claims
 }
 
-/// Finds `I`, `I'm`, `I’m`, `I've` and `my` where the next word can begin a pattern.
+/// Finds `I`, `I'm`, `I’m`, `I've` and `my` where what follows can begin a pattern.
 fn cues(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        while at < bytes.len() {
-            let here = at;
-            at += 1;
-            let length = match bytes[here] {
-                b'I' => match &bytes[at..] {
-                    [b' ', ..] => 1,
-                    [b'\'', b'm', b' ', ..] => 3,
-                    [b'\'', b'v', b'e', b' ', ..] => 4,
-                    [0xe2, 0x80, 0x99, b'm', b' ', ..] => 5,
-                    [0xe2, 0x80, 0x99, b'v', b'e', b' ', ..] => 6,
-                    _ => continue,
-                },
-                b'm' | b'M' if bytes[at..].starts_with(b"y ") => 2,
+        while let Some(next) = bytes[at..].iter().position(|byte| matches!(byte, b'I' | b'm' | b'M')) {
+            let here = at + next;
+            at = here + 1;
+            let length = match &bytes[here..] {
+                [b'I', b' ', ..] => 1,
+                [b'm' | b'M', b'y', b' ', ..] => 2,
+                [b'I', b'\'', b'm', b' ', ..] => 3,
+                [b'I', b'\'', b'v', b'e', b' ', ..] => 4,
+                [b'I', 0xe2, 0x80, 0x99, b'm', b' ', ..] => 5,
+                [b'I', 0xe2, 0x80, 0x99, b'v', b'e', b' ', ..] => 6,
                 _ => continue,
             };
-            if here > 0
-                && (bytes[here - 1].is_ascii_alphanumeric() || matches!(bytes[here - 1], b'\'' | b'-' | b'_'))
-            {
+            let inside = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'\'' | b'-' | b'_');
+            if here > 0 && inside(bytes[here - 1]) {
                 continue;
             }
-            let rest = &bytes[here + length + 1..];
-            let next = &rest[..rest
-                .iter()
-                .take(16)
-                .position(|byte| !byte.is_ascii_alphabetic())
-                .unwrap_or(rest.len().min(16))];
-            let begins = if length == 2 { begins_mine(next) } else { begins_own(next) };
-            if begins {
+            let rest = &text[here + length + 1..];
+            if if length == 2 { begins_mine(rest) } else { begins_own(rest) } {
                 return Some((here, &text[here..here + length]));
             }
         }
@@ -185,39 +183,52 @@ fn cues(text: &str) -> impl Iterator<Item = (usize, &str)> {
     })
 }
 
-fn begins_own(next: &[u8]) -> bool {
-    matches!(
-        next,
-        b"work"
-            | b"live"
-            | b"living"
-            | b"moved"
-            | b"am"
-            | b"come"
-            | b"grew"
-            | b"was"
-            | b"have"
-            | b"got"
-            | b"from"
-            | b"allergic"
-            | b"married"
-            | b"engaged"
-            | b"actually"
-            | b"also"
-            | b"currently"
-            | b"just"
-            | b"now"
-            | b"originally"
-            | b"recently"
-            | b"still"
-    )
+/// Whether a pattern of `I` can begin so.
+fn begins_own(rest: &str) -> bool {
+    let mut rest = rest;
+    while let Some(after) = ADVERBS.iter().find_map(|adverb| rest.strip_prefix(adverb)?.strip_prefix(' ')) {
+        rest = after;
+    }
+    STARTS.iter().any(|start| rest.starts_with(start))
 }
 
-fn begins_mine(next: &[u8]) -> bool {
-    let Ok(next) = std::str::from_utf8(next) else { return false };
-    matches!(next, "name" | "birthday" | "favourite" | "favorite" | "fianc")
+/// How what follows `I`, `I'm` and `I've` begins, where a pattern does.
+#[rustfmt::skip]
+const STARTS: &[&str] = &[
+    "allergic to", "am ", "been living in", "been working", "come from", "engaged to", "from ", "got ", "grew up in",
+    "have a ", "have an ", "have been", "have five ", "have four ", "have got", "have moved", "have one ",
+    "have three ", "have two ", "live in", "living in", "married to", "moved to", "originally", "was born", "work as",
+    "work at", "work for", "working as", "working at", "working for",
+];
+
+/// Whether a pattern of `my` can begin so.
+fn begins_mine(rest: &str) -> bool {
+    let end = rest.bytes().take(16).position(|byte| !byte.is_ascii_lowercase() && byte < 0x80);
+    let Some(next) = rest.get(..end.unwrap_or(0)) else { return false };
+    let after = &rest[next.len()..];
+    if have(next).is_some() {
+        // A name, or what announces one.
+        return match after.as_bytes() {
+            [b' ', next, ..] if next.is_ascii_uppercase() || !next.is_ascii() => true,
+            [b',' | b':' | b'-', ..] => true,
+            _ => [
+                " is called",
+                " is named",
+                " are called",
+                " are named",
+                " called",
+                " named",
+                "'s name",
+                "’s name",
+                " -",
+            ]
+            .iter()
+            .any(|begin| after.starts_with(begin)),
+        };
+    }
+    matches!(next, "name" | "birthday") && after.starts_with(" is ")
+        || matches!(next, "favourite" | "favorite")
         || KINDS.contains(&next)
-        || have(next).is_some()
 }
 
 /// What a word for someone is, and whether it is a plural.
@@ -237,7 +248,10 @@ fn around(text: &str, at: usize) -> (&str, &str) {
     let rest = &text[at..];
     for (offset, c) in rest.char_indices().filter(|(_, c)| ends(*c)) {
         let after = rest[offset + 1..].chars().next();
-        if c != '.' || after.is_none_or(char::is_whitespace) {
+        // `J. K. Rowling`
+        let initial =
+            matches!(rest.as_bytes()[..offset], [.., b' ' | b'.', last] if last.is_ascii_uppercase());
+        if c != '.' || after.is_none_or(char::is_whitespace) && !initial {
             end = at + offset;
             break;
         }
@@ -251,32 +265,43 @@ fn is_doubted(before: &str) -> bool {
 }
 
 /// `I …`
-fn own(author: &str, words: &[Word<'_>], contracted: bool, say: &mut impl FnMut(Claim)) {
-    let mut words = words;
-    while words.first().is_some_and(|word| ADVERBS.contains(&word.text) && word.stop == '\0') {
-        words = &words[1..];
-    }
-    let am = words.first().is_some_and(|word| word.text == "am");
-    if am {
-        words = &words[1..];
-        while words.first().is_some_and(|word| ADVERBS.contains(&word.text) && word.stop == '\0') {
-            words = &words[1..];
-        }
+fn own(author: &str, words: &[Word<'_>], first: &str, say: &mut impl FnMut(Claim)) {
+    let mut words = after_adverbs(words);
+    let mut form = if first.ends_with('m') {
+        "am"
+    } else if first.ends_with("ve") {
+        "have"
+    } else {
+        ""
+    };
+    if form.is_empty()
+        && let [word, rest @ ..] = words
+        && matches!(word.text, "am" | "have")
+    {
+        form = word.text;
+        words = after_adverbs(rest);
     }
     for (phrase, says) in SELF {
-        let (is_am, phrase) = match phrase {
-            ["am", rest @ ..] => (true, rest),
-            all => (false, *all),
+        let (of, phrase) = match phrase {
+            [of @ ("am" | "have"), rest @ ..] => (*of, rest),
+            all => ("", *all),
         };
-        if is_am != (am || contracted && !begins(words, &["moved", "to"])) || !begins(words, phrase) {
-            continue;
+        if of == form && begins(words, phrase) {
+            return says_of(author, says, &words[phrase.len()..], say);
         }
-        let after = &words[phrase.len()..];
-        return says_of(author, says, after, say);
     }
-    if begins(words, &["have"]) || begins(words, &["got"]) {
-        having(author, &words[1..], say);
+    if begins(words, &["got"]) {
+        words = &words[1..];
+        form = "have";
     }
+    if form == "have" {
+        having(author, words, say);
+    }
+}
+
+fn after_adverbs<'w, 'a>(words: &'w [Word<'a>]) -> &'w [Word<'a>] {
+    let count = words.iter().take_while(|word| ADVERBS.contains(&word.text) && word.stop == '\0').count();
+    &words[count..]
 }
 
 fn says_of(author: &str, says: &Says, after: &[Word<'_>], say: &mut impl FnMut(Claim)) {
@@ -336,16 +361,19 @@ fn favourite(author: &str, words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
     let plain = |word: &Word<'_>| {
         word.stop == '\0'
             && !word.open
+            && !matches!(word.text, "ever" | "far" | "now" | "right" | "so")
             && word.text.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
     };
     if !words[..is].iter().all(plain)
-        || matches!(words[0].text, "part" | "thing" | "one" | "way" | "memory" | "moment" | "place" | "time")
+        || matches!(words[0].text, "memory" | "moment" | "one" | "part" | "place" | "thing" | "time" | "way")
     {
         return;
     }
     let rest = &words[is + 1..];
     let rest = match rest {
         [adverb, rest @ ..] if matches!(adverb.text, "definitely" | "still" | "always") => rest,
+        // One of many is no favourite.
+        [article, ..] if matches!(article.text, "a" | "an") => return,
         all => all,
     };
     for value in listed(rest, false) {
@@ -380,8 +408,18 @@ fn relative(author: &str, words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
         if many { several(author, predicate, rest, say) } else { one(author, predicate, rest, false, say) }
     } else if many && matches!(whom.stop, ',' | ':' | '-' | '—') {
         several(author, predicate, rest, say);
+    } else if whom.stop == ',' {
+        // `my sister, Anna, called`: between commas, or it may be who is spoken to.
+        let between =
+            name(rest, 3, false).filter(|name| rest[name.words - 1].stop == ',' && !name.possessive);
+        if between.is_some_and(|name| rest.get(name.words).is_some_and(|next| GOES_ON.contains(&next.text))) {
+            one(author, predicate, rest, true, say);
+        }
     }
 }
+
+/// What goes on about whoever was named between commas.
+const GOES_ON: &[&str] = &["and", "came", "got", "has", "is", "loves", "moved", "was", "who", "works"];
 
 const CALLED: &[&[&str]] =
     &[&["is", "called"], &["is", "named"], &["are", "called"], &["are", "named"], &["called"], &["named"]];
@@ -410,7 +448,7 @@ fn having(author: &str, words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
 
 /// One name; where it was not announced, it has to be followed by something that goes on about it.
 fn one(author: &str, predicate: &str, words: &[Word<'_>], called: bool, say: &mut impl FnMut(Claim)) {
-    let Some(found) = name(words, 2, false) else { return };
+    let Some(found) = name(words, 3, false) else { return };
     let fits = !words[0].open && !words[0].code && !found.thing && is_proper(&found);
     if fits && (called || !found.possessive || found.words == 1) {
         say(relation(&found.text, predicate, author));
@@ -448,7 +486,20 @@ fn is_proper(name: &Name) -> bool {
     is_capital(first)
         && !matches!(
             first,
-            "OK" | "LOL" | "OMG" | "BTW" | "I" | "Haha" | "Yes" | "No" | "Thanks" | "And" | "But" | "So"
+            "OK" | "LOL"
+                | "OMG"
+                | "BTW"
+                | "I"
+                | "Haha"
+                | "Yes"
+                | "No"
+                | "Thanks"
+                | "And"
+                | "But"
+                | "So"
+                | "Your"
+                | "My"
+                | "The"
         )
 }
 

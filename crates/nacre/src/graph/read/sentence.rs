@@ -160,9 +160,6 @@ const PLAIN: &[&str] = &[
 /// Reads the claims of one sentence. `about` is what the section is about, for sentences that leave it out;
 /// `person` is whether the section is about people.
 pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: impl FnMut(Claim)) {
-    if !has_cue(sentence) {
-        return;
-    }
     let Some(words) = Words::of(sentence) else { return };
     let words = words.all();
     also_known(words, &mut say);
@@ -198,7 +195,24 @@ pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: i
     }
 }
 
-/// Whether a sentence has a word that any pattern needs. Most have none.
+/// Whether a sentence has a word that any pattern needs, and begins with what may be a name. Most do not.
+pub(super) fn may_say(sentence: &str) -> bool {
+    has_cue(sentence)
+        && (may_begin(sentence.trim_start()) || sentence.contains('(') || sentence.contains("changed"))
+}
+
+/// Whether a first word may be that of a name.
+fn may_begin(sentence: &str) -> bool {
+    let end = sentence.find(' ').unwrap_or(sentence.len());
+    let first = &sentence[..end];
+    let Some(initial) = first.bytes().next() else { return false };
+    match initial {
+        b'a'..=b'z' => first.bytes().any(|byte| !byte.is_ascii_lowercase()),
+        b'A'..=b'Z' => first == "The" || STARTERS.binary_search(&first).is_err(),
+        _ => true,
+    }
+}
+
 fn has_cue(sentence: &str) -> bool {
     let bytes = sentence.as_bytes();
     let mut at = 0;

@@ -33,16 +33,36 @@ impl<'a> Words<'a> {
         let mut rest = sentence.trim_start();
         while !rest.is_empty() {
             let (word, after) = first_word(rest);
-            if !word.text.is_empty() {
-                *words.words.get_mut(words.count)? = word;
-                words.count += 1;
-            } else if let Some(last) = words.count.checked_sub(1) {
-                // A dash or a bracket alone: what it says of the clause belongs to the word before.
-                words.words[last].stop = '-';
+            if words.count == MOST {
+                return None;
             }
+            words.push(word);
             rest = after.trim_start();
         }
         Some(words)
+    }
+
+    /// Cuts the beginning of a sentence, as much of it as a pattern looks at.
+    pub(super) fn beginning(sentence: &'a str) -> Words<'a> {
+        const LOOKED_AT: usize = 20;
+        let mut words = Words { words: [Word::default(); MOST], count: 0 };
+        let mut rest = sentence.trim_start();
+        while !rest.is_empty() && words.count < LOOKED_AT {
+            let (word, after) = first_word(rest);
+            words.push(word);
+            rest = after.trim_start();
+        }
+        words
+    }
+
+    fn push(&mut self, word: Word<'a>) {
+        if !word.text.is_empty() {
+            self.words[self.count] = word;
+            self.count += 1;
+        } else if let Some(last) = self.count.checked_sub(1) {
+            // A dash or a bracket alone: what it says of the clause belongs to the word before.
+            self.words[last].stop = '-';
+        }
     }
 
     pub(super) fn all(&self) -> &[Word<'a>] {
@@ -196,6 +216,12 @@ pub(super) fn name(words: &[Word<'_>], most: usize, hyphenated: bool) -> Option<
 
 /// Returns a text that is a name and nothing else.
 pub(super) fn whole_name(text: &str) -> Option<String> {
+    let first = text.chars().next()?;
+    let spaces = text.bytes().filter(|byte| *byte == b' ').count();
+    // Lower case letters begin a name only if it is of one word.
+    if spaces > 5 || first.is_lowercase() && spaces > 0 {
+        return None;
+    }
     let words = Words::of(text)?;
     let words = words.all();
     let name = name(words, 5, true)?;
@@ -236,7 +262,7 @@ pub(super) fn sentences(text: &str, mut each: impl FnMut(usize, &str, bool)) {
 fn is_abbreviation(before: &[u8], next: Option<&u8>) -> bool {
     let from = before.iter().rposition(|byte| *byte == b' ' || *byte == b'(').map_or(0, |at| at + 1);
     let word = &before[from..];
-    word.len() == 1 && word[0].is_ascii_uppercase()
+    matches!(word, [last] | [.., b'.', last] if last.is_ascii_uppercase())
         || matches!(
             word,
             b"Dr"
