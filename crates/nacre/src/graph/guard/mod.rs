@@ -15,6 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::error::nearest;
 
 pub(crate) use words::CATEGORIES;
+use words::List;
 
 /// The most characters of a name.
 pub(crate) const MAX_NAME: usize = 120;
@@ -97,7 +98,8 @@ pub(crate) fn class_of(title: &str) -> Option<&'static str> {
         return None;
     }
     let lower = lower(title);
-    words::CLASSES.iter().find(|(name, _)| *name == lower).map(|(_, category)| *category)
+    let found = words::CLASSES.binary_search_by_key(&&*lower, |(name, _)| *name);
+    found.ok().map(|at| words::CLASSES[at].1)
 }
 
 /// Returns the categories that subject and object of a relation have, as far as its predicate says.
@@ -124,17 +126,15 @@ pub(crate) fn entity(name: &str, category: Option<&str>, from: From) -> Result<S
     if clean.is_empty() {
         return refuse(name, "is an empty name");
     }
-    let length = clean.chars().count();
+    let length = if plain { clean.len() } else { clean.chars().count() };
     if length > MAX_NAME {
         return refuse(&clean, format!("has {length} characters, a name has at most {MAX_NAME}"));
     }
-    if let Some(word) = disguised(&clean) {
-        return refuse(
-            &clean,
-            format!("mixes letters of two scripts that look alike, or hides some, in `{word}`"),
-        );
+    if !plain && let Some(word) = disguised(&clean) {
+        let reason = format!("mixes letters of two scripts that look alike, or hides some, in `{word}`");
+        return refuse(&clean, reason);
     }
-    if !clean.chars().any(char::is_alphabetic) {
+    if !clean.bytes().any(|byte| byte.is_ascii_alphabetic()) && !clean.chars().any(char::is_alphabetic) {
         return refuse(&clean, "is a number or signs, not a name");
     }
     let speaks = matches!(category, Some("user" | "self"));
@@ -166,29 +166,25 @@ fn generic(name: &str, category: Option<&str>, from: From) -> Option<&'static st
 
 /// Why a short name is no name, by the lists.
 fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static str> {
-    if words::PRONOUNS.binary_search(&lower).is_ok() {
-        return Some("is a pronoun, not a name");
-    }
-    if words::ROLES.binary_search(&lower).is_ok() {
-        return Some("is a role in a conversation; use the category `user` or `self` for who it is");
-    }
-    if from == From::Person {
-        return None;
-    }
-    let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
-    if !living && is_day(lower) {
-        return Some("is a day or a month, not a name");
-    }
     let bare = ["the ", "a ", "an ", "our ", "my ", "this ", "your "]
         .iter()
         .find_map(|article| lower.strip_prefix(article));
-    if words::GENERIC.binary_search(&bare.unwrap_or(lower)).is_ok() {
-        return Some("is a general word, not a name");
+    let list = words::LISTED
+        .get(lower)
+        .or_else(|| bare.and_then(|bare| words::LISTED.get(bare)).filter(|list| **list == List::Generic));
+    let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
+    match list {
+        Some(List::Pronoun) => Some("is a pronoun, not a name"),
+        Some(List::Role) => {
+            Some("is a role in a conversation; use the category `user` or `self` for who it is")
+        }
+        _ if from == From::Person => None,
+        _ if !living && is_day(lower) => Some("is a day or a month, not a name"),
+        Some(List::Generic) => Some("is a general word, not a name"),
+        Some(List::Title) => Some("is the title of a section, not a name"),
+        None if is_numbered_title(lower) => Some("is the title of a section, not a name"),
+        None => None,
     }
-    if words::TITLES.binary_search(&lower).is_ok() || is_numbered_title(lower) {
-        return Some("is the title of a section, not a name");
-    }
-    None
 }
 
 /// Checks a key and returns it as it is kept: lower case, words joined by `_`.

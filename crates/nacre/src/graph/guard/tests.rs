@@ -17,6 +17,11 @@ fn lists_that_are_searched_by_halves_are_sorted() {
 }
 
 #[test]
+fn classes_are_sorted() {
+    assert!(words::CLASSES.is_sorted_by(|a, b| a.0 < b.0));
+}
+
+#[test]
 fn a_category_is_one_of_the_list() {
     let added = ["recipe".to_owned()];
     for (given, expected) in [

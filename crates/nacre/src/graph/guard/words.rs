@@ -1,7 +1,26 @@
 //! The lists of the guard. What is searched by halves is sorted; a test holds it to that.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// No name that is listed here is longer, with an article before it.
 pub(super) const LONGEST: usize = 32;
+
+/// What a word that is no name is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum List {
+    Pronoun,
+    Role,
+    Generic,
+    Title,
+}
+
+/// The words that are no names. One that is in two lists is in the first of them.
+pub(super) static LISTED: LazyLock<HashMap<&str, List>> = LazyLock::new(|| {
+    let lists =
+        [(TITLES, List::Title), (GENERIC, List::Generic), (ROLES, List::Role), (PRONOUNS, List::Pronoun)];
+    lists.into_iter().flat_map(|(words, list)| words.iter().map(move |word| (*word, list))).collect()
+});
 
 /// A kind of entity or fact.
 pub(crate) struct Category {
@@ -38,61 +57,61 @@ pub(crate) const CATEGORIES: &[Category] = &[
 
 /// Headings and columns that list entities of one category.
 pub(super) const CLASSES: &[(&str, &str)] = &[
-    ("people", "person"),
-    ("persons", "person"),
-    ("person", "person"),
-    ("contacts", "person"),
-    ("contact", "person"),
-    ("colleagues", "person"),
-    ("team members", "person"),
-    ("family", "family"),
-    ("relatives", "family"),
-    ("family members", "family"),
-    ("friends", "friend"),
-    ("friend", "friend"),
-    ("pets", "pet"),
-    ("pet", "pet"),
+    ("active projects", "project"),
     ("animals", "pet"),
-    ("organizations", "organization"),
-    ("organisations", "organization"),
-    ("organization", "organization"),
+    ("app", "tool"),
+    ("apps", "tool"),
+    ("clients", "organization"),
+    ("colleagues", "person"),
     ("companies", "organization"),
     ("company", "organization"),
-    ("clients", "organization"),
-    ("customers", "organization"),
-    ("projects", "project"),
-    ("project", "project"),
-    ("active projects", "project"),
-    ("repositories", "project"),
-    ("repos", "project"),
-    ("tools", "tool"),
-    ("tool", "tool"),
-    ("services", "tool"),
-    ("service", "tool"),
-    ("apps", "tool"),
-    ("app", "tool"),
-    ("hosts", "host"),
-    ("host", "host"),
-    ("servers", "host"),
-    ("server", "host"),
-    ("machines", "host"),
-    ("machine", "host"),
-    ("devices", "host"),
-    ("device", "host"),
-    ("places", "place"),
-    ("place", "place"),
-    ("locations", "place"),
-    ("events", "event"),
-    ("decisions", "decision"),
-    ("decision", "decision"),
-    ("key decisions", "decision"),
-    ("preferences", "preference"),
-    ("preference", "preference"),
-    ("conventions", "convention"),
+    ("contact", "person"),
+    ("contacts", "person"),
     ("convention", "convention"),
-    ("rules", "convention"),
-    ("documents", "document"),
+    ("conventions", "convention"),
+    ("customers", "organization"),
+    ("decision", "decision"),
+    ("decisions", "decision"),
+    ("device", "host"),
+    ("devices", "host"),
     ("docs", "document"),
+    ("documents", "document"),
+    ("events", "event"),
+    ("family", "family"),
+    ("family members", "family"),
+    ("friend", "friend"),
+    ("friends", "friend"),
+    ("host", "host"),
+    ("hosts", "host"),
+    ("key decisions", "decision"),
+    ("locations", "place"),
+    ("machine", "host"),
+    ("machines", "host"),
+    ("organisations", "organization"),
+    ("organization", "organization"),
+    ("organizations", "organization"),
+    ("people", "person"),
+    ("person", "person"),
+    ("persons", "person"),
+    ("pet", "pet"),
+    ("pets", "pet"),
+    ("place", "place"),
+    ("places", "place"),
+    ("preference", "preference"),
+    ("preferences", "preference"),
+    ("project", "project"),
+    ("projects", "project"),
+    ("relatives", "family"),
+    ("repos", "project"),
+    ("repositories", "project"),
+    ("rules", "convention"),
+    ("server", "host"),
+    ("servers", "host"),
+    ("service", "tool"),
+    ("services", "tool"),
+    ("team members", "person"),
+    ("tool", "tool"),
+    ("tools", "tool"),
 ];
 
 /// Relations with what they are called from the other end; a symmetric one has the same name there.

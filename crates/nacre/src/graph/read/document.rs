@@ -39,8 +39,8 @@ const ALIASES: &[&str] = &[
 /// Keys that give a relation, where their value is a name. With `of`, the value is who does it: the owner
 /// owns.
 const RELATIONS: &[(&str, &str, bool)] = &[
-    ("author", "wrote", true),
     ("aunt", "aunt_of", true),
+    ("author", "wrote", true),
     ("boss", "boss_of", true),
     ("boyfriend", "boyfriend_of", true),
     ("brother", "brother_of", true),
@@ -308,7 +308,8 @@ impl<'a> Reader<'a> {
             return;
         }
         if let Some((key, value)) = key_and_value(full) {
-            let key = plain(key).replace('`', "");
+            let key = plain(key);
+            let key = without_code(&key);
             if value.is_empty() {
                 self.item = whole_name(&key)
                     .and_then(|name| self.item_subject(&name))
@@ -360,11 +361,12 @@ impl<'a> Reader<'a> {
     /// Says one value, or those of a list where the key is known to have several.
     fn values(&mut self, subject: &Subject, key: &str, value: &str, line: usize) {
         let Ok(known) = guard::key(key, From::Person) else { return };
-        let parts: Vec<&str> =
-            value.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()).collect();
-        let listed =
-            guard::is_multi(&known) || ALIASES.contains(&&*known) || known == "depends_on" || known == "uses";
-        let values = if listed && parts.len() <= LIST { parts } else { vec![value] };
+        // A comma is part of a value where nothing says that there are several: `1 Main St, Springfield`.
+        let listed = guard::is_multi(&known)
+            || ALIASES.contains(&&*known)
+            || matches!(known.as_str(), "depends_on" | "uses");
+        let parts = || value.split([',', ';']).map(str::trim).filter(|part| !part.is_empty());
+        let values = if listed && parts().count() <= LIST { parts().collect() } else { vec![value] };
         for value in values {
             let value = value.strip_prefix("and ").unwrap_or(value).trim_matches('`');
             if ALIASES.contains(&&*known) {
@@ -374,7 +376,7 @@ impl<'a> Reader<'a> {
                 }
                 continue;
             }
-            let row = RELATIONS.iter().find(|(row, ..)| *row == known);
+            let row = RELATIONS.binary_search_by_key(&&*known, |row| row.0).ok().map(|at| &RELATIONS[at]);
             match (row, row.and_then(|_| whole_name(value))) {
                 (Some((_, predicate, true)), Some(name)) => {
                     self.say(relation(&name, predicate, &subject.name), line);
@@ -713,4 +715,17 @@ fn leading_space(text: &str) -> usize {
 /// The last character boundary at or before a byte.
 fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_relations_are_sorted_and_known() {
+        assert!(RELATIONS.is_sorted_by(|a, b| a.0 < b.0));
+        for (key, predicate, _) in RELATIONS {
+            assert!(guard::inverse(predicate).is_some(), "{key}: {predicate}");
+        }
+    }
 }

@@ -158,8 +158,7 @@ fn cues(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        while let Some(next) = bytes[at..].iter().position(|byte| matches!(byte, b'I' | b'm' | b'M')) {
-            let here = at + next;
+        while let Some(here) = next_first_person(bytes, at) {
             at = here + 1;
             let length = match &bytes[here..] {
                 [b'I', b' ', ..] => 1,
@@ -181,6 +180,28 @@ fn cues(text: &str) -> impl Iterator<Item = (usize, &str)> {
         }
         None
     })
+}
+
+/// Finds the next `I` or `my` before a space or an apostrophe. Looks at 32 bytes at a time.
+fn next_first_person(bytes: &[u8], from: usize) -> Option<usize> {
+    const STEP: usize = 32;
+    let is_first_person = |one: u8, two: u8, three: u8| {
+        (one == b'I') & ((two == b' ') | (two == b'\'') | (two == 0xe2))
+            | (one | 0x20 == b'm') & (two == b'y') & (three == b' ')
+    };
+    let mut at = from;
+    while let Some(window) = bytes[at..].first_chunk::<{ STEP + 2 }>() {
+        let any =
+            (0..STEP).fold(false, |any, n| any | is_first_person(window[n], window[n + 1], window[n + 2]));
+        if any {
+            break;
+        }
+        at += STEP;
+    }
+    let rest = &bytes[at..];
+    (0..rest.len().saturating_sub(2))
+        .find(|n| is_first_person(rest[*n], rest[n + 1], rest[n + 2]))
+        .map(|n| at + n)
 }
 
 /// Whether a pattern of `I` can begin so.

@@ -169,9 +169,6 @@ pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: i
         all => all,
     };
     let Some(first) = words.first() else { return };
-    if words.iter().any(|word| DOUBTS.binary_search(&word.text).is_ok() || word.text.ends_with("n’t")) {
-        return;
-    }
     if let Some(key) = words.iter().position(|word| word.text == "changed").filter(|at| *at > 0)
         && let Some(owner) = about
         && first.text.len() > 1
@@ -180,19 +177,26 @@ pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: i
         && name(words, 4, false).is_none_or(|name| name.words == key && !name.possessive)
     {
         // `Port changed from 3000 to 4100`, under the heading of what it is about.
+        if is_doubted(words) {
+            return;
+        }
         changed(owner, &words[..key], &words[key + 1..], &mut say);
         return;
     }
     if first.open || STARTERS.binary_search(&first.text).is_ok() {
         return;
     }
-    let Some(subject) = name(words, 4, true) else { return };
+    let Some(subject) = name(words, 4, true).filter(|_| !is_doubted(words)) else { return };
     let rest = &words[subject.words..];
     if subject.possessive {
         possession(&subject, rest, &mut say);
     } else if words[subject.words - 1].stop == '\0' {
         verbs(&subject, rest, person, &mut say);
     }
+}
+
+fn is_doubted(words: &[Word<'_>]) -> bool {
+    words.iter().any(|word| DOUBTS.binary_search(&word.text).is_ok() || word.text.ends_with("n’t"))
 }
 
 /// Whether a sentence has a word that any pattern needs, and begins with what may be a name. Most do not.
