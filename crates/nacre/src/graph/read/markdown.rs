@@ -254,7 +254,7 @@ pub(super) fn plain(text: &str) -> Cow<'_, str> {
                     }
                 }
                 b'\\' => {
-                    if let Some(next) = after.chars().next().filter(|next| next.is_ascii_punctuation()) {
+                    if let Some(next) = after.chars().next().filter(char::is_ascii_punctuation) {
                         out.push(next);
                         after = &after[next.len_utf8()..];
                     } else {

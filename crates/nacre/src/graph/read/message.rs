@@ -5,7 +5,7 @@
 
 use super::sentence::{begins, is_end, joined_by, names};
 use super::words::{Name, Word, Words, bare, is_capital, name};
-use super::{Claim, USUAL, checked, fact, relation};
+use super::{Claim, USUAL, checked, relation};
 use crate::graph::guard::{self, From};
 
 /// Longer messages are pasted text, in which `I` is somebody else.
@@ -595,13 +595,12 @@ const VAGUE: &[&str] = &[
     "what", "when", "you", "your",
 ];
 
-fn lasting(entity: &str, key: &str, value: &str, category: Option<&str>) -> Claim {
-    let Claim::Fact { entity, key, value, .. } = fact(entity, key, value) else { unreachable!("a fact") };
+fn lasting(entity: &str, key: &str, value: &str, category: Option<&'static str>) -> Claim {
     Claim::Fact {
-        entity,
-        key,
-        value,
-        category: category.map(str::to_owned),
+        entity: entity.into(),
+        key: key.into(),
+        value: value.into(),
+        category,
         importance: USUAL,
         permanent: true,
     }

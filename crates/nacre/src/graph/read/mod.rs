@@ -16,8 +16,8 @@ mod tests;
 
 use super::guard::{self, From, Refusal};
 
-pub(crate) use document::document;
-pub(crate) use message::message;
+#[cfg_attr(not(test), expect(unused_imports, reason = "called by the store"))]
+pub(crate) use {document::document, message::message};
 
 /// Changes whenever the same text would give other claims: documents read by another version are read anew.
 pub(crate) const VERSION: &str = "1";
@@ -35,7 +35,7 @@ pub(crate) enum Claim {
         entity: String,
         key: String,
         value: String,
-        category: Option<String>,
+        category: Option<&'static str>,
         importance: f64,
         permanent: bool,
     },
@@ -92,10 +92,10 @@ fn checked(claim: Claim, from: From) -> Result<Claim, Refusal> {
     };
     Ok(match claim {
         Claim::Fact { entity, key, value, category, importance, permanent } => Claim::Fact {
-            entity: end(&entity, category.as_deref())?,
+            entity: end(&entity, category)?,
             key: guard::key(&key, from)?,
             value: guard::value(&value, from)?,
-            permanent: permanent || category.as_deref().is_some_and(guard::born_permanent),
+            permanent: permanent || category.is_some_and(guard::born_permanent),
             category,
             importance,
         },

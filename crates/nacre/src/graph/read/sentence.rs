@@ -264,9 +264,9 @@ fn has_cue(sentence: &str) -> bool {
 
 /// `X (aka Y)`, `X (also known as Y)`, wherever it stands.
 fn also_known(words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
-    let Some(at) = words.iter().position(|word| {
-        word.open && matches!(word.text, "aka" | "a.k.a" | "also") || word.open && word.text == "AKA"
-    }) else {
+    let Some(at) =
+        words.iter().position(|word| word.open && matches!(word.text, "AKA" | "a.k.a" | "aka" | "also"))
+    else {
         return;
     };
     let skip = match words[at].text {
@@ -354,7 +354,7 @@ fn value(owner: &str, key: &[Word<'_>], words: &[Word<'_>], say: &mut impl FnMut
         word.code || word.text.contains(|c: char| c.is_numeric() || c.is_uppercase() || c == '@')
     };
     let usual = key.iter().any(|word| PLAIN.binary_search(&word.text).is_ok());
-    if !words.iter().any(telling) && !(usual && words.len() <= 4) {
+    if !(words.iter().any(telling) || usual && words.len() <= 4) {
         return;
     }
     say(super::fact(owner, &joined(key), &joined_by(words, ' ')));

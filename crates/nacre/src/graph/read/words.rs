@@ -177,7 +177,7 @@ pub(super) struct Name {
 /// Reads the name at the start of some words: one to `most` of them.
 pub(super) fn name(words: &[Word<'_>], most: usize, hyphenated: bool) -> Option<Name> {
     let first = words.first()?;
-    if !is_name(first) && !(hyphenated && is_hyphenated(first.text)) || is_url(first.text) {
+    if !(is_name(first) || hyphenated && is_hyphenated(first.text)) || is_url(first.text) {
         return None;
     }
     let single = first.code || !is_capital(first.text) && !is_brand(first.text);
