@@ -2,7 +2,7 @@
 //!
 //! The nearest heading above that names something is what bullets and rows are about; headings such as
 //! `Notes` are passed over, headings such as `People` say what kind of thing their items are. USER.md is about
-//! the user, SOUL.md and IDENTITY.md about the agent. In documents whose name has a date, sections and tagged
+//! the user, SOUL.md and IDENTITY.md about the agent; of changelogs, which say what was, nothing is read. In documents whose name has a date, sections and tagged
 //! lines are events.
 
 use std::borrow::Cow;
@@ -20,6 +20,8 @@ const LEAST_IMPORTANCE: f64 = 0.4;
 const TITLE: usize = 80;
 /// The characters that a section without a tag has at least, to be an event.
 const SECTION: usize = 50;
+/// More words than this are prose, not a value.
+const MANY_WORDS: usize = 25;
 /// The most values in one bullet's list.
 const LIST: usize = 10;
 
@@ -82,7 +84,6 @@ const RELATIONS: &[(&str, &str, bool)] = &[
     ("partner", "partner_of", true),
     ("reports_to", "reports_to", false),
     ("runs_on", "runs_on", false),
-    ("server", "runs_on", false),
     ("sister", "sister_of", true),
     ("son", "son_of", true),
     ("spouse", "married_to", true),
@@ -100,6 +101,11 @@ const KEYS: &[&str] =
 /// Reads a document of the workspace.
 pub(crate) fn document(path: &str, text: &str) -> Reading {
     let mut reader = Reader::new(path, text);
+    if reader.stem.starts_with("CHANGELOG")
+        || matches!(reader.stem, "HISTORY" | "LICENSE" | "NEWS" | "RELEASES")
+    {
+        return reader.reading;
+    }
     markdown::walk(text, |block| reader.block(block));
     reader.close(0);
     once(&mut reader.reading.said);
@@ -108,6 +114,8 @@ pub(crate) fn document(path: &str, text: &str) -> Reading {
 
 struct Reader<'a> {
     reading: Reading,
+    /// The file's name without its ending.
+    stem: &'a str,
     /// What the whole file is about, whatever its headings say.
     owner: Option<Subject>,
     /// The category of what the title names, by the file's name.
@@ -134,12 +142,21 @@ struct Head<'a> {
     line: usize,
     /// What its items are.
     class: Option<&'static str>,
-    /// What it names, found out when it is first asked for; `Some(None)`: nothing.
-    subject: Option<Option<Subject>>,
+    /// What it names, found out when it is first asked for.
+    subject: Option<Heading>,
     tag: Option<Tag<'a>>,
     /// The characters below it, and the beginning of them.
     length: usize,
     summary: String,
+}
+
+/// What a heading says of what is below it.
+enum Heading {
+    Names(Subject),
+    /// A phrase that is no name.
+    Phrase,
+    /// A title that any document may have: below it, it goes on about the same.
+    General,
 }
 
 /// `[decision|i=0.9]`
@@ -180,6 +197,7 @@ impl<'a> Reader<'a> {
         let date = Time::day_in_name(file).map(|(day, _)| day);
         Reader {
             reading: Reading::default(),
+            stem,
             owner,
             kind,
             date,
@@ -339,7 +357,8 @@ impl<'a> Reader<'a> {
         // In a list of people, what stands before the colon is who; `Sister: Anna` is still a key.
         let class = self.outline.last().and_then(|head| head.class).filter(|class| is_things(class));
         let plain_value = link_or_plain(key, value);
-        let bare = plain_value.trim().trim_matches('`');
+        let bare = without_code(plain_value.trim());
+        let bare = bare.as_ref();
         if let Some(class) = class
             && self.item.is_none()
             && let Some(name) = whole_name(key)
@@ -355,6 +374,14 @@ impl<'a> Reader<'a> {
             return;
         }
         let Some(subject) = self.subject() else { return };
+        // What takes many words is told, not stated; the guard lists what is longer still.
+        if bare.len() <= guard::MAX_READ_VALUE && bare.split(' ').count() > MANY_WORDS {
+            return sentences(bare, |_, sentence, asks| {
+                if !asks {
+                    self.sentence(sentence, line, false);
+                }
+            });
+        }
         self.values(&subject, key, bare, line);
     }
 
@@ -434,8 +461,10 @@ impl<'a> Reader<'a> {
 
     fn cells(&mut self, head: &[&str], row: &str, line: usize) {
         let mut cells = markdown::cells(row);
-        let Some(first) =
-            cells.next().map(|cell| plain(cell).replace('`', "")).filter(|first| !first.is_empty())
+        let Some(first) = cells
+            .next()
+            .map(|cell| without_code(&plain(cell)).into_owned())
+            .filter(|first| !first.is_empty())
         else {
             return;
         };
@@ -456,7 +485,7 @@ impl<'a> Reader<'a> {
         for (key, value) in head[1..].iter().zip(cells).filter(|(_, value)| !value.is_empty()) {
             let key = plain(key);
             let value = link_or_plain(&key, value);
-            self.values(&subject, &key, value.trim(), line);
+            self.values(&subject, &key, &without_code(value.trim()), line);
         }
     }
 
@@ -496,7 +525,7 @@ impl<'a> Reader<'a> {
         if let Some((_, item)) = &self.item {
             return Some(item.clone());
         }
-        let (owner, kind) = (&self.owner, self.kind);
+        let (owner, kind, dated) = (&self.owner, self.kind, self.date.is_some());
         for at in (0..self.outline.len()).rev() {
             // Who stands under `Family` is family, whatever the file is about.
             let above = at.checked_sub(1).and_then(|above| self.outline[above].class);
@@ -508,9 +537,13 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let kind = above.or(kind.filter(|_| head.level == 1));
-            let subject = head.subject.get_or_insert_with(|| named(head.title, kind));
-            if subject.is_some() {
-                return subject.clone();
+            let event = dated && head.level == 2 && head.title.contains(' ');
+            let subject = head.subject.get_or_insert_with(|| named(head.title, kind, event));
+            match subject {
+                Heading::Names(subject) => return Some(subject.clone()),
+                // A phrase is about something, but it does not say of what.
+                Heading::Phrase => return None,
+                Heading::General => {}
             }
         }
         owner.clone()
@@ -570,15 +603,42 @@ fn is_things(class: &str) -> bool {
     !matches!(class, "preference" | "convention" | "decision" | "event")
 }
 
-/// What a heading names: `Keystone`, or `Project: Keystone`.
-fn named(title: &str, kind: Option<&'static str>) -> Option<Subject> {
-    let title = plain(title).replace('`', "");
+/// What a heading names: `Keystone`, `Home Lab (Oslo)`, or `Project: Keystone`. That of an event may be a
+/// phrase.
+fn named(title: &str, kind: Option<&'static str>, event: bool) -> Heading {
+    let title = plain(title);
+    let title = without_code(&title);
     let title = title.trim_start_matches(|c: char| !c.is_alphanumeric()).trim();
     let (category, name) = match title.split_once(": ") {
         Some((class, name)) if guard::class_of(class).is_some() => (guard::class_of(class), name),
         _ => (kind, title),
     };
-    checked_subject(name, category).ok()
+    // `Fixed (unstable)` is as general as `Fixed`.
+    let general = name.split_once(" (").is_some_and(|(before, _)| checked_subject(before, category).is_err());
+    match checked_subject(name, category) {
+        Ok(_) if general => Heading::General,
+        Ok(subject) if event || is_name_like(name) => Heading::Names(subject),
+        Ok(_) => Heading::Phrase,
+        Err(_) => Heading::General,
+    }
+}
+
+/// Whether a title is written like a name: one word, or all of them large but the small ones between.
+fn is_name_like(title: &str) -> bool {
+    let name = title.split(" (").next().unwrap_or(title);
+    let mut words = name.split(' ');
+    let count = words.clone().count();
+    let large = |word: &str| {
+        word.starts_with(|c: char| !c.is_lowercase()) || word.contains(|c: char| c.is_ascii_digit())
+    };
+    let small =
+        |word: &str| matches!(word, "of" | "the" | "and" | "for" | "de" | "van" | "von" | "in" | "on" | "at");
+    let plain = !name.contains([',', ':', ';', '?', '!']) && !name.starts_with(|c: char| c.is_ascii_digit());
+    plain
+        && (count == 1
+            || count <= 6
+                && name.starts_with(|c: char| !c.is_lowercase())
+                && words.all(|word| large(word) || small(word)))
 }
 
 fn checked_subject(name: &str, category: Option<&'static str>) -> Result<Subject, Refusal> {
@@ -628,7 +688,15 @@ fn is_key(key: &str, most: usize) -> bool {
         && key.len() <= 60
         && key.split_whitespace().count() <= most
         && !key.contains([',', '.', '!', '?', '[', '"', '=', '/'])
+        && !key.split(' ').any(|word| CLAUSES.contains(&word))
 }
+
+/// Words that make a key a sentence.
+#[rustfmt::skip]
+const CLAUSES: &[&str] = &[
+    "It", "That", "This", "We", "You", "are", "can", "do", "does", "has", "have", "is", "it", "must", "not", "should",
+    "that", "this", "was", "we", "were", "will", "you",
+];
 
 /// A value without marks; where the key asks for an address, the one that a link goes to.
 fn link_or_plain<'a>(key: &str, value: &'a str) -> Cow<'a, str> {

@@ -328,7 +328,7 @@ fn after_adverbs<'w, 'a>(words: &'w [Word<'a>]) -> &'w [Word<'a>] {
 fn says_of(author: &str, says: &Says, after: &[Word<'_>], say: &mut impl FnMut(Claim)) {
     match says {
         Says::To(predicate) => {
-            if let Some(object) = names(after).first().filter(|object| is_proper(object)) {
+            if let Some(object) = names(after, false).first().filter(|object| is_proper(object)) {
                 say(relation(author, predicate, &object.text));
             }
         }
@@ -342,7 +342,7 @@ fn says_of(author: &str, says: &Says, after: &[Word<'_>], say: &mut impl FnMut(C
             if let Some(day) = day {
                 say(lasting(author, if *key == "birthday" { key } else { "born" }, &day, None));
             } else if *key == "born_in"
-                && let Some(place) = names(after).first()
+                && let Some(place) = names(after, false).first()
             {
                 say(relation(author, key, &place.text));
             }

@@ -399,7 +399,7 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
             },
             _ => return,
         };
-        for object in names(after) {
+        for object in names(after, true) {
             // Who moved is not told by the sentence: people to a place, services to a host.
             let predicate = match (object.thing || moved.text == "migrated", person && !subject.thing) {
                 (true, false) => "runs_on",
@@ -425,7 +425,8 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
     {
         return say(super::fact(&subject.text, "port", number.text));
     }
-    let objects = names(after);
+    // Plain words have hyphens too: `uses non-blocking calls`.
+    let objects = names(after, matches!(verb.predicate, "depends_on" | "part_of" | "runs_on"));
     for object in &objects {
         let (from, to) = if verb.swapped { (object, subject) } else { (subject, object) };
         say(relation(&from.text, verb.predicate, &to.text));
@@ -468,15 +469,16 @@ fn role(subject: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
 }
 
 /// The names that a verb is about: one, or several joined by commas and `and`; none if anything else stands
-/// among them.
-pub(super) fn names(words: &[Word<'_>]) -> Vec<Name> {
+/// among them. With `hyphenated`, a word with a hyphen is one.
+pub(super) fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
     let mut names = Vec::new();
     let mut at = 0;
     loop {
         if words.get(at).is_some_and(|word| matches!(word.text, "the" | "a" | "an" | "our" | "both")) {
             at += 1;
         }
-        let Some(next) = name(&words[at.min(words.len())..], 5, true).filter(|next| !next.possessive) else {
+        let Some(next) = name(&words[at.min(words.len())..], 5, hyphenated).filter(|next| !next.possessive)
+        else {
             // `uses Docker and a few scripts`: the names before it are right, unless the list is of something else.
             return names;
         };

@@ -122,6 +122,7 @@ fn what_is_denied_supposed_or_asked_says_nothing() {
         "Anna is the first of May.",
         "Keystone is part of it.",
         "Keystone uses Docker images for its tests.",
+        "`Keystone` now uses non-blocking when available.",
         "See https://example.com/Anna is the sister of Ben",
     ] {
         says(sentence, &[]);
@@ -171,6 +172,16 @@ fn bullets_are_about_the_heading_above() {
     );
     // A value may go on in the next line.
     check("a.md", "# Atlas\n- motto: slow and\n  steady\n", &["2: Atlas.motto = slow and steady"]);
+    // A phrase is no name, a long value is no value, and a sentence is no key.
+    check("a.md", "# What we learned so far, and why\n- port: 3000\n", &[]);
+    let many = "word ".repeat(26);
+    check(
+        "a.md",
+        &format!("# Atlas\n- **It is fast**: yes\n- motto: {many}\n- plan b: {many}. Atlas runs on web2.\n"),
+        &["4: Atlas -runs_on-> web2"],
+    );
+    check("CHANGELOG.md", "# Atlas\n- port: 3000\n", &[]);
+    check("a.md", "# Atlas\n## Notes (old)\n- port: 3000\n", &["3: Atlas.port = 3000"]);
     // Nothing to be about.
     check("2026-02-18.md", "# 2026-02-18\n- lunch: soup\n", &[]);
     check("a.md", "- lunch: soup\n", &[]);
