@@ -13,7 +13,7 @@ use crate::call::audit;
 use crate::entry::{self, Entry, EntryType, Version};
 use crate::ids::{CollectionName, EntryId, GroupName};
 use crate::store::beside;
-use crate::{Error, Result, Time, collection, files, session};
+use crate::{Error, Result, Time, collection, files, graph, session};
 
 /// The file that import reads.
 const RECORDS: &str = "nacre.json";
@@ -36,6 +36,9 @@ pub(crate) struct Records {
     /// Which collections there were, and their sources; what they hold stands in these.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) collections: BTreeMap<CollectionName, Vec<String>>,
+    /// The knowledge graph, as far as it was said and not read from documents.
+    #[serde(default, skip_serializing_if = "graph::Records::is_empty")]
+    pub(crate) graph: graph::Records,
     #[serde(skip)]
     unreadable: usize,
 }
@@ -56,6 +59,8 @@ pub struct Exported {
 pub struct Imported {
     /// Entries that are new here.
     pub added: usize,
+    /// Facts, relations and aliases that are new here.
+    pub graph: usize,
     /// Messages of sessions that are new here.
     pub messages: usize,
     /// Entries that were here already.
@@ -88,7 +93,8 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
         collection::all(db)?.into_iter().map(|record| (record.name, record.sources)).collect();
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
-    let records = Records { format: FORMAT, group, entries, versions, collections, unreadable: 0 };
+    let graph = graph::Records::all(db)?;
+    let records = Records { format: FORMAT, group, entries, versions, collections, graph, unreadable: 0 };
     let mut audit_lines = String::new();
     audit::walk(db, |line| {
         audit_lines.push_str(&serde_json::to_string(line)?);
@@ -196,6 +202,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         entries: Vec::new(),
         versions: HashMap::new(),
         collections: BTreeMap::new(),
+        graph: graph::Records::all(&db).unwrap_or_default(),
         unreadable: 0,
     };
     for number in 1..=highest {
@@ -268,5 +275,6 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
         }
         done.added += 1;
     }
+    done.graph = records.graph.take_in(db)?;
     Ok(done)
 }

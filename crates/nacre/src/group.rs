@@ -40,13 +40,20 @@ pub struct Group {
     /// What agents were shown since the last write; goes into the database with the next one, because a read
     /// costs no write.
     returned: BTreeMap<EntryId, Time>,
-    /// The facts and relations that were recalled together since then, and the questions of the last minute.
-    recalled: Vec<(Vec<String>, Time)>,
+    /// What came together since then, and the questions of the last minute.
+    recalled: Vec<Recalled>,
     asked: Vec<(String, Time)>,
     /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
     changed: Option<Arc<AtomicBool>>,
     /// The model whose vectors are searched beside the built-in ones.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+}
+
+/// Entries, and facts and relations, that came together in one answer, best first.
+pub(crate) struct Recalled {
+    pub(crate) entries: Vec<EntryId>,
+    pub(crate) graph: Vec<String>,
+    pub(crate) at: Time,
 }
 
 /// Makes the vectors of one database.
@@ -409,8 +416,9 @@ impl Group {
         let (returned, recalled) = (&self.returned, &self.recalled);
         let value = self.memory.write_indexed(now, |tx, lexicon| {
             entry::note_returned(tx, returned)?;
-            for (together, at) in recalled {
-                graph::activation::note(tx, together, *at)?;
+            for Recalled { entries, graph, at } in recalled {
+                entry::link::note(tx, entries)?;
+                graph::activation::note(tx, graph, *at)?;
             }
             work(tx, lexicon)
         })?;
@@ -429,19 +437,21 @@ impl Group {
     }
 
     /// Notes what a question recalled. The same question within a minute counts once.
-    pub(crate) fn note_recalled(&mut self, query: &str, references: Vec<String>, now: Time) {
+    pub(crate) fn note_recalled(&mut self, query: &str, recalled: Recalled) {
         const MINUTE: f64 = 1.0 / 1440.0;
         const LAST: usize = 10;
+        let now = recalled.at;
         self.asked.retain(|(_, at)| (0.0..MINUTE).contains(&now.days_since(*at)));
         let query = index::analyse::fold(query);
-        if references.is_empty() || self.asked.iter().any(|(asked, _)| *asked == query) {
+        let nothing = recalled.entries.is_empty() && recalled.graph.is_empty();
+        if nothing || self.asked.iter().any(|(asked, _)| *asked == query) {
             return;
         }
         if self.asked.len() == LAST {
             self.asked.remove(0);
         }
         self.asked.push((query, now));
-        self.recalled.push((references, now));
+        self.recalled.push(recalled);
     }
 
     /// Takes facts, relations and aliases in from a file that a person wrote (G8).

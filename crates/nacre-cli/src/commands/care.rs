@@ -49,6 +49,20 @@ pub fn status(context: &Context) -> Result<ExitCode> {
             ),
         ),
         ("documents", documents),
+        (
+            "graph",
+            format!(
+                "{} entities, {} aliases, {} facts, {} relations{}",
+                status.graph.entities,
+                status.graph.aliases,
+                status.graph.facts,
+                status.graph.relations,
+                match status.graph.kept_out {
+                    0 => String::new(),
+                    count => format!("; {count} lines kept out (`nacre fact kept-out`)"),
+                }
+            ),
+        ),
         ("collections", status.collections.to_string()),
         ("passages", status.passages.to_string()),
         ("last write", status.last_write.map_or("never".into(), |time| time.to_string())),

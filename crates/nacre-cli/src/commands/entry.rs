@@ -120,6 +120,9 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     let (head, kind) = match (hit["number"].as_i64(), hit["path"].as_str()) {
         (Some(number), _) => (format!("[id:{number}]"), word(&hit["type"])),
         (None, Some(_)) => ("[doc]".to_owned(), word(&hit["kind"])),
+        (None, None) if matches!(hit["kind"].as_str(), Some("fact" | "relation")) => {
+            ("[graph]".to_owned(), word(&hit["kind"]))
+        }
         (None, None) => ("[msg]".to_owned(), word(&hit["author"])),
     };
     let tags: String = list(&hit["tags"]).iter().map(|tag| format!(" #{}", tag.replace(' ', "_"))).collect();
@@ -138,6 +141,9 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     if let Some(path) = hit["path"].as_str() {
         let of = hit["collection"].as_str().map(|name| format!("{}: ", plain(name))).unwrap_or_default();
         under(format!("{of}{}:{}-{}", line(path, usize::MAX), hit["lines"][0], hit["lines"][1]));
+    }
+    for cite in hit["cites"].as_array().into_iter().flatten() {
+        under(format!("{}:{}", line(cite["path"].as_str().unwrap_or_default(), usize::MAX), cite["line"]));
     }
     if let Some(session) = hit["session"].as_str() {
         under(format!("session {}, message {}", plain(session), word(&hit["message"])));

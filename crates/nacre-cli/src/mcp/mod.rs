@@ -59,6 +59,7 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         clock: context.global.now,
         group: Arc::new(Mutex::new(None)),
     };
+    let group = server.group.clone();
     behind::embed(&context.home, &context.global.group);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
@@ -66,6 +67,12 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
             server.serve(stdio::Stdio::new()?).await.context("the client did not open the conversation")?;
         running.waiting().await.context("the server stopped")
     })?;
+    // What was recalled since the last write is remembered; that it can't be is no reason to fail.
+    if let Ok(mut held) = group.lock()
+        && let Some((group, _)) = &mut *held
+    {
+        let _ = group.settle(context.now());
+    }
     Ok(ExitCode::SUCCESS)
 }
 

@@ -11,7 +11,7 @@ use crate::brief::one_line;
 use crate::graph::fact::{self, Draft, Filter};
 use crate::graph::recall::{self, ENTITY, Speaker};
 use crate::graph::{self, Alias, EntityShown, Fact, Recalled, Relation, name, relation};
-use crate::group::payload;
+use crate::group::{Recalled as Recalling, payload};
 use crate::{Error, Result, Time};
 
 /// How many facts an answer has when it is not told.
@@ -65,8 +65,8 @@ impl Request for GraphRequest {
             payload([("query", self.query.as_str().into()), ("results", recalled.known.len().into())]),
         );
         let matched = recalled.known.iter().filter(|known| known.score >= ENTITY && known.until.is_none());
-        let references = matched.map(|known| known.id.clone()).collect();
-        call.group().note_recalled(&self.query, references, now);
+        let graph = matched.map(|known| known.id.clone()).collect();
+        call.group().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now });
         Ok(recalled)
     }
 

@@ -17,7 +17,7 @@ use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
 use crate::entry::{self, Draft, Edit, Entry, EntryType, Tags, Version};
-use crate::group::payload;
+use crate::group::{Recalled, payload};
 use crate::ids::{CollectionName, EntryId, EntryRef};
 use crate::index::Scope;
 use crate::search::{self, Found};
@@ -308,15 +308,17 @@ impl Request for SearchRequest {
             payload([("query", request.query.into()), ("results", found.hits.len().into())]),
         );
         if call.caller.actor == super::Actor::Agent {
-            let now = call.caller.now;
-            let recalled =
+            let entries = |hits: &[search::Hit]| {
+                hits.iter().filter_map(|hit| hit.id.parse().ok()).collect::<Vec<EntryId>>()
+            };
+            let by_graph =
                 |hit: &&search::Hit| hit.graph.is_some() && hit.why.iter().any(|why| why.lane == "graph");
-            let recalled = found.hits.iter().filter(recalled).map(|hit| hit.id.clone()).collect();
-            call.group().note_recalled(&self.query, recalled, now);
-            call.group().note_returned(
-                found.hits.iter().chain(&found.standing).filter_map(|hit| hit.id.parse().ok()),
-                now,
-            );
+            let graph = found.hits.iter().filter(by_graph).map(|hit| hit.id.clone()).collect();
+            call.group().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)), now);
+            if asked {
+                let recalled = Recalled { entries: entries(&found.hits), graph, at: now };
+                call.group().note_recalled(&self.query, recalled);
+            }
         }
         Ok(found)
     }

@@ -3,6 +3,7 @@
 //! This file has the entry and its readers; [`change`] has what writes.
 
 mod change;
+pub(crate) mod link;
 
 use std::borrow::Cow;
 use std::fmt;

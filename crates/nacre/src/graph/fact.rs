@@ -395,6 +395,11 @@ pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Res
     activation::forget(db, &reference)
 }
 
+/// Writes the passage of a row that was written.
+pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
+    writer.insert(&get(db, id)?.passage()).map(drop)
+}
+
 pub(super) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     Ok(select(db, "true ORDER BY facts.id", [])?.iter().map(Fact::passage).collect())
 }

@@ -59,6 +59,38 @@ pub(crate) fn follow(
     retract(db, writer, path, &gone)
 }
 
+/// Where a message stands that says something, as a citation has it.
+const MESSAGES: &str = "sessions/";
+
+/// Takes in what somebody said of themselves in a message of a session. What the guard keeps out is talk, and not
+/// listed.
+pub(crate) fn hear(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    origin: &Origin<'_>,
+    message: &str,
+    claims: &[Claim],
+) -> Result<()> {
+    for claim in claims {
+        let row = match take(db, writer, origin, claim, &Cited::new()) {
+            Ok(Some(row)) => row,
+            Ok(None) | Err(Error::KeptOut { .. } | Error::NameTaken { .. } | Error::NoEntity { .. }) => {
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let sql =
+            "INSERT INTO citations (path, kind, id, line) VALUES (?1, ?2, ?3, 0) ON CONFLICT DO NOTHING";
+        db.prepare_cached(sql)?.execute((format!("{MESSAGES}{message}"), row.0, row.1))?;
+    }
+    Ok(())
+}
+
+/// Returns the reference of the message that a citation names, if it names one.
+pub(crate) fn cited_message(path: &str) -> Option<&str> {
+    path.strip_prefix(MESSAGES)
+}
+
 fn cited(db: &Connection, path: &str) -> Result<Cited> {
     let mut statement = db.prepare_cached("SELECT kind, id, line FROM citations WHERE path = ?1")?;
     let rows = statement.query_map([path], |row| {

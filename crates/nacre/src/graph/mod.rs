@@ -15,6 +15,7 @@ pub(crate) mod name;
 mod question;
 pub(crate) mod read;
 pub(crate) mod recall;
+mod records;
 pub(crate) mod relation;
 pub(crate) mod seed;
 
@@ -29,10 +30,11 @@ use crate::{Error, Result, Time};
 
 pub use export::{Format, Picture};
 pub use fact::Fact;
-pub(crate) use follow::follow;
+pub(crate) use follow::{cited_message, follow, hear};
 pub(crate) use guard::From as Source;
 pub use name::{Alias, EntityShown};
 pub use recall::{Known, Recalled};
+pub(crate) use records::Records;
 pub use relation::Relation;
 pub use seed::Seeded;
 

@@ -90,8 +90,8 @@ pub struct GraphHit {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Why {
-    /// The lane that found it: `bm25`, `vectors`, `graph`, `near` (a neighbour of what was found), or `recent` where
-    /// nothing was asked.
+    /// The lane that found it: `bm25`, `vectors`, `graph`, `near` (a neighbour of what was found), `linked`
+    /// (often returned with it), or `recent` where nothing was asked.
     pub lane: &'static str,
     /// Its place in the answer, from 1.
     pub rank: usize,

@@ -104,6 +104,9 @@ pub(crate) fn run(
         Some(memory) => (newest(memory.db, request)?, Vec::new(), None),
         None => Default::default(),
     };
+    if is_question && let Some(memory) = asked.iter().find(|asked| asked.collection.is_none()) {
+        hits.extend(neighbours(memory.db, &hits, request)?);
+    }
     standing.retain(|standing: &Hit| hits.iter().all(|hit| hit.id != standing.id));
     standing.truncate(STANDING);
     for (place, hit) in hits.iter_mut().enumerate() {
@@ -119,6 +122,23 @@ pub(crate) fn run(
         false => "nothing matches".to_owned(),
     });
     Ok(Found { hits, standing, missing, note })
+}
+
+/// Entries that were often returned with those found (E10), where there is room.
+fn neighbours(db: &Connection, hits: &[Hit], request: &Request) -> Result<Vec<Hit>> {
+    let found: Vec<&str> = hits.iter().filter(|hit| hit.entry.is_some()).map(|hit| hit.id.as_str()).collect();
+    let room = request.limit.saturating_sub(hits.len());
+    if found.is_empty() || room == 0 {
+        return Ok(Vec::new());
+    }
+    let linked = entry::link::neighbours(db, &found)?;
+    let entries = entry::get_all(db, linked.iter().take(room).map(String::as_str))?;
+    let why = || vec![Why { lane: "linked", rank: 0, words: Vec::new(), similarity: None }];
+    let worth = f64::from(i16::MIN);
+    let hit = |entry: Entry| {
+        hit::passes(&entry, request).then(|| hit::entry_hit(entry, worth, 0.0, why(), Vec::new()))
+    };
+    Ok(entries.into_iter().filter_map(hit).collect())
 }
 
 /// What an entry is worth apart from what is asked: the weight of its reinforcement times its recency (E6).

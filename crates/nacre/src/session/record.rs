@@ -13,7 +13,7 @@ use super::import::{self, Author, Format, Message, Read};
 use crate::call::{Caller, audit, redact};
 use crate::group::Group;
 use crate::index::{Passage, Writer};
-use crate::{Result, Time};
+use crate::{Result, Time, graph};
 
 /// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
 /// written for words that come again; the fewer, the sooner others can write.
@@ -98,10 +98,12 @@ fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usiz
     if batch.is_empty() {
         return Ok((0, 0));
     }
+    let hears = group.settings().graph.sessions;
     group.write_indexed(caller.now, |tx, lexicon| {
         let mut sessions: HashMap<&str, Session> = HashMap::new();
         let mut writer = Writer::new(tx, lexicon)?;
         let (mut added, mut present) = (0, 0);
+        let mut heard = Vec::new();
         for message in batch {
             let session = match sessions.entry(&message.session) {
                 Entry::Occupied(known) => known.into_mut(),
@@ -118,6 +120,17 @@ fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usiz
             }
             session.widen(at);
             added += 1;
+            if hears && let Author::User | Author::Name(_) = &message.author {
+                let claims = graph::read::message(message.author.as_str(), &message.text);
+                heard.extend((!claims.is_empty()).then_some((message, at, claims)));
+            }
+        }
+        // Behind the messages, whose neighbours in the index are their neighbours in the conversation.
+        for (message, since, claims) in heard {
+            let reference = format!("{}/{}", message.session, message.id);
+            let origin =
+                graph::Origin { now: caller.now, since, source: graph::Source::Conversation, session: None };
+            graph::hear(tx, &mut writer, &origin, &reference, &claims)?;
         }
         for session in sessions.values() {
             session.close(tx)?;
