@@ -51,6 +51,8 @@ pub(crate) struct Database {
     owner: Owner,
     language: Language,
     db: Db,
+    /// What had made the index when the file was opened.
+    made_by: Option<String>,
     /// Which file `db` is, so that one put in its place is noticed.
     identity: Option<Identity>,
     /// Marks and vectors as of the last search; brought up to date by the next.
@@ -75,6 +77,7 @@ impl Database {
             owner,
             language,
             db,
+            made_by: None,
             identity,
             space: RefCell::default(),
             lexicon: Lexicon::default(),
@@ -121,8 +124,9 @@ impl Database {
             if let Some(collection) = &owner.collection {
                 tx.execute(sql, ("collection", collection))?;
             }
-            index::rebuild_if_stale(tx, owner.documents(), language)
+            index::take_over(tx, owner.documents(), language)
         })?;
+        self.made_by = self.db.read(index::made_by)?;
         self.check_owner()
     }
 
@@ -162,9 +166,30 @@ impl Database {
         now: Time,
         work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
+        /// What a write does besides about vectors of another version: a few milliseconds at most, and a memory
+        /// that only ever sees commands is whole after some of them.
+        const SHARE: usize = 64;
         self.create(now)?;
-        let lexicon = &mut self.lexicon;
-        self.db.write(|tx| work(tx, lexicon))
+        Ok(self.write_besides(SHARE, work)?.1)
+    }
+
+    /// Gives at most so many passages vectors by this version's model. Returns how many got them.
+    pub(crate) fn renew(&mut self, most: usize) -> Result<usize> {
+        Ok(self.write_besides(most, |_, _| Ok(()))?.0)
+    }
+
+    fn write_besides<T>(
+        &mut self,
+        most: usize,
+        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+    ) -> Result<(usize, T)> {
+        let (lexicon, made_by) = (&mut self.lexicon, (self.made_by.as_deref(), self.language));
+        self.db.write(|tx| {
+            let besides = index::before_write(tx, lexicon, made_by, most)?;
+            let value = work(tx, lexicon)?;
+            index::after_write(tx, &besides)?;
+            Ok((besides.renewed, value))
+        })
     }
 
     /// Empties the log. False: a reader of another process is in the way, and a later checkpoint will do it.
@@ -196,14 +221,19 @@ impl Database {
         Ok(problems)
     }
 
-    /// What is done with every file that was just opened: its owner is looked at, and an index that another
-    /// version made is made anew.
+    /// What is done with every file that was just opened: its owner is looked at, and an index whose words another
+    /// version made is made anew. Vectors of another version are made anew by those who write.
     fn arrive(&mut self) -> Result<()> {
         self.check_owner()?;
-        let (documents, language) = (self.owner.documents(), self.language);
-        if self.db.on_disk() && !self.db.read(|db| index::is_current(db, language))? {
-            self.db.write(|tx| index::rebuild_if_stale(tx, documents, language))?;
+        if !self.db.on_disk() {
+            return Ok(());
         }
+        let (documents, language) = (self.owner.documents(), self.language);
+        let stale = self.db.read(|db| index::stale(db, language))?;
+        if stale.words || stale.chunks {
+            self.db.write(|tx| index::take_over(tx, documents, language))?;
+        }
+        self.made_by = self.db.read(index::made_by)?;
         Ok(())
     }
 

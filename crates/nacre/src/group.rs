@@ -18,7 +18,7 @@ use crate::embed::Embedder;
 use crate::entry::{self, Counts};
 use crate::event::{Event, Events};
 use crate::ids::{CollectionName, EntryId, GroupName, SessionId};
-use crate::index::{Lexicon, Scope, dense};
+use crate::index::{Lexicon, Renewed, Scope, dense};
 use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
@@ -54,6 +54,35 @@ pub(crate) struct Recalled {
     pub(crate) entries: Vec<EntryId>,
     pub(crate) graph: Vec<String>,
     pub(crate) at: Time,
+}
+
+/// Makes built-in vectors of another version's model anew, in one database.
+fn renew(
+    database: &mut Database,
+    now: Time,
+    most: usize,
+    progress: &mut dyn FnMut(&Renewed),
+) -> Result<Renewed> {
+    /// Passages in one transaction: what a kill may cost.
+    const BATCH: usize = 500;
+    if !database.on_disk() {
+        return Ok(Renewed::default());
+    }
+    database.refresh(now)?;
+    let Some(mut so_far) = database.read(index::renewed)? else { return Ok(Renewed::default()) };
+    let mut taken = 0;
+    while taken < most {
+        let made = database.renew((most - taken).min(BATCH))?;
+        if made == 0 {
+            break;
+        }
+        taken += made;
+        so_far.made = (so_far.made + i64::try_from(made).unwrap_or(0)).min(so_far.all);
+        progress(&so_far);
+    }
+    // Others may have made some too.
+    let all = so_far.all;
+    Ok(database.read(index::renewed)?.unwrap_or(Renewed { made: all, all }))
 }
 
 /// Makes the vectors of one database.
@@ -159,6 +188,7 @@ impl Group {
                 graph: graph::counts(db)?,
                 collections: count(db, "collections")?,
                 passages: count(db, "passages")?,
+                vectors: index::renewed(db)?,
                 embedded: self.embedder.as_deref().map(|embedder| embedded(db, embedder)).transpose()?,
                 audit_rows: count(db, "audit")?,
                 last_write: newest,
@@ -358,10 +388,30 @@ impl Group {
         Ok(Found { missing, ..found })
     }
 
-    /// Returns a number that every write to the index moves on.
-    pub fn written(&mut self, now: Time) -> Result<i64> {
+    /// Returns what every write moves on to the index of the memory or of a collection.
+    pub fn written(&mut self, now: Time) -> Result<Written> {
         self.memory.refresh(now)?;
-        self.memory.read(index::stamp)
+        let mut stamps = vec![(None, self.memory.read(index::stamp)?)];
+        for record in self.memory.read(collection::all)? {
+            // One that can't be read now may be mended later.
+            let stamp = self.collection(&record.name, now).and_then(|database| database.read(index::stamp));
+            stamps.push((Some(record.name), stamp.unwrap_or(-1)));
+        }
+        Ok(Written(stamps))
+    }
+
+    /// Makes built-in vectors anew where another version's model made them, in the memory and in its collections, at
+    /// most so many, the newest first. `progress` is told after every transaction, of one database after the other.
+    /// Any number of processes may do this at once; search goes on meanwhile.
+    pub fn renew(&mut self, now: Time, most: usize, progress: &mut dyn FnMut(&Renewed)) -> Result<Renewed> {
+        let mut sum = renew(&mut self.memory, now, most, progress)?;
+        for record in self.memory.read(collection::all)? {
+            // Of one that can't be opened every search says so.
+            let Ok(database) = self.collection(&record.name, now) else { continue };
+            let of_one = renew(database, now, most, progress)?;
+            sum = Renewed { made: sum.made + of_one.made, all: sum.all + of_one.all };
+        }
+        Ok(sum)
     }
 
     /// Makes vectors by the provider for passages of the memory and of its collections that have none, at most so
@@ -562,6 +612,10 @@ pub struct Status {
     pub graph: graph::Counts,
     pub collections: i64,
     pub passages: i64,
+    /// How far built-in vectors have come that are made anew for the model of this version; absent where all are
+    /// there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<Renewed>,
     /// How far the vectors of the provider have come; absent where the built-in ones are all.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub embedded: Option<Embedded>,
@@ -573,6 +627,10 @@ pub struct Status {
     /// Databases that were damaged and moved out of the way.
     pub set_aside: Vec<PathBuf>,
 }
+
+/// How far the indexes of a group have been written: differs after any write to one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written(Vec<(Option<CollectionName>, i64)>);
 
 /// How far the vectors of a provider have come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

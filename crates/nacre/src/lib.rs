@@ -62,10 +62,10 @@ pub use entry::{
 };
 pub use error::{Error, Kind, Result};
 pub use export::{Exported, Imported};
-pub use group::{Documents, Embedded, Group, Maintained, Status};
+pub use group::{Documents, Embedded, Group, Maintained, Status, Written};
 pub use home::{Home, SETTINGS_FILE};
 pub use ids::{CollectionName, EntryId, EntryRef, GroupName, SessionId};
-pub use index::Scope;
+pub use index::{Renewed, Scope};
 pub use search::{DocumentHit, EntryHit, Found, GraphHit, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
 pub use secret::Secret;
 pub use settings::Settings;

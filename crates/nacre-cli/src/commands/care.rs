@@ -9,6 +9,7 @@ use serde_json::json;
 
 use crate::args::{Audit, Import};
 use crate::context::Context;
+use crate::mcp::behind;
 use crate::render::{self, Paint, line, plain};
 
 pub fn init(context: &Context) -> Result<ExitCode> {
@@ -80,6 +81,9 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     if let Some(embedded) = &status.embedded {
         rows.insert(7, ("vectors", vectors(embedded)));
     }
+    if let Some(renewed) = &status.vectors {
+        rows.insert(7, ("vectors", made_anew(renewed)));
+    }
     for path in &status.set_aside {
         rows.push(("set aside", format!("{} (damaged; see `nacre doctor`)", path.display())));
     }
@@ -132,7 +136,10 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
                 let status = group.status();
                 let entries = status.as_ref().map_or(0, |status| status.entries.current);
                 let says = if problems.is_empty() {
-                    format!("{name}: {entries} current entries; rows, index and audit log agree")
+                    let vectors = status.as_ref().ok().and_then(|status| status.vectors.as_ref());
+                    let vectors = vectors.map(|so_far| format!("; vectors: {}", made_anew(so_far)));
+                    let vectors = vectors.unwrap_or_default();
+                    format!("{name}: {entries} current entries; rows, index and audit log agree{vectors}")
                 } else {
                     format!(
                         "{name}: {}; `nacre --group {name} reindex` mends the index, an export or a copy the rest",
@@ -277,6 +284,12 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
 pub fn index(context: &Context) -> Result<ExitCode> {
     let mut group = context.group()?;
     let done = group.sync(&context.caller())?;
+    let renewed = group.renew(context.now(), usize::MAX, &mut |so_far| {
+        render::progress(&format!("vectors: {} of {} made anew", so_far.made, so_far.all));
+        behind::let_others_write();
+    });
+    render::progress("");
+    let renewed = renewed.context("documents are indexed, vectors are not all made anew")?;
     let embedded = group.embed(context.now(), usize::MAX, &mut |so_far| {
         render::progress(&format!("vectors: {} made, {} left", so_far.done, so_far.left));
     });
@@ -284,6 +297,9 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     let embedded = embedded.context("documents are indexed, vectors of the provider are not all made")?;
     if context.global.json {
         let mut answer = serde_json::to_value(&done)?;
+        if renewed.all > 0 {
+            answer["vectors"] = serde_json::to_value(renewed)?;
+        }
         if context.home.embedder().is_some() {
             answer["embedded"] = serde_json::to_value(&embedded)?;
         }
@@ -294,11 +310,20 @@ pub fn index(context: &Context) -> Result<ExitCode> {
         render::note("`documents.index` is off: documents are neither indexed nor searched");
     }
     let mut rows = synced_rows(&done);
+    if renewed.all > 0 {
+        rows.push(("vectors".into(), made_anew(&renewed)));
+    }
     if context.home.embedder().is_some() {
         rows.push(("vectors".into(), vectors(&embedded)));
     }
     render::out(&render::table(&rows))?;
     Ok(ExitCode::SUCCESS)
+}
+
+/// How far built-in vectors have come that are made anew, for people.
+fn made_anew(renewed: &nacre::Renewed) -> String {
+    let left = if renewed.left() > 0 { " (`nacre index` or a running server makes the rest)" } else { "" };
+    format!("{} of {} made anew{left}", renewed.made, renewed.all)
 }
 
 /// How far the vectors of the provider have come, for people.

@@ -3,13 +3,13 @@
 //! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
 //! standard output.
 
-mod behind;
+pub mod behind;
 mod stdio;
 mod watch;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -58,9 +58,12 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         caller,
         clock: context.global.now,
         group: Arc::new(Mutex::new(None)),
+        behind: Arc::new(Once::new()),
     };
     let group = server.group.clone();
-    behind::embed(&context.home, &context.global.group);
+    if context.home.embedder().is_some() {
+        server.begin_behind();
+    }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
         let running =
@@ -85,9 +88,17 @@ struct Server {
     /// Opened by the first call: a store that is down is the answer to a call, not a server that does not
     /// start.
     group: Arc<Mutex<Option<(Group, Watch)>>>,
+    /// Done once what is done behind the calls has begun.
+    behind: Arc<Once>,
 }
 
 impl Server {
+    /// Begins with what is done behind the calls. Without a provider that is after the first call opened the
+    /// group: it is the one to hear what is wrong with it.
+    fn begin_behind(&self) {
+        self.behind.call_once(|| behind::begin(&self.home, &self.name));
+    }
+
     /// Calls a tool on a blocking thread.
     async fn call(&self, tool: &str, arguments: Value, session: Option<SessionId>) -> nacre::Result<Answer> {
         let (home, name, tool) = (self.home.clone(), self.name.clone(), tool.to_owned());
@@ -110,10 +121,14 @@ impl Server {
             watch.keep(group);
             nacre::call(group, &caller, &tool, arguments)
         };
-        tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {
+        let answer = tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {
             let source = std::io::Error::other(format!("the call failed: {panic}"));
             Err(nacre::Error::Io { path: self.home.path().to_owned(), source })
-        })
+        });
+        if answer.is_ok() {
+            self.begin_behind();
+        }
+        answer
     }
 
     /// The brief, within its time limit; without it the session starts all the same (B3).

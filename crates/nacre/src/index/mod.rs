@@ -12,12 +12,13 @@ pub(crate) mod mark;
 mod packed;
 mod passage;
 mod piece;
+mod renew;
 pub(crate) mod scan;
 mod sketch;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::Connection;
 
-use crate::{Result, embed, entry, graph};
+use crate::{Result, entry, graph};
 
 pub(crate) use analyse::Language;
 pub(crate) use lexicon::Lexicon;
@@ -25,29 +26,9 @@ pub(crate) use mark::{Mark, Standing, flag};
 pub(crate) use packed::{Quantised, Space};
 pub use passage::Scope;
 pub(crate) use passage::{Passage, Slice, Writer};
+pub use renew::Renewed;
+pub(crate) use renew::{after_write, before_write, language, made_by, renewed, stale, take_over};
 pub(crate) use sketch::MANY;
-
-/// The key in `meta` that says what made the index.
-const MADE_BY: &str = "analyser";
-
-/// What makes an index: the analyser, the model and how texts are cut. Another one's words can't be taken
-/// out again, another one's vectors can't be compared.
-fn maker(language: Language) -> String {
-    let [words, model, chunks, pieces] =
-        [analyse::VERSION, embed::builtin::VERSION, chunk::VERSION, piece::VERSION];
-    format!("{words} {model} {chunks} {pieces} {}", language.name())
-}
-
-/// Returns the language that an index is in: what has been put in is taken out, and asked for, in the same.
-pub(crate) fn language(db: &Connection) -> Result<Language> {
-    let made_by = made_by(db)?.unwrap_or_default();
-    Ok(made_by.rsplit(' ').next().and_then(Language::named).unwrap_or_default())
-}
-
-fn made_by(db: &Connection) -> Result<Option<String>> {
-    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
-    Ok(statement.query_row([MADE_BY], |row| row.get(0)).optional()?)
-}
 
 /// What becomes of documents while the index is made anew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,8 +42,7 @@ pub(crate) enum Documents {
 
 /// Makes all that is derived anew. The answers are the same as those of an index built step by step.
 pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language) -> Result<usize> {
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.execute(sql, (MADE_BY, maker(language)))?;
+    renew::adopt(db, language)?;
     db.execute_batch(
         "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
          DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');",
@@ -83,20 +63,6 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language)
     }
     writer.finish()?;
     Ok(kept + passages.len())
-}
-
-/// Tells whether the index was made by this version of the analyser and the model, in this language.
-pub(crate) fn is_current(db: &Connection, language: Language) -> Result<bool> {
-    Ok(made_by(db)? == Some(maker(language)))
-}
-
-/// Makes the index anew if another version made it; several processes may see that at once.
-pub(crate) fn rebuild_if_stale(
-    db: &rusqlite::Transaction<'_>,
-    documents: Documents,
-    language: Language,
-) -> Result<usize> {
-    if is_current(db, language)? { Ok(0) } else { rebuild(db, documents, language) }
 }
 
 /// Returns the stamp of the last write.
@@ -220,8 +186,7 @@ fn check_packed(db: &Connection) -> Result<Vec<String>> {
     space.refresh(db)?;
     let mut pieces: Vec<i64> = vec![0; space.marks().len()];
     for record in space.vectors() {
-        let passage = u32::from_le_bytes([record[0], record[1], record[2], record[3]]) as usize;
-        if let Some(count) = pieces.get_mut(passage) {
+        if let Some(count) = pieces.get_mut(scan::owner(record) as usize) {
             *count += 1;
         }
     }
@@ -232,7 +197,9 @@ fn check_packed(db: &Connection) -> Result<Vec<String>> {
         let id = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
         let mark = space.marks().get(id).copied().unwrap_or_default();
         wrong_marks += i64::from(mark.flags == 0 || mark.is(flag::LIVE) != row.get::<_, bool>(1)?);
-        wrong_vectors += i64::from(pieces.get(id).copied() != row.get::<_, Option<i64>>(2)?);
+        // What waits for new vectors has none that count.
+        let has_vectors = !space.is_old(u32::try_from(id).unwrap_or(0));
+        wrong_vectors += i64::from(has_vectors && pieces.get(id).copied() != row.get::<_, Option<i64>>(2)?);
         known += 1;
     }
     let marked = space.marks().iter().filter(|mark| mark.flags != 0).count();

@@ -4,11 +4,13 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
+use std::ops::Range;
 
 use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::dense::Dense;
 use super::mark::{self, Mark};
+use super::renew::{self, Renewed};
 use super::scan;
 use super::sketch::Sketches;
 use crate::Result;
@@ -140,9 +142,7 @@ impl Vectors {
         passage: i64,
         vector: &Quantised,
     ) -> Result<()> {
-        self.held.extend_from_slice(&u32::try_from(passage).unwrap_or(0).to_le_bytes());
-        self.held.extend_from_slice(&vector.0.to_le_bytes());
-        self.held.extend(vector.1.iter().map(|component| component.to_le_bytes()[0]));
+        self.held.extend_from_slice(&record(passage, vector));
         self.next += 1;
         if split(self.next, VECTORS).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
     }
@@ -193,6 +193,61 @@ impl Vectors {
     }
 }
 
+/// Rows of vectors to be written anew, in place.
+#[derive(Default)]
+pub(crate) struct Rows {
+    rows: BTreeMap<i64, Vec<u8>>,
+}
+
+impl Rows {
+    /// Puts a passage's vectors in the place of those that have these numbers. False: they are too many, and the
+    /// place is cleared.
+    pub(crate) fn replace(
+        &mut self,
+        db: &Connection,
+        places: Range<i64>,
+        passage: i64,
+        vectors: &[Quantised],
+    ) -> Result<bool> {
+        let fits = places.end - places.start >= i64::try_from(vectors.len()).unwrap_or(i64::MAX);
+        let mut vectors = vectors.iter().take(if fits { usize::MAX } else { 0 });
+        for number in places {
+            let (chunk, place) = split(number, VECTORS);
+            let row = match self.rows.entry(chunk) {
+                Entry::Occupied(row) => row.into_mut(),
+                Entry::Vacant(free) => {
+                    let sql = "SELECT data FROM vectors WHERE chunk = ?1";
+                    let found = db.prepare_cached(sql)?.query_row([chunk], |row| row.get(0)).optional()?;
+                    free.insert(found.unwrap_or_default())
+                }
+            };
+            let bytes = vectors.next().map_or([0; VECTOR_BYTES], |vector| record(passage, vector));
+            // There is no such place in a damaged database only; a check will say so.
+            row.as_chunks_mut().0.get_mut(place).into_iter().for_each(|there| *there = bytes);
+        }
+        Ok(fits)
+    }
+
+    pub(crate) fn flush(self, db: &Connection, stamp: i64) -> Result<()> {
+        let mut update = db.prepare_cached("UPDATE vectors SET stamp = ?2, data = ?3 WHERE chunk = ?1")?;
+        for (chunk, row) in self.rows {
+            update.execute((chunk, stamp, row))?;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of one vector.
+fn record(passage: i64, vector: &Quantised) -> scan::Record {
+    let mut bytes = [0; VECTOR_BYTES];
+    bytes[..4].copy_from_slice(&u32::try_from(passage).unwrap_or(0).to_le_bytes());
+    bytes[4..8].copy_from_slice(&vector.0.to_le_bytes());
+    for (byte, component) in bytes[8..].iter_mut().zip(vector.1) {
+        *byte = component.to_le_bytes()[0];
+    }
+    bytes
+}
+
 fn split(number: i64, rows: usize) -> (i64, usize) {
     let rows = i64::try_from(rows).expect("a small number");
     (number.div_euclid(rows), usize::try_from(number.rem_euclid(rows)).expect("below the number of rows"))
@@ -210,6 +265,8 @@ pub(crate) struct Space {
     years: Vec<i16>,
     dense: Dense,
     sketches: Sketches,
+    /// The passages whose vectors another version's model made; they are left out.
+    old: Range<u32>,
 }
 
 impl Space {
@@ -222,6 +279,9 @@ impl Space {
         if now < self.stamp || number(db, EPOCH)? > self.stamp {
             *self = Space::default();
         }
+        let old = renew::old(db)?;
+        let id = |id: i64| u32::try_from(id).unwrap_or(u32::MAX);
+        self.old = id(old.start)..id(old.end);
         let mut changed =
             db.prepare_cached("SELECT chunk, data FROM marks WHERE stamp > ?1 ORDER BY chunk")?;
         let mut rows = changed.query([self.stamp])?;
@@ -237,7 +297,9 @@ impl Space {
         }
         let mut changed =
             db.prepare_cached("SELECT chunk, used, data FROM vectors WHERE stamp > ?1 ORDER BY chunk")?;
-        let mut rows = changed.query([self.stamp])?;
+        // Where none counts none is read.
+        let since = if self.old == (0..u32::MAX) { i64::MAX } else { self.stamp };
+        let mut rows = changed.query([since])?;
         let mut sketched = Vec::new();
         while let Some(row) = rows.next()? {
             let start = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0) * VECTORS * VECTOR_BYTES;
@@ -248,6 +310,11 @@ impl Space {
             }
             if let Some(data) = data.get(..used) {
                 self.vectors[start..start + used].copy_from_slice(data);
+            }
+            if !self.old.is_empty() {
+                let records = self.vectors[start..start + used].as_chunks_mut::<VECTOR_BYTES>().0;
+                let old = records.iter_mut().filter(|record| self.old.contains(&scan::owner(record)));
+                old.for_each(|record| *record = [0; _]);
             }
             sketched.push(start / VECTOR_BYTES..(start + used) / VECTOR_BYTES);
         }
@@ -283,6 +350,21 @@ impl Space {
     /// Returns how many passages there are.
     pub(crate) fn passages(&self) -> usize {
         self.passages
+    }
+
+    /// Tells whether a passage waits for vectors that can be compared with a question.
+    pub(crate) fn is_old(&self, passage: u32) -> bool {
+        self.old.contains(&passage)
+    }
+
+    /// Returns how far the vectors have come that are made anew; `None`: all are there.
+    pub(crate) fn renewed(&self) -> Option<Renewed> {
+        let there = (0u32..).zip(&self.marks).filter(|(_, mark)| mark.flags != 0);
+        let (mut made, mut all) = (0, 0);
+        for (passage, _) in there.take(if self.old.is_empty() { 0 } else { usize::MAX }) {
+            (made, all) = (made + i64::from(!self.is_old(passage)), all + 1);
+        }
+        (made < all).then_some(Renewed { made, all })
     }
 
     /// Returns how many words a passage has on average.

@@ -159,11 +159,8 @@ impl<'a> Writer<'a> {
 
     /// Reads a passage's text and title, for all that is derived from them.
     fn read(&mut self, passage: &Passage) {
-        let Passage { kind, text, title, author, at, .. } = passage;
-        self.lexicon.read(text, piece::longest(passage), &mut self.text);
-        if let Some(piece) = piece::beside(passage, self.text.hints) {
-            self.text.add_piece(piece);
-        }
+        let Passage { kind, title, author, at, .. } = passage;
+        read_text(self.lexicon, passage, &mut self.text);
         let title = searched_title(kind, title, *at, author.as_deref());
         self.lexicon.read(&title, usize::MAX, &mut self.title);
     }
@@ -296,33 +293,51 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// Reads a passage's text, cut into what gets a vector.
+pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut Reading) {
+    lexicon.read(&passage.text, piece::longest(passage), reading);
+    if let Some(piece) = piece::beside(passage, reading.hints) {
+        reading.add_piece(piece);
+    }
+}
+
+/// The columns of a passage from which all that is derived from it can be made anew.
+pub(super) const STORED: &str = "id, ref, text, title, author, at, live, session, seq, kind";
+
+/// Returns a passage as it stands in its row, and its id.
+pub(super) fn stored(row: &rusqlite::Row<'_>) -> Result<(i64, Passage)> {
+    let place: (Option<i64>, Option<i64>) = (row.get(7)?, row.get(8)?);
+    let passage = Passage {
+        kind: match row.get_ref(9)?.as_str().unwrap_or_default() {
+            "chunk" => "chunk",
+            "message" => "message",
+            _ => "entry",
+        },
+        reference: row.get(1)?,
+        text: row.get(2)?,
+        title: row.get(3)?,
+        author: row.get(4)?,
+        at: row.get(5)?,
+        live: row.get(6)?,
+        place: place.0.zip(place.1),
+        // Stand with their owners.
+        standing: None,
+        slice: None,
+    };
+    Ok((row.get(0)?, passage))
+}
+
 /// Derives everything anew for passages whose text stands nowhere else (messages, and chunks that are kept), in
 /// the order of their ids.
 pub(super) fn rederive(db: &Connection) -> Result<usize> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
-    let mut statement = db.prepare(
-        "SELECT id, ref, text, title, author, at, live, session, seq, kind FROM passages
-            WHERE kind IN ('message', 'chunk') ORDER BY id",
-    )?;
+    let sql = format!("SELECT {STORED} FROM passages WHERE kind IN ('message', 'chunk') ORDER BY id");
+    let mut statement = db.prepare(&sql)?;
     let mut rows = statement.query([])?;
     let mut count = 0;
     while let Some(row) = rows.next()? {
-        let id: i64 = row.get(0)?;
-        let place: (Option<i64>, Option<i64>) = (row.get(7)?, row.get(8)?);
-        let passage = Passage {
-            kind: if row.get::<_, String>(9)? == "chunk" { "chunk" } else { "message" },
-            reference: row.get(1)?,
-            text: row.get(2)?,
-            title: row.get(3)?,
-            author: row.get(4)?,
-            at: row.get(5)?,
-            live: row.get(6)?,
-            place: place.0.zip(place.1),
-            standing: None,
-            // Stands in its row already.
-            slice: None,
-        };
+        let (id, passage) = stored(row)?;
         writer.read(&passage);
         db.prepare_cached("UPDATE passages SET slot = ?2, pieces = ?3 WHERE id = ?1")?.execute((
             id,

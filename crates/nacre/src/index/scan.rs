@@ -10,6 +10,12 @@ use crate::embed::builtin::DIMS;
 /// A vector as it is packed: passage, scale, components.
 pub(crate) type Record = [u8; VECTOR_BYTES];
 
+/// Returns the passage that a vector is of; 0: of none any more.
+pub(crate) fn owner(record: &Record) -> u32 {
+    let [a, b, c, d, ..] = *record;
+    u32::from_le_bytes([a, b, c, d])
+}
+
 /// Gives `(passage, cosine)` for every vector, in order. `query` is quantised with `scale`.
 pub(crate) fn cosines<'a>(
     records: impl IntoIterator<Item = &'a Record>,

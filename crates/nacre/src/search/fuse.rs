@@ -165,7 +165,8 @@ impl Heard<'_> {
     fn cosines(&self) -> impl Iterator<Item = (f32, f64)> {
         let ids = self.estimated.as_ref().map_or(&self.members, |estimated| &estimated.sample);
         let weight = self.members.len() as f64 / ids.len().max(1) as f64;
-        ids.iter().map(move |id| (self.cosines[*id as usize], weight))
+        let known = ids.iter().filter(|id| !self.space.is_old(**id));
+        known.map(move |id| (self.cosines[*id as usize], weight))
     }
 
     /// The cosines of the ids in scope that have vectors by the model of the settings.
@@ -300,9 +301,13 @@ impl Field<'_> {
     fn meaning(&self, id: u32) -> f32 {
         const WIDER: f32 = 1.1;
         let built_in = self.usual.meaning.z(self.cosines[id as usize]);
-        match self.dense.get(id as usize).copied().flatten() {
-            Some(cosine) => WIDER * f32::midpoint(built_in, self.usual.model.z(cosine)),
-            None => built_in,
+        let by_model =
+            self.dense.get(id as usize).copied().flatten().map(|cosine| self.usual.model.z(cosine));
+        match (self.space.is_old(id), by_model) {
+            (false, Some(by_model)) => WIDER * f32::midpoint(built_in, by_model),
+            (false, None) => built_in,
+            // What nothing is known of is as near as is usual: neither the old nor the new are preferred.
+            (true, by_model) => by_model.unwrap_or(0.0),
         }
     }
 

@@ -147,9 +147,9 @@ fn estimate(heard: &mut Heard<'_>, question: &Quantised) {
     let sample: Vec<u32> = members.iter().copied().step_by(ONE_IN).collect();
     look_closely(space, &sample, question, &mut cosines);
     let exact: Vec<f32> = sample.iter().map(|id| cosines[*id as usize]).collect();
-    let line = Line::through(
-        sample.iter().zip(&exact).map(|(id, cosine)| (f32::from(shared[*id as usize]), *cosine)),
-    );
+    // What shares no sign has no vectors.
+    let known = sample.iter().zip(&exact).filter(|(id, _)| shared[**id as usize] > 0);
+    let line = Line::through(known.map(|(id, cosine)| (f32::from(shared[*id as usize]), *cosine)));
     for (cosine, shared) in cosines.iter_mut().zip(&shared) {
         *cosine = if *shared == 0 { 0.0 } else { line.at(f32::from(*shared)) };
     }

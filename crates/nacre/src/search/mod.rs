@@ -113,8 +113,10 @@ pub(crate) fn run(
         hit.why.iter_mut().for_each(|why| why.rank = place + 1);
     }
     let wordless = is_question && analyse::words(&request.query, Language::default()).is_empty();
+    let is_empty = !asked.is_empty() && asked.iter().all(|asked| asked.space.passages() == 0);
     let note = hits.is_empty().then(|| match wordless {
         _ if silence.is_some() => silence.unwrap_or_default(),
+        _ if is_empty => "nothing is remembered yet; `nacre store \"what to remember\"` begins".to_owned(),
         true => "the query has no words to search for".to_owned(),
         false if !is_question && !request.scope.contains(&Scope::Entries) => {
             "there is no query, and only entries are listed without one".to_owned()
@@ -204,7 +206,7 @@ fn by_question(
             Err(error) => leave_out(asked, error)?,
         }
     }
-    let mut down = None;
+    let mut down: Vec<String> = Vec::new();
     let hybrid = is_hybrid(settings);
     if hybrid && settings.embedding.provider != settings::Provider::None {
         let passages = heard.iter().map(|heard| heard.members.len()).sum();
@@ -217,8 +219,9 @@ fn by_question(
         let question = lanes::question(&query, passages, df)?;
         heard.iter_mut().for_each(|heard| lanes::meaning(heard, &question));
         if let Some(embedder) = embedder {
-            down = lanes::by_model(embedder, &query, &mut heard);
+            down.extend(lanes::by_model(embedder, &query, &mut heard));
         }
+        down.extend(sound.iter().filter_map(|asked| by_words_alone(asked)));
     }
     let mut unknown = None;
     if hybrid && settings.graph.lane {
@@ -267,6 +270,15 @@ fn by_question(
     rank::vary(&mut best, settings.search.diversity, language);
     best.truncate(request.limit);
     Ok((hits(best), hits(standing), None))
+}
+
+/// Says of a database whose vectors are being made anew how far that is.
+fn by_words_alone(asked: &Asked<'_>) -> Option<String> {
+    let index::Renewed { made, all } = asked.space.renewed()?;
+    let of = asked.collection.map(|name| format!("sources: collection `{name}`: ")).unwrap_or_default();
+    Some(format!(
+        "{of}vectors: {made} of {all} are made anew for this version's model, and the rest is found by words alone; `nacre index` or a running server makes them"
+    ))
 }
 
 fn is_hybrid(settings: &settings::Settings) -> bool {
