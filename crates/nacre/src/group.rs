@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -61,7 +62,7 @@ fn renew(
     database: &mut Database,
     now: Time,
     most: usize,
-    progress: &mut dyn FnMut(&Renewed),
+    progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
 ) -> Result<Renewed> {
     /// Passages in one transaction: what a kill may cost.
     const BATCH: usize = 500;
@@ -78,7 +79,9 @@ fn renew(
         }
         taken += made;
         so_far.made = (so_far.made + i64::try_from(made).unwrap_or(0)).min(so_far.all);
-        progress(&so_far);
+        if progress(&so_far).is_break() {
+            break;
+        }
     }
     // Others may have made some too.
     let all = so_far.all;
@@ -401,9 +404,14 @@ impl Group {
     }
 
     /// Makes built-in vectors anew where another version's model made them, in the memory and in its collections, at
-    /// most so many, the newest first. `progress` is told after every transaction, of one database after the other.
-    /// Any number of processes may do this at once; search goes on meanwhile.
-    pub fn renew(&mut self, now: Time, most: usize, progress: &mut dyn FnMut(&Renewed)) -> Result<Renewed> {
+    /// most so many of each, the newest first. `progress` is told after every transaction, of one database after the
+    /// other, and may break off. Any number of processes may do this at once; search goes on meanwhile.
+    pub fn renew(
+        &mut self,
+        now: Time,
+        most: usize,
+        progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
+    ) -> Result<Renewed> {
         let mut sum = renew(&mut self.memory, now, most, progress)?;
         for record in self.memory.read(collection::all)? {
             // Of one that can't be opened every search says so.

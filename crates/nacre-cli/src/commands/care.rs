@@ -1,5 +1,6 @@
 //! Looking after the memory: init, status, doctor, settings, audit, export, import, index, reindex, maintain.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -286,7 +287,8 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     let done = group.sync(&context.caller())?;
     let renewed = group.renew(context.now(), usize::MAX, &mut |so_far| {
         render::progress(&format!("vectors: {} of {} made anew", so_far.made, so_far.all));
-        behind::let_others_write();
+        std::thread::sleep(behind::PAUSE);
+        ControlFlow::Continue(())
     });
     render::progress("");
     let renewed = renewed.context("documents are indexed, vectors are not all made anew")?;

@@ -1,7 +1,8 @@
 //! What a server does behind its calls: built-in vectors of another version's model made anew, and vectors by the
 //! provider of the settings, for what was written meanwhile by this process or another.
 
-use std::thread::sleep;
+use std::ops::ControlFlow;
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::Duration;
 
 use nacre::{Group, GroupName, Home, Written};
@@ -15,38 +16,78 @@ const AT_ONCE: usize = 256;
 const IDLE: Duration = Duration::from_secs(2);
 const DOWN: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_secs(600);
+/// How long to wait between two of many transactions: longer than others wait before they ask for the lock again,
+/// so that a write has to wait for one of them at most.
+pub const PAUSE: Duration = Duration::from_millis(10);
 
-/// Waits longer than others wait before they ask for the lock again, so that a write never has to wait for more
-/// than one of many transactions.
-pub fn let_others_write() {
-    const PAUSE: Duration = Duration::from_millis(10);
-    sleep(PAUSE);
+/// What is done behind the calls, in a thread.
+pub struct Behind {
+    stop: Sender<()>,
+    ended: Receiver<()>,
 }
 
-/// Begins. It ends with the process, for what is made is committed batch by batch; without a provider it ends when
-/// nothing is left to do.
-pub fn begin(home: &Home, name: &GroupName) {
-    let (home, name) = (home.clone(), name.clone());
-    std::thread::spawn(move || {
-        let (mut wait, mut open) = (DOWN, None);
-        loop {
-            match make_some(&home, &name, &mut open) {
-                Ok(Some(_)) => wait = DOWN,
-                Ok(None) if home.embedder().is_none() => return,
-                Ok(None) => {
-                    wait = DOWN;
-                    sleep(IDLE);
-                }
-                Err(problem) => {
-                    if wait == DOWN {
-                        render::note(&format!("vectors are not made for now: {problem}"));
-                    }
-                    sleep(wait);
-                    (wait, open) = ((wait * 2).min(LONGEST), None);
-                }
-            }
+impl Behind {
+    /// Begins. Without a provider it ends when nothing is left to do.
+    pub fn begin(home: &Home, name: &GroupName) -> Behind {
+        let (home, name) = (home.clone(), name.clone());
+        let (stop, stopped) = channel();
+        let (end, ended) = channel();
+        std::thread::spawn(move || {
+            work(&home, &name, &Pause(stopped));
+            drop(end);
+        });
+        Behind { stop, ended }
+    }
+
+    /// Ends it, so that the server is the last to close the database and leaves it in one file. A provider is not waited for, for what is
+    /// made is committed batch by batch.
+    pub fn end(self) {
+        const PATIENCE: Duration = Duration::from_millis(250);
+        drop(self.stop);
+        let _ = self.ended.recv_timeout(PATIENCE);
+    }
+}
+
+/// Waits, or hears that it should end.
+struct Pause(Receiver<()>);
+
+impl Pause {
+    fn wait(&self, time: Duration) -> ControlFlow<()> {
+        use std::sync::mpsc::RecvTimeoutError::Timeout;
+        if self.0.recv_timeout(time) == Err(Timeout) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
         }
-    });
+    }
+}
+
+fn work(home: &Home, name: &GroupName, pause: &Pause) {
+    let (mut wait, mut open) = (DOWN, None);
+    loop {
+        let next = match make_some(home, name, &mut open, pause) {
+            Ok(Some(_)) => {
+                wait = DOWN;
+                pause.wait(Duration::ZERO)
+            }
+            Ok(None) if home.embedder().is_none() => return,
+            Ok(None) => {
+                wait = DOWN;
+                pause.wait(IDLE)
+            }
+            Err(problem) => {
+                if wait == DOWN {
+                    render::note(&format!("vectors are not made for now: {problem}"));
+                }
+                let next = pause.wait(wait);
+                (wait, open) = ((wait * 2).min(LONGEST), None);
+                next
+            }
+        };
+        if next.is_break() {
+            return;
+        }
+    }
 }
 
 /// Makes some vectors; `None`: there is nothing to do. `open` has the group, and the writes up to which all are
@@ -55,6 +96,7 @@ fn make_some(
     home: &Home,
     name: &GroupName,
     open: &mut Option<(Group, Option<Written>)>,
+    pause: &Pause,
 ) -> nacre::Result<Option<i64>> {
     let (group, all_made) = match open {
         Some(open) => open,
@@ -64,7 +106,7 @@ fn make_some(
     if all_made.as_ref() == Some(&written) {
         return Ok(None);
     }
-    group.renew(now(), usize::MAX, &mut |_| let_others_write())?;
+    group.renew(now(), usize::MAX, &mut |_| pause.wait(PAUSE))?;
     let left = group.embed(now(), AT_ONCE, &mut |_| {})?.left;
     // What was just made counts as written too, so this is seen to once more.
     *all_made = (left == 0).then_some(written);

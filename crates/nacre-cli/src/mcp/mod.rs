@@ -9,7 +9,7 @@ mod watch;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -29,6 +29,7 @@ use serde_json::{Value, json};
 use crate::args::{Mcp, RoleName};
 use crate::context::{Context, now};
 
+use behind::Behind;
 use watch::Watch;
 
 const BRIEF_URI: &str = "memory://brief";
@@ -58,9 +59,9 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         caller,
         clock: context.global.now,
         group: Arc::new(Mutex::new(None)),
-        behind: Arc::new(Once::new()),
+        behind: Arc::default(),
     };
-    let group = server.group.clone();
+    let (group, behind) = (server.group.clone(), server.behind.clone());
     if context.home.embedder().is_some() {
         server.begin_behind();
     }
@@ -70,13 +71,20 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
             server.serve(stdio::Stdio::new()?).await.context("the client did not open the conversation")?;
         running.waiting().await.context("the server stopped")
     })?;
+    if let Some(behind) = lock(&behind).take() {
+        behind.end();
+    }
     // What was recalled since the last write is remembered; that it can't be is no reason to fail.
-    if let Ok(mut held) = group.lock()
-        && let Some((group, _)) = &mut *held
-    {
+    if let Some((group, _)) = &mut *lock(&group) {
         let _ = group.settle(context.now());
     }
+    // One after the other: of two that close a database at once neither may be the last.
+    drop(group);
     Ok(ExitCode::SUCCESS)
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 struct Server {
@@ -88,15 +96,15 @@ struct Server {
     /// Opened by the first call: a store that is down is the answer to a call, not a server that does not
     /// start.
     group: Arc<Mutex<Option<(Group, Watch)>>>,
-    /// Done once what is done behind the calls has begun.
-    behind: Arc<Once>,
+    /// Set once what is done behind the calls has begun.
+    behind: Arc<Mutex<Option<Behind>>>,
 }
 
 impl Server {
     /// Begins with what is done behind the calls. Without a provider that is after the first call opened the
     /// group: it is the one to hear what is wrong with it.
     fn begin_behind(&self) {
-        self.behind.call_once(|| behind::begin(&self.home, &self.name));
+        lock(&self.behind).get_or_insert_with(|| Behind::begin(&self.home, &self.name));
     }
 
     /// Calls a tool on a blocking thread.

@@ -20,6 +20,19 @@ fn texts(found: &Value) -> Vec<&str> {
 }
 
 #[test]
+fn an_empty_memory_says_so_and_what_to_do() {
+    let sealed = Sealed::new();
+    for question in [&["search"][..], &["search", "heron"]] {
+        let found = sealed.run(question);
+        assert_eq!(
+            found.stdout.trim(),
+            "Nothing found: nothing is remembered yet; `nacre store \"what to remember\"` begins."
+        );
+        assert!(!sealed.home().exists(), "a look makes nothing");
+    }
+}
+
+#[test]
 fn a_first_session() {
     let home = Sealed::new();
     let path = home.home().to_str().unwrap();

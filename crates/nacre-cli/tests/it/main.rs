@@ -12,6 +12,8 @@ mod documents;
 mod collections;
 // A model behind a URL, from settings to hits.
 mod provider;
+// Built-in vectors of an older model, made anew by a server or a command.
+mod renewal;
 // Bad input: a clear error, and nothing changed.
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.

@@ -147,6 +147,25 @@ fn a_server_makes_vectors_behind_its_calls() {
 }
 
 #[test]
+fn a_server_hears_of_a_collection_that_is_added_later() {
+    let server = Server::start();
+    let sealed = with_notes(&server.url);
+    let _mcp = sealed.mcp();
+    let until = Instant::now() + Duration::from_secs(30);
+    let wait_for = |texts: usize| {
+        while server.texts.load(Ordering::SeqCst) < texts {
+            assert!(Instant::now() < until, "not {texts} texts were asked for");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    wait_for(NOTES.len());
+    std::fs::create_dir_all(sealed.beside("books")).unwrap();
+    std::fs::write(format!("{}/otter.md", sealed.beside("books")), "The otter eats fish.\n").unwrap();
+    sealed.json(["collection", "add", "books", &sealed.beside("books")]);
+    wait_for(NOTES.len() + 1);
+}
+
+#[test]
 fn vectors_go_on_after_a_kill() {
     const MESSAGES: usize = 600;
     let server = Server::slow(Duration::from_millis(100));

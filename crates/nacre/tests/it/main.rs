@@ -14,6 +14,8 @@ mod sessions;
 mod ranking;
 // Vectors of a provider beside the built-in ones (SPEC Q6).
 mod embedding;
+// Built-in vectors of an older model, made anew step by step (SPEC Q6).
+mod renewal;
 // Models behind a URL, and everything a server may answer (SPEC Q6).
 mod providers;
 // The summary at the start of a session (SPEC B).
