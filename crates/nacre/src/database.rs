@@ -37,12 +37,6 @@ impl Owner {
     fn damage(&self, now: Time) -> Damage {
         if self.collection.is_some() { Damage::Leave } else { Damage::SetAside(now) }
     }
-
-    /// Where the documents come from when the index is made anew on opening. Those of a collection may stand on
-    /// a disk that is not there now.
-    fn documents(&self) -> index::Documents {
-        if self.collection.is_some() { index::Documents::Keep } else { index::Documents::Forget }
-    }
 }
 
 /// One open database.
@@ -118,13 +112,14 @@ impl Database {
         self.db = Db::open(&self.path, MIGRATIONS, self.owner.damage(now))?;
         self.identity = identity(&self.path);
         let (owner, language) = (self.owner.clone(), self.language);
+        let lexicon = &mut self.lexicon;
         self.db.write(|tx| {
             let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
             tx.execute(sql, ("group", &owner.group))?;
             if let Some(collection) = &owner.collection {
                 tx.execute(sql, ("collection", collection))?;
             }
-            index::take_over(tx, owner.documents(), language)
+            index::take_over(tx, lexicon, language, 0)
         })?;
         self.made_by = self.db.read(index::made_by)?;
         self.check_owner()
@@ -173,7 +168,13 @@ impl Database {
         Ok(self.write_besides(SHARE, work)?.1)
     }
 
-    /// Gives at most so many passages vectors by this version's model. Returns how many got them.
+    /// Tells whether the words of the index are another version's, or in another language.
+    pub(crate) fn is_stale(&self) -> Result<bool> {
+        Ok(self.db.on_disk() && self.db.read(|db| index::stale(db, self.language))?.words)
+    }
+
+    /// Makes the index this version's, with vectors for at most so many passages that had others. Returns how many
+    /// got them.
     pub(crate) fn renew(&mut self, most: usize) -> Result<usize> {
         Ok(self.write_besides(most, |_, _| Ok(()))?.0)
     }
@@ -221,17 +222,20 @@ impl Database {
         Ok(problems)
     }
 
-    /// What is done with every file that was just opened: its owner is looked at, and an index whose words another
-    /// version made is made anew. Vectors of another version are made anew by those who write.
+    /// What is done with every file that was just opened: its owner is looked at. What another version made of its
+    /// index is made anew by those who write, unless it is little or can't be read at all.
     fn arrive(&mut self) -> Result<()> {
         self.check_owner()?;
         if !self.db.on_disk() {
             return Ok(());
         }
-        let (documents, language) = (self.owner.documents(), self.language);
-        let stale = self.db.read(|db| index::stale(db, language))?;
-        if stale.words || stale.chunks {
-            self.db.write(|tx| index::take_over(tx, documents, language))?;
+        let (language, lexicon) = (self.language, &mut self.lexicon);
+        if self.db.read(|db| index::is_due(db, language))? {
+            match self.db.write(|tx| index::take_over(tx, lexicon, language, usize::MAX)) {
+                // A home that can't be written can still be read.
+                Err(Error::ReadOnly { .. }) => {}
+                taken => drop(taken?),
+            }
         }
         self.made_by = self.db.read(index::made_by)?;
         Ok(())

@@ -57,7 +57,7 @@ pub(crate) struct Recalled {
     pub(crate) at: Time,
 }
 
-/// Makes built-in vectors of another version's model anew, in one database.
+/// Makes anew what another version made of one database's index: its words at once, vectors step by step.
 fn renew(
     database: &mut Database,
     now: Time,
@@ -70,6 +70,11 @@ fn renew(
         return Ok(Renewed::default());
     }
     database.refresh(now)?;
+    if database.is_stale()? {
+        database.renew(0)?;
+        let all = database.read(|db| count(db, "passages"))?;
+        return Ok(Renewed { made: all, all });
+    }
     let Some(mut so_far) = database.read(index::renewed)? else { return Ok(Renewed::default()) };
     let mut taken = 0;
     while taken < most {
@@ -191,6 +196,7 @@ impl Group {
                 graph: graph::counts(db)?,
                 collections: count(db, "collections")?,
                 passages: count(db, "passages")?,
+                stale: index::stale(db, self.settings.search.language())?.words && self.memory.on_disk(),
                 vectors: index::renewed(db)?,
                 embedded: self.embedder.as_deref().map(|embedder| embedded(db, embedder)).transpose()?,
                 audit_rows: count(db, "audit")?,
@@ -403,8 +409,8 @@ impl Group {
         Ok(Written(stamps))
     }
 
-    /// Makes built-in vectors anew where another version's model made them, in the memory and in its collections, at
-    /// most so many of each, the newest first. `progress` is told after every transaction, of one database after the
+    /// Makes anew what another version made, in the indexes of the memory and of its collections: words at once,
+    /// built-in vectors at most so many of each, the newest first. `progress` is told after every transaction, of one database after the
     /// other, and may break off. Any number of processes may do this at once; search goes on meanwhile.
     pub fn renew(
         &mut self,
@@ -620,6 +626,9 @@ pub struct Status {
     pub graph: graph::Counts,
     pub collections: i64,
     pub passages: i64,
+    /// Whether the index has words of another version's analyser, or in another language.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
     /// How far built-in vectors have come that are made anew for the model of this version; absent where all are
     /// there.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -82,6 +82,11 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     if let Some(embedded) = &status.embedded {
         rows.insert(7, ("vectors", vectors(embedded)));
     }
+    if status.stale {
+        let says =
+            "of another version or in another language (`nacre index` or a running server makes it anew)";
+        rows.insert(7, ("index", says.into()));
+    }
     if let Some(renewed) = &status.vectors {
         rows.insert(7, ("vectors", made_anew(renewed)));
     }
@@ -313,7 +318,7 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     }
     let mut rows = synced_rows(&done);
     if renewed.all > 0 {
-        rows.push(("vectors".into(), made_anew(&renewed)));
+        rows.push(("index".into(), made_anew(&renewed)));
     }
     if context.home.embedder().is_some() {
         rows.push(("vectors".into(), vectors(&embedded)));

@@ -27,7 +27,7 @@ pub(crate) use packed::{Quantised, Space};
 pub use passage::Scope;
 pub(crate) use passage::{Passage, Slice, Writer};
 pub use renew::Renewed;
-pub(crate) use renew::{after_write, before_write, language, made_by, renewed, stale, take_over};
+pub(crate) use renew::{after_write, before_write, is_due, language, made_by, renewed, stale, take_over};
 pub(crate) use sketch::MANY;
 
 /// What becomes of documents while the index is made anew.

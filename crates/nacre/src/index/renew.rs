@@ -1,10 +1,11 @@
 //! What made an index, and what becomes of one that another version made.
 //!
-//! Words of another analyser can't be taken out again: such an index is made anew at once. Vectors of another
-//! model can't be compared with this one's questions, but they are beside the words and not among them: they are
-//! made anew in place, the newest first, some hundred passages a transaction, by whoever comes along. What has
-//! not been reached is found by its words. Where it stands is a range of passages in `meta`, which changes with
-//! the vectors it speaks of: a kill costs a batch, and no two processes make the same.
+//! Words of another analyser can't be taken out again, so they are made anew in one transaction, by the first that
+//! writes; who only reads goes on with the old ones meanwhile. Vectors of another model can't be compared with this
+//! one's questions, but they stand beside the words and not among them: they are made anew in place, the newest
+//! first, some hundred passages a transaction, by whoever comes along. What has not been reached is found by its
+//! words. Where it stands is a range of passages in `meta`, which changes with the vectors it speaks of: a kill
+//! costs a batch, and no two processes make the same.
 
 use std::ops::Range;
 
@@ -40,15 +41,18 @@ impl Renewed {
 /// What of an index another version made.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stale {
+    /// So much that nothing can be said of the rest.
+    unknown: bool,
     /// The analyser or the language: all is to be made anew.
     pub(crate) words: bool,
     /// How documents are cut: they are to be read again.
-    pub(crate) chunks: bool,
+    chunks: bool,
     /// The model, or what gets a vector.
     vectors: bool,
 }
 
-/// What makes an index: the analyser, the model, how texts are cut, the language.
+/// What makes an index: the analyser, the model, how texts are cut, the language. One whose rows can't be read as
+/// they are (marks, for one) is to have another number of parts: it is then made anew before anyone reads it.
 fn maker(language: Language) -> [&'static str; 5] {
     [analyse::VERSION, builtin::VERSION, chunk::VERSION, piece::VERSION, language.name()]
 }
@@ -56,8 +60,14 @@ fn maker(language: Language) -> [&'static str; 5] {
 impl Stale {
     fn of(made_by: &str, language: Language) -> Stale {
         let (made_by, now): (Vec<&str>, _) = (made_by.split(' ').collect(), maker(language));
-        let differs = |part: usize| made_by.len() != now.len() || made_by[part] != now[part];
-        Stale { words: differs(0) || differs(4), chunks: differs(2), vectors: differs(1) || differs(3) }
+        let unknown = made_by.len() != now.len();
+        let differs = |part: usize| unknown || made_by[part] != now[part];
+        Stale {
+            unknown,
+            words: differs(0) || differs(4),
+            chunks: differs(2),
+            vectors: differs(1) || differs(3),
+        }
     }
 }
 
@@ -83,10 +93,29 @@ pub(super) fn adopt(db: &Connection, language: Language) -> Result<()> {
     set_old(db, &(0..0))
 }
 
-/// Makes an index ours, as far as that can be done at once or has to be.
-pub(crate) fn take_over(tx: &Transaction<'_>, documents: Documents, language: Language) -> Result<()> {
+/// Tells what has to be done with an index that was just opened, before it is read or at once because it is little.
+pub(crate) fn is_due(db: &Connection, language: Language) -> Result<bool> {
+    /// So many passages take some ten milliseconds.
+    const FEW: i64 = 500;
+    let Stale { unknown, words, chunks, vectors } = stale(db, language)?;
+    Ok(unknown || (chunks && !words) || ((words || vectors) && last(db)? <= FEW))
+}
+
+/// Makes an index ours, but for vectors that are many.
+pub(crate) fn take_over(
+    tx: &Transaction<'_>,
+    lexicon: &mut Lexicon,
+    language: Language,
+    most: usize,
+) -> Result<usize> {
     let stale = stale(tx, language)?;
-    if stale.words { rebuild(tx, documents, language).map(drop) } else { begin(tx, stale, language) }
+    if stale.words {
+        // What was read of documents is found until they are read again, if they are there at all.
+        rebuild(tx, Documents::Keep, language)?;
+    } else if stale.chunks || stale.vectors {
+        begin(tx, stale, language)?;
+    }
+    renew(tx, lexicon, most)
 }
 
 /// Begins to make ours what is not: cheap, whatever there is.
@@ -110,7 +139,7 @@ pub(crate) struct Beside {
     foreign_after: Option<i64>,
 }
 
-/// Goes before a write: what it adds has vectors by this version's model, so the others' have to be known as such.
+/// Goes before a write: what it adds is made by this version, so that all else has to be, or to be known as other.
 /// `found` is what had made the index when it was opened. Gives at most so many of the others their vectors.
 pub(crate) fn before_write(
     tx: &Transaction<'_>,
@@ -120,14 +149,12 @@ pub(crate) fn before_write(
 ) -> Result<Beside> {
     let made_by = made_by(tx)?;
     let stale = Stale::of(made_by.as_deref().unwrap_or_default(), language);
-    if stale.vectors && made_by.as_deref() != found {
-        // To take it back would have two versions make all vectors in turns.
-        return Ok(Beside { renewed: 0, foreign_after: Some(last(tx)?) });
+    if (stale.vectors || stale.words) && made_by.as_deref() != found {
+        // To take it back would have two versions make all of it in turns.
+        let foreign_after = if stale.vectors { Some(last(tx)?) } else { None };
+        return Ok(Beside { renewed: 0, foreign_after });
     }
-    if stale.vectors && !stale.words {
-        begin(tx, stale, language)?;
-    }
-    Ok(Beside { renewed: renew(tx, lexicon, most)?, foreign_after: None })
+    Ok(Beside { renewed: take_over(tx, lexicon, language, most)?, foreign_after: None })
 }
 
 /// Goes after a write.

@@ -232,6 +232,14 @@ fn by_question(
             heard.recalled = said.passages;
         }
     }
+    for asked in &sound {
+        if index::stale(asked.db, settings.search.language())?.words && asked.space.passages() > 0 {
+            down.push(format!(
+                "{}words: the index is of another version or in another language; `nacre index` or a running server makes it anew",
+                of(asked)
+            ));
+        }
+    }
     let rules = Rules { search: &settings.search, rank: &settings.rank, now: request.at };
     let (mut best, mut standing): (Vec<Ranked>, Vec<Ranked>) = Default::default();
     for (asked, mut field) in sound.into_iter().zip(fuse::fields(&query, rules, heard)) {
@@ -272,10 +280,15 @@ fn by_question(
     Ok((hits(best), hits(standing), None))
 }
 
+/// What is missing of the memory needs no name.
+fn of(asked: &Asked<'_>) -> String {
+    asked.collection.map(|name| format!("sources: collection `{name}`: ")).unwrap_or_default()
+}
+
 /// Says of a database whose vectors are being made anew how far that is.
 fn by_words_alone(asked: &Asked<'_>) -> Option<String> {
     let index::Renewed { made, all } = asked.space.renewed()?;
-    let of = asked.collection.map(|name| format!("sources: collection `{name}`: ")).unwrap_or_default();
+    let of = of(asked);
     Some(format!(
         "{of}vectors: {made} of {all} are made anew for this version's model, and the rest is found by words alone; `nacre index` or a running server makes them"
     ))
