@@ -293,6 +293,21 @@ fn a_home_that_cant_be_written_can_be_read() {
 }
 
 #[test]
+fn an_older_index_that_cant_be_written_is_searched_as_it_is() {
+    let Some(disk) = Disk::new(8) else { return };
+    let home = Sealed::at(&disk.path().join("home"));
+    home.json(["store", "The staging server is called heron"]);
+    let db = Connection::open(home.database("main")).unwrap();
+    db.execute("UPDATE meta SET value = '0 builtin-0 0 0 english' WHERE key = 'analyser'", []).unwrap();
+    drop(db);
+    disk.make_read_only();
+    let found = home.json(["search", "heron"]);
+    assert_eq!(found["hits"][0]["number"], 1);
+    assert_eq!(found["missing"].as_array().unwrap().len(), 2, "its vectors and its words: {found:#}");
+    assert_eq!(home.json(["status"])["vectors"], json!({ "made": 0, "all": 1 }));
+}
+
+#[test]
 fn collections_of_a_home_that_cant_be_written_can_be_searched() {
     let Some(disk) = Disk::new(8) else { return };
     let home = Sealed::at(&disk.path().join("home"));

@@ -198,7 +198,7 @@ fn check_packed(db: &Connection) -> Result<Vec<String>> {
         let mark = space.marks().get(id).copied().unwrap_or_default();
         wrong_marks += i64::from(mark.flags == 0 || mark.is(flag::LIVE) != row.get::<_, bool>(1)?);
         // What waits for new vectors has none that count.
-        let has_vectors = !space.is_old(u32::try_from(id).unwrap_or(0));
+        let has_vectors = !space.old().contains(&u32::try_from(id).unwrap_or(0));
         wrong_vectors += i64::from(has_vectors && pieces.get(id).copied() != row.get::<_, Option<i64>>(2)?);
         known += 1;
     }

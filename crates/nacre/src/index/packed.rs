@@ -352,9 +352,9 @@ impl Space {
         self.passages
     }
 
-    /// Tells whether a passage waits for vectors that can be compared with a question.
-    pub(crate) fn is_old(&self, passage: u32) -> bool {
-        self.old.contains(&passage)
+    /// Returns the passages that wait for vectors that can be compared with a question.
+    pub(crate) fn old(&self) -> Range<u32> {
+        self.old.clone()
     }
 
     /// Returns how far the vectors have come that are made anew; `None`: all are there.
@@ -362,7 +362,7 @@ impl Space {
         let there = (0u32..).zip(&self.marks).filter(|(_, mark)| mark.flags != 0);
         let (mut made, mut all) = (0, 0);
         for (passage, _) in there.take(if self.old.is_empty() { 0 } else { usize::MAX }) {
-            (made, all) = (made + i64::from(!self.is_old(passage)), all + 1);
+            (made, all) = (made + i64::from(!self.old.contains(&passage)), all + 1);
         }
         (made < all).then_some(Renewed { made, all })
     }

@@ -6,6 +6,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use super::dates;
 use super::lanes::TermHits;
@@ -119,6 +120,8 @@ pub(super) struct Field<'a> {
     cosines: Vec<f32>,
     dense: Vec<Option<f32>>,
     usual: Usual,
+    /// The ids of those that wait for vectors.
+    old: Range<u32>,
     /// The question's vector, where the cosines are estimates.
     estimated: Option<Quantised>,
     /// From where on a cosine by the model of the settings is an unusual one: they may lie anywhere.
@@ -165,8 +168,10 @@ impl Heard<'_> {
     fn cosines(&self) -> impl Iterator<Item = (f32, f64)> {
         let ids = self.estimated.as_ref().map_or(&self.members, |estimated| &estimated.sample);
         let weight = self.members.len() as f64 / ids.len().max(1) as f64;
-        let known = ids.iter().filter(|id| !self.space.is_old(**id));
-        known.map(move |id| (self.cosines[*id as usize], weight))
+        // What waits for its vectors stands for none.
+        let old = self.space.old();
+        let weight = move |id: &u32| if old.contains(id) { 0.0 } else { weight };
+        ids.iter().map(move |id| (self.cosines[*id as usize], weight(id)))
     }
 
     /// The cosines of the ids in scope that have vectors by the model of the settings.
@@ -223,6 +228,7 @@ pub(super) fn fields<'a>(query: &'a Query, rules: Rules<'a>, heard: Vec<Heard<'a
             dense: heard.dense,
             usual,
             unusual: (usual.model.mean + UNUSUAL * usual.model.spread) as f32,
+            old: heard.space.old(),
             estimated: heard.estimated.map(|estimated| estimated.question),
             matched: said.matched,
             coverage: said.coverage,
@@ -300,15 +306,14 @@ impl Field<'_> {
     /// both. The mean of two opinions that agree in part spreads less than one, which `WIDER` makes good.
     fn meaning(&self, id: u32) -> f32 {
         const WIDER: f32 = 1.1;
-        let built_in = self.usual.meaning.z(self.cosines[id as usize]);
         let by_model =
             self.dense.get(id as usize).copied().flatten().map(|cosine| self.usual.model.z(cosine));
-        match (self.space.is_old(id), by_model) {
-            (false, Some(by_model)) => WIDER * f32::midpoint(built_in, by_model),
-            (false, None) => built_in,
+        if self.old.contains(&id) {
             // What nothing is known of is as near as is usual: neither the old nor the new are preferred.
-            (true, by_model) => by_model.unwrap_or(0.0),
+            return by_model.unwrap_or(0.0);
         }
+        let built_in = self.usual.meaning.z(self.cosines[id as usize]);
+        by_model.map_or(built_in, |by_model| WIDER * f32::midpoint(built_in, by_model))
     }
 
     /// What the lanes say together.
