@@ -161,8 +161,8 @@ impl Database {
         now: Time,
         work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
-        /// What a write does besides about vectors of another version: a few milliseconds at most, and a memory
-        /// that only ever sees commands is whole after some of them.
+        /// What a write does besides about vectors of another version: a few milliseconds at most, and a
+        /// memory that only ever sees commands is whole after some of them.
         const SHARE: usize = 64;
         self.create(now)?;
         Ok(self.write_besides(SHARE, work)?.1)
@@ -173,8 +173,8 @@ impl Database {
         Ok(self.db.on_disk() && self.db.read(|db| index::stale(db, self.language))?.words)
     }
 
-    /// Makes the index this version's, with vectors for at most so many passages that had others. Returns how many
-    /// got them.
+    /// Makes the index this version's, with vectors for at most so many passages that had others. Returns how
+    /// many got them.
     pub(crate) fn renew(&mut self, most: usize) -> Result<usize> {
         Ok(self.write_besides(most, |_, _| Ok(()))?.0)
     }
@@ -222,8 +222,8 @@ impl Database {
         Ok(problems)
     }
 
-    /// What is done with every file that was just opened: its owner is looked at. What another version made of its
-    /// index is made anew by those who write, unless it is little or can't be read at all.
+    /// What is done with every file that was just opened: its owner is looked at. What another version made
+    /// of its index is made anew by those who write, unless it is little or can't be read at all.
     fn arrive(&mut self) -> Result<()> {
         self.check_owner()?;
         if !self.db.on_disk() {

@@ -409,9 +409,10 @@ impl Group {
         Ok(Written(stamps))
     }
 
-    /// Makes anew what another version made, in the indexes of the memory and of its collections: words at once,
-    /// built-in vectors at most so many of each, the newest first. `progress` is told after every transaction, of one database after the
-    /// other, and may break off. Any number of processes may do this at once; search goes on meanwhile.
+    /// Makes anew what another version made, in the indexes of the memory and of its collections: words at
+    /// once, built-in vectors at most so many of each, the newest first. `progress` is told after every
+    /// transaction, of one database after the other, and may break off. Any number of processes may do this
+    /// at once; search goes on meanwhile.
     pub fn renew(
         &mut self,
         now: Time,
@@ -428,9 +429,9 @@ impl Group {
         Ok(sum)
     }
 
-    /// Makes vectors by the provider for passages of the memory and of its collections that have none, at most so
-    /// many, the newest first. `progress` is told what is done and what is left. What a provider that fails leaves
-    /// undone is done by the next call; search goes on meanwhile.
+    /// Makes vectors by the provider for passages of the memory and of its collections that have none, at
+    /// most so many, the newest first. `progress` is told what is done and what is left. What a provider that
+    /// fails leaves undone is done by the next call; search goes on meanwhile.
     pub fn embed(&mut self, now: Time, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
         let Some(embedder) = self.embedder.clone() else { return Ok(Embedded::default()) };
         let mut sum = fill(&mut self.memory, &*embedder, now, most, progress)?;
@@ -629,8 +630,8 @@ pub struct Status {
     /// Whether the index has words of another version's analyser, or in another language.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub stale: bool,
-    /// How far built-in vectors have come that are made anew for the model of this version; absent where all are
-    /// there.
+    /// How far built-in vectors have come that are made anew for the model of this version; absent where all
+    /// are there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub vectors: Option<Renewed>,
     /// How far the vectors of the provider have come; absent where the built-in ones are all.

@@ -1,5 +1,5 @@
-//! What a server does behind its calls: built-in vectors of another version's model made anew, and vectors by the
-//! provider of the settings, for what was written meanwhile by this process or another.
+//! What a server does behind its calls: built-in vectors of another version's model made anew, and vectors by
+//! the provider of the settings, for what was written meanwhile by this process or another.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -16,8 +16,8 @@ const AT_ONCE: usize = 256;
 const IDLE: Duration = Duration::from_secs(2);
 const DOWN: Duration = Duration::from_secs(15);
 const LONGEST: Duration = Duration::from_secs(600);
-/// How long to wait between two of many transactions: longer than others wait before they ask for the lock again,
-/// so that a write has to wait for one of them at most.
+/// How long to wait between two of many transactions: longer than others wait before they ask for the lock
+/// again, so that a write has to wait for one of them at most.
 pub const PAUSE: Duration = Duration::from_millis(10);
 
 /// What is done behind the calls, in a thread.
@@ -39,8 +39,8 @@ impl Behind {
         Behind { stop, ended }
     }
 
-    /// Ends it, so that the server is the last to close the database and leaves it in one file. A provider is not waited for, for what is
-    /// made is committed batch by batch.
+    /// Ends it, so that the server is the last to close the database and leaves it in one file. A provider is
+    /// not waited for, for what is made is committed batch by batch.
     pub fn end(self) {
         const PATIENCE: Duration = Duration::from_millis(250);
         drop(self.stop);
@@ -90,8 +90,8 @@ fn work(home: &Home, name: &GroupName, pause: &Pause) {
     }
 }
 
-/// Makes some vectors; `None`: there is nothing to do. `open` has the group, and the writes up to which all are
-/// made.
+/// Makes some vectors; `None`: there is nothing to do. `open` has the group, and the writes up to which all
+/// are made.
 fn make_some(
     home: &Home,
     name: &GroupName,

@@ -200,8 +200,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    /// Puts a passage's vectors in the place of those that have these numbers. False: they are too many, and the
-    /// place is cleared.
+    /// Puts a passage's vectors in the place of those that have these numbers. False: they are too many, and
+    /// the place is cleared.
     pub(crate) fn replace(
         &mut self,
         db: &Connection,

@@ -327,8 +327,8 @@ pub(super) fn stored(row: &rusqlite::Row<'_>) -> Result<(i64, Passage)> {
     Ok((row.get(0)?, passage))
 }
 
-/// Derives everything anew for passages whose text stands nowhere else (messages, and chunks that are kept), in
-/// the order of their ids.
+/// Derives everything anew for passages whose text stands nowhere else (messages, and chunks that are kept),
+/// in the order of their ids.
 pub(super) fn rederive(db: &Connection) -> Result<usize> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;

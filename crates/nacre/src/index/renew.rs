@@ -1,11 +1,11 @@
 //! What made an index, and what becomes of one that another version made.
 //!
-//! Words of another analyser can't be taken out again, so they are made anew in one transaction, by the first that
-//! writes; who only reads goes on with the old ones meanwhile. Vectors of another model can't be compared with this
-//! one's questions, but they stand beside the words and not among them: they are made anew in place, the newest
-//! first, some hundred passages a transaction, by whoever comes along. What has not been reached is found by its
-//! words. Where it stands is a range of passages in `meta`, which changes with the vectors it speaks of: a kill
-//! costs a batch, and no two processes make the same.
+//! Words of another analyser can't be taken out again, so they are made anew in one transaction, by the first
+//! that writes; who only reads goes on with the old ones meanwhile. Vectors of another model can't be
+//! compared with this one's questions, but they stand beside the words and not among them: they are made anew
+//! in place, the newest first, some hundred passages a transaction, by whoever comes along. What has not been
+//! reached is found by its words. Where it stands is a range of passages in `meta`, which changes with the
+//! vectors it speaks of: a kill costs a batch, and no two processes make the same.
 
 use std::ops::Range;
 
@@ -51,8 +51,9 @@ pub(crate) struct Stale {
     vectors: bool,
 }
 
-/// What makes an index: the analyser, the model, how texts are cut, the language. One whose rows can't be read as
-/// they are (marks, for one) is to have another number of parts: it is then made anew before anyone reads it.
+/// What makes an index: the analyser, the model, how texts are cut, the language. One whose rows can't be
+/// read as they are (marks, for one) is to have another number of parts: it is then made anew before anyone
+/// reads it.
 fn maker(language: Language) -> [&'static str; 5] {
     [analyse::VERSION, builtin::VERSION, chunk::VERSION, piece::VERSION, language.name()]
 }
@@ -93,7 +94,8 @@ pub(super) fn adopt(db: &Connection, language: Language) -> Result<()> {
     set_old(db, &(0..0))
 }
 
-/// Tells what has to be done with an index that was just opened, before it is read or at once because it is little.
+/// Tells what has to be done with an index that was just opened, before it is read or at once because it is
+/// little.
 pub(crate) fn is_due(db: &Connection, language: Language) -> Result<bool> {
     /// So many passages take some ten milliseconds.
     const FEW: i64 = 500;
@@ -134,13 +136,14 @@ fn begin(tx: &Transaction<'_>, stale: Stale, language: Language) -> Result<()> {
 pub(crate) struct Beside {
     /// How many passages were given vectors of this version.
     pub(crate) renewed: usize,
-    /// Set where a newer version has taken the index over since it was opened here: the last passage before this
-    /// write. What it writes gets vectors by the wrong model.
+    /// Set where a newer version has taken the index over since it was opened here: the last passage before
+    /// this write. What it writes gets vectors by the wrong model.
     foreign_after: Option<i64>,
 }
 
-/// Goes before a write: what it adds is made by this version, so that all else has to be, or to be known as other.
-/// `found` is what had made the index when it was opened. Gives at most so many of the others their vectors.
+/// Goes before a write: what it adds is made by this version, so that all else has to be, or to be known as
+/// other. `found` is what had made the index when it was opened. Gives at most so many of the others their
+/// vectors.
 pub(crate) fn before_write(
     tx: &Transaction<'_>,
     lexicon: &mut Lexicon,
@@ -168,8 +171,8 @@ pub(crate) fn after_write(tx: &Transaction<'_>, beside: &Beside) -> Result<()> {
     set_old(tx, &(start..last + 1))
 }
 
-/// Gives at most so many passages vectors by this version's model. Returns how many had others; fewer than that
-/// are all.
+/// Gives at most so many passages vectors by this version's model. Returns how many had others; fewer than
+/// that are all.
 fn renew(tx: &Transaction<'_>, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
     let old = noted(tx)?;
     if old.is_empty() || most == 0 {
@@ -216,8 +219,8 @@ fn renew(tx: &Transaction<'_>, lexicon: &mut Lexicon, most: usize) -> Result<usi
     Ok(count)
 }
 
-/// Returns the passages whose vectors can't be compared with a question: all, where another version's model made
-/// them and nobody has begun to make them anew.
+/// Returns the passages whose vectors can't be compared with a question: all, where another version's model
+/// made them and nobody has begun to make them anew.
 pub(super) fn old(db: &Connection) -> Result<Range<i64>> {
     match made_by(db)? {
         Some(made_by) if Stale::of(&made_by, language(db)?).vectors => Ok(0..i64::MAX),
