@@ -2,8 +2,8 @@
 //!
 //! The nearest heading above that names something is what bullets and rows are about; headings such as
 //! `Notes` are passed over, headings such as `People` say what kind of thing their items are. USER.md is about
-//! the user, SOUL.md and IDENTITY.md about the agent; of changelogs, which say what was, nothing is read. In documents whose name has a date, sections and tagged
-//! lines are events.
+//! the user, SOUL.md and IDENTITY.md about the agent; of changelogs, which say what was, nothing is read. In
+//! documents whose name has a date, sections and tagged lines are events.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;

@@ -201,8 +201,10 @@ fn is_doubted(words: &[Word<'_>]) -> bool {
 
 /// Whether a sentence has a word that any pattern needs, and begins with what may be a name. Most do not.
 pub(super) fn may_say(sentence: &str) -> bool {
-    has_cue(sentence)
-        && (may_begin(sentence.trim_start()) || sentence.contains('(') || sentence.contains("changed"))
+    may_begin(sentence.trim_start()) && has_cue(sentence)
+        || sentence.contains("changed ")
+        || sentence.contains('(')
+            && ["(aka", "(AKA", "(a.k.a", "(also "].iter().any(|cue| sentence.contains(cue))
 }
 
 /// Whether a first word may be that of a name.
@@ -479,7 +481,7 @@ pub(super) fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
         }
         let Some(next) = name(&words[at.min(words.len())..], 5, hyphenated).filter(|next| !next.possessive)
         else {
-            // `uses Docker and a few scripts`: the names before it are right, unless the list is of something else.
+            // `uses Docker and a few scripts`: the names before it are right.
             return names;
         };
         let last = at + next.words - 1;

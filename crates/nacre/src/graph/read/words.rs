@@ -238,24 +238,42 @@ pub(super) fn sentences(text: &str, mut each: impl FnMut(usize, &str, bool)) {
     let bytes = text.as_bytes();
     let mut start = 0;
     let mut code = false;
-    for (at, byte) in bytes.iter().enumerate() {
-        match byte {
-            b'`' => code = !code,
-            b'.' | b'!' | b'?' | b';' | b'\n' if !code || *byte == b'\n' => {
-                let after = bytes.get(at + 1).copied().unwrap_or(b' ');
-                let ends = *byte == b'\n'
-                    || matches!(after, b' ' | b'\n' | b'\t' | b'"' | b')')
-                        && !(*byte == b'.' && is_abbreviation(&bytes[start..at], bytes.get(at + 2)));
-                if ends {
-                    each(start, &text[start..at], *byte == b'?');
-                    start = at + 1;
-                    code = false;
-                }
-            }
-            _ => {}
+    let mut at = 0;
+    while let Some(mark) = next_mark(bytes, at) {
+        let byte = bytes[mark];
+        at = mark + 1;
+        if byte == b'`' {
+            code = !code;
+            continue;
+        }
+        let after = bytes.get(at).copied().unwrap_or(b' ');
+        let ends = byte == b'\n'
+            || !code
+                && matches!(after, b' ' | b'\n' | b'\t' | b'"' | b')')
+                && !(byte == b'.' && is_abbreviation(&bytes[start..mark], bytes.get(mark + 2)));
+        if ends {
+            each(start, &text[start..mark], byte == b'?');
+            start = at;
+            code = false;
         }
     }
     each(start, &text[start..], false);
+}
+
+/// Finds what may end a sentence, or a backtick. Looks at 32 bytes at a time.
+fn next_mark(bytes: &[u8], from: usize) -> Option<usize> {
+    const STEP: usize = 32;
+    let is_mark = |byte: u8| {
+        (byte == b'.') | (byte == b'!') | (byte == b'?') | (byte == b';') | (byte == b'\n') | (byte == b'`')
+    };
+    let mut at = from;
+    while let Some(window) = bytes[at..].first_chunk::<STEP>() {
+        if window.iter().fold(false, |any, byte| any | is_mark(*byte)) {
+            break;
+        }
+        at += STEP;
+    }
+    bytes[at..].iter().position(|byte| is_mark(*byte)).map(|n| at + n)
 }
 
 /// Whether a dot belongs to the word before it: an initial, a title, or what goes on in lower case.
