@@ -49,6 +49,8 @@ fn a_category_is_one_of_the_list() {
             .all(born_permanent)
     );
     assert!(!["tool", "event", "host", "nothing"].into_iter().any(born_permanent));
+    assert_eq!((most_facts("person"), most_facts("pet"), most_facts("recipe")), (175, 75, 100));
+    assert_eq!((most_values(From::Person), most_values(From::Document)), (100, 10));
     for class in words::CLASSES {
         assert!(category(class.1, &[]).is_ok(), "{class:?}");
     }

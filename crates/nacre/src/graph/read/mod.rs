@@ -16,7 +16,6 @@ mod tests;
 
 use super::guard::{self, From, Refusal};
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "called by the store"))]
 pub(crate) use {document::document, message::message};
 
 /// Changes whenever the same text would give other claims: documents read by another version are read anew.
