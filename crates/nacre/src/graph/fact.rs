@@ -323,6 +323,13 @@ pub(crate) fn replaced_at(db: &Connection, reference: &str) -> Result<Vec<Cite>>
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
+/// Tells whether a fact is a rule: a whole statement, which stands by itself.
+pub(crate) fn is_rule(db: &Connection, reference: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM facts WHERE id = ?1 AND key = 'rule'";
+    let id = super::number(KIND, reference);
+    Ok(db.prepare_cached(sql)?.query_row([id], |_| Ok(())).optional()?.is_some())
+}
+
 /// Which facts to list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter<'a> {

@@ -199,8 +199,9 @@ pub(super) fn load(
                 let document = Some(DocumentHit { collection: asked.collection.cloned(), path, lines });
                 Hit { kind: "document", id, text, document, ..bare }
             } else if let Some((kind, cites)) = crate::graph::cites_of(db, &kind, &reference)? {
-                // What a document says is found in it, unless the graph answers with it.
-                if !cites.is_empty() && documents && !field.recalled.contains_key(id) {
+                // What a document says is found in it, unless the graph answers with it or it is a rule.
+                let hidden = documents && !cites.is_empty() && !field.recalled.contains_key(id);
+                if hidden && !crate::graph::fact::is_rule(db, &reference)? {
                     continue;
                 }
                 Hit { kind, graph: Some(GraphHit { cites }), ..bare }

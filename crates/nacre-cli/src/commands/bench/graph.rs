@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 use nacre::settings::Layer;
 use nacre::{Caller, Group, Home, SCORE_PARTS, Settings, Time, call};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::args::Global;
 use crate::context::layers;

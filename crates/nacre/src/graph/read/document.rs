@@ -325,6 +325,9 @@ impl<'a> Reader<'a> {
             }
             return;
         }
+        if let Some((title, rule)) = bold_sentence(full).filter(|_| self.lists_rules()) {
+            return self.rule(title, rule, line);
+        }
         if let Some((key, value)) = key_and_value(full) {
             let key = plain(key);
             let key = without_code(&key);
@@ -345,6 +348,22 @@ impl<'a> Reader<'a> {
             return;
         }
         self.prose(text, skip);
+    }
+
+    /// Tells whether what stands here are rules, by the file's name or the heading.
+    fn lists_rules(&self) -> bool {
+        let file = self.stem.rsplit(['-', '_']).next().unwrap_or_default();
+        matches!(file, "policies" | "rules" | "conventions")
+            || self.outline.last().is_some_and(|head| head.class == Some("convention"))
+    }
+
+    /// `**Mail to clients.** Nothing goes out unread.`
+    fn rule(&mut self, title: &str, rule: &str, line: usize) {
+        let (title, rule) = (plain(title), plain(rule));
+        match checked_subject(&title, Some("convention")) {
+            Ok(subject) => self.fact_of(&subject, "rule", whole_sentences(&rule), line),
+            Err(refusal) => self.reading.kept_out.push((line, refusal)),
+        }
     }
 
     fn item_subject(&self, name: &str) -> Option<Subject> {
@@ -504,7 +523,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let words = if marked { plain(sentence) } else { sentence.into() };
-        let subject = if words.contains("changed") { self.subject() } else { None };
+        let subject = self.subject();
         let person = self
             .outline
             .iter()
@@ -680,6 +699,14 @@ fn key_and_value(item: &str) -> Option<(&str, &str)> {
     let (key, value) = (&item[..colon], &item[colon + 1..]);
     (value.is_empty() || value.starts_with([' ', '\t'])).then_some(())?;
     is_key(key, 3).then_some((key, value.trim()))
+}
+
+/// `**A title.** And what it says.`
+fn bold_sentence(item: &str) -> Option<(&str, &str)> {
+    let bold = item.strip_prefix("**")?;
+    let end = bold.find("**")?;
+    let (title, rest) = (bold[..end].trim().strip_suffix('.')?, bold[end + 2..].trim());
+    (!title.is_empty() && !rest.is_empty()).then_some((title, rest))
 }
 
 /// Whether some words can be a key, not the beginning of a sentence.

@@ -160,7 +160,10 @@ const PLAIN: &[&str] = &[
 /// Reads the claims of one sentence. `about` is what the section is about, for sentences that leave it out;
 /// `person` is whether the section is about people.
 pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: impl FnMut(Claim)) {
-    let Some(words) = Words::of(sentence) else { return };
+    let Some(mut words) = Words::of(sentence) else { return };
+    if let Some(name) = about {
+        words.know(name);
+    }
     let words = words.all();
     also_known(words, &mut say);
     // `The Keystone API`: the article is no part of it.

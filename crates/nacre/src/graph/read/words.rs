@@ -65,6 +65,13 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Takes a word for a name wherever it stands, as if it were code.
+    pub(super) fn know(&mut self, name: &str) {
+        for word in self.words[..self.count].iter_mut().filter(|word| word.text == name) {
+            word.code = true;
+        }
+    }
+
     pub(super) fn all(&self) -> &[Word<'a>] {
         &self.words[..self.count]
     }
