@@ -636,6 +636,12 @@ pub enum Bench {
         #[arg(long)]
         categories: bool,
     },
+    /// What the graph costs: entities looked up among many facts, a year of daily logs read
+    Graph {
+        /// How many facts
+        #[arg(long, default_value_t = 100_000)]
+        facts: usize,
+    },
     /// Our own questions to an invented memory: by words, by vectors, by the graph, and by all together
     Graph60 {
         /// The folder with the set: `crates/nacre-cli/bench/graph60` of the repository

@@ -51,6 +51,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             let options = bench::Options { half: half.clone(), beside, categories: *categories };
             return bench::quality(name, data, &options, &cli.global);
         }
+        Command::Bench(Bench::Graph { facts }) => return bench::graph(*facts, &cli.global),
         Command::Bench(Bench::Graph60 { data, half, failures }) => {
             return bench::graph60(data, half, *failures, &cli.global);
         }

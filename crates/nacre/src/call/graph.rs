@@ -48,7 +48,8 @@ impl Request for GraphRequest {
     type Answer = Recalled;
 
     fn run(self, call: &mut Call<'_>) -> Result<Recalled> {
-        let missing = call.follow_documents(vec![crate::Scope::Memory]).1;
+        let reads = call.settings().documents.index && call.settings().graph.documents;
+        let missing = if reads { call.follow_documents(vec![crate::Scope::Memory]).1 } else { None };
         let language = call.settings().search.language();
         let request = recall::Request {
             query: &self.query,
@@ -58,7 +59,7 @@ impl Request for GraphRequest {
             by_words: true,
         };
         let mut recalled = call.read(|db| recall::recall(db, &request, language))?;
-        recalled.missing = missing.filter(|_| call.settings().graph.documents).into_iter().collect();
+        recalled.missing = missing.into_iter().collect();
         let now = call.caller.now;
         call.tell(
             "memory:search",

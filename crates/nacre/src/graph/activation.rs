@@ -3,6 +3,8 @@
 //! What a recall did is kept by the group until its next write, because a read costs no write. Nothing is
 //! noted for what we put into a conversation ourselves, nor twice for one question.
 
+use std::collections::BTreeMap;
+
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{fact, relation};
@@ -59,13 +61,21 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
 
 /// Returns what was often recalled together with these and is not among them, the strongest first.
 pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<String>> {
-    let sql = "SELECT other, sum(weight) FROM recalled_together
-        WHERE one IN (SELECT value FROM json_each(?1)) AND other NOT IN (SELECT value FROM json_each(?1)) AND weight >= ?2
-        GROUP BY other ORDER BY 2 DESC, other LIMIT ?3";
+    let sql = "SELECT other, weight FROM recalled_together WHERE one = ?1 AND weight >= ?2";
     let mut statement = db.prepare_cached(sql)?;
-    let most = i64::try_from(LINKED).unwrap_or(0);
-    let rows = statement.query_map((serde_json::to_string(references)?, STRONG, most), |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let mut weights: BTreeMap<String, f64> = BTreeMap::new();
+    for one in references {
+        let mut rows = statement.query((one, STRONG))?;
+        while let Some(row) = rows.next()? {
+            let other: String = row.get(0)?;
+            if !references.contains(&other) {
+                *weights.entry(other).or_default() += row.get::<_, f64>(1)?;
+            }
+        }
+    }
+    let mut strongest: Vec<(String, f64)> = weights.into_iter().collect();
+    strongest.sort_by(|one, other| other.1.total_cmp(&one.1));
+    Ok(strongest.into_iter().take(LINKED).map(|(other, _)| other).collect())
 }
 
 /// Forgets the links of something that is gone.

@@ -208,42 +208,58 @@ fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result
     let mut named: Vec<Mention> = Vec::new();
     let mut place = 0;
     while place < tokens.len() {
-        let found = name_at(db, place, &tokens[place..], language)?;
-        let Some((length, entity)) = found else {
+        // What begins no name need not be looked up.
+        let first = &tokens[place];
+        let whose = matches!(first.word.as_str(), "my" | "our" | "your" | "his" | "her" | "their");
+        if language.is_common(&first.stem) && !whose && (!first.capital || first.first) && tokens.len() > 1 {
             place += 1;
             continue;
-        };
-        let words = &mut tokens[place..place + length];
-        let by = words.iter().map(|token| token.word.as_str()).collect::<Vec<_>>().join(" ");
-        words.iter_mut().for_each(|token| token.taken = true);
-        place += length;
-        if named.iter().all(|mention| mention.entity.id != entity.id) {
-            named.push(Mention { entity, by, speaks: false });
         }
+        let mut longest = 1;
+        for (length, entity) in names_at(db, place, &tokens[place..], language)? {
+            let words = &mut tokens[place..place + length];
+            let by = words.iter().map(|token| token.word.as_str()).collect::<Vec<_>>().join(" ");
+            words.iter_mut().for_each(|token| token.taken = true);
+            longest = longest.max(length);
+            if named.iter().all(|mention| mention.entity.id != entity.id) {
+                named.push(Mention { entity, by, speaks: false });
+            }
+        }
+        place += longest;
     }
     Ok(named)
 }
 
-/// The longest name that begins with the first of these words, in how many words.
-fn name_at(
+/// The longest name that begins with the first of these words, in how many words. Where that is the title of an event
+/// that begins with a name, the name: `heron's disk` asks for the disk of heron rather than for what befell it once.
+fn names_at(
     db: &Connection,
     before: usize,
     tokens: &[Token],
     language: Language,
 ) -> Result<Option<(usize, Entity)>> {
     let first = &tokens[0];
-    // One query finds the word alone and every name that begins with it.
+    // One query finds the word alone and every name that begins with it and the next.
     let sql = "SELECT folded, names.name, roots.id, roots.name, roots.category, names.source FROM names
         JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
-        WHERE folded = ?1 OR (folded > ?1 || ' ' AND folded < ?1 || '!') LIMIT 1000";
+        WHERE folded = ?1 OR folded = ?2 OR (folded > ?2 || ' ' AND folded < ?2 || '!') LIMIT 1000";
     let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query([&first.word])?;
+    let pair = tokens.get(1).map(|next| format!("{} {}", first.word, next.word));
+    let mut rows = statement.query((&first.word, pair))?;
     let mut best: Option<(usize, Entity)> = None;
     while let Some(row) = rows.next()? {
         let folded = row.get_ref(0)?.as_str().unwrap_or_default();
         let length = folded.split(' ').count();
+        let whole = before == 0 && length == tokens.len();
+        let is_title = |category: &str| category == "event" && !whole;
+        let titled = is_title(row.get_ref(4)?.as_str().unwrap_or_default());
+        let better = |(longest, known): &(usize, Entity)| match (is_title(&known.category), titled) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => length > *longest,
+        };
         let fits = length <= tokens.len().min(LONGEST_NAME)
-            && best.as_ref().is_none_or(|(longest, _)| length > *longest)
+            && best.as_ref().is_none_or(better)
             && folded.split(' ').zip(tokens).all(|(part, token)| part == token.word);
         if !fits {
             continue;

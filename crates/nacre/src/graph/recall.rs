@@ -14,6 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::fact::{self, Fact};
+use super::name::Entity;
 use super::question::{Asked, Mention, Question};
 use super::relation::{self, Relation};
 use super::{Cite, EntityId, activation, cites, intent, name};
@@ -133,13 +134,13 @@ pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language)
     let mut seen: BTreeMap<String, Known> = BTreeMap::new();
     let mut of_named = 0;
     for mention in &question.named {
-        let rows = rows(db, mention.entity.id, request.as_of)?;
+        let rows = rows(db, mention.entity.id, &mention.entity.name, request.as_of)?;
         of_named += rows.len();
         let who = match mention.by == name::fold(&mention.entity.name) {
             true => mention.entity.name.clone(),
             false => format!("{} (`{}`)", mention.entity.name, mention.by),
         };
-        for known in of_entity(db, &question, &rows, request, &who)? {
+        for known in of_entity(db, &question, &rows, request, &who, language)? {
             keep(&mut seen, known);
         }
     }
@@ -218,26 +219,31 @@ fn keep(seen: &mut BTreeMap<String, Known>, known: Known) {
 }
 
 /// All that is known of an entity: its facts, and its relations from either end.
-fn rows(db: &Connection, entity: EntityId, as_of: Option<Time>) -> Result<Vec<Row>> {
-    let holds =
-        "CASE WHEN ?2 IS NULL THEN until IS NULL ELSE since <= ?2 AND (until IS NULL OR until > ?2) END";
+fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> Result<Vec<Row>> {
+    const HOLDS: &str = "CASE WHEN ?2 IS NULL THEN until IS NULL ELSE since <= ?2 AND (until IS NULL OR until > ?2) END LIMIT ?3";
+    const OF: &str = "IN (SELECT id FROM entities WHERE root = ?1)";
     let most = i64::try_from(MOST).unwrap_or(i64::MAX);
+    // Its own name is known: joined in, it would cost more than the facts.
     let sql = format!(
-        "SELECT {} WHERE facts.entity IN (SELECT id FROM entities WHERE root = ?1) AND {holds} LIMIT ?3",
-        fact::COLUMNS
+        "SELECT id, ?4, key, value, category, importance, permanent, since, until, source, activation, access_count,
+            last_accessed FROM facts WHERE entity {OF} AND {HOLDS}"
     );
     let mut statement = db.prepare_cached(&sql)?;
-    let facts = statement.query_map((entity, as_of, most), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
+    let facts =
+        statement.query_map((entity, as_of, most, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
     let mut rows: Vec<Row> = facts.collect::<rusqlite::Result<_>>()?;
-    for (end, forward) in [("subject", true), ("object", false)] {
+    for (forward, end, other, ends) in [
+        (true, "subject", "object", "?4, predicate, roots.name"),
+        (false, "object", "subject", "roots.name, predicate, ?4"),
+    ] {
         let sql = format!(
-            "SELECT {} WHERE relations.{end} IN (SELECT id FROM entities WHERE root = ?1) AND {holds} LIMIT ?3",
-            relation::COLUMNS
+            "SELECT relations.id, {ends}, since, until, source, activation, access_count, last_accessed, roots.id
+            FROM relations JOIN entities AS e ON e.id = relations.{other} JOIN entities AS roots ON roots.id = e.root
+            WHERE relations.{end} {OF} AND {HOLDS}"
         );
         let mut statement = db.prepare_cached(&sql)?;
-        let found = statement.query_map((entity, as_of, most), |row| {
-            let other = EntityId(row.get(if forward { 11 } else { 10 })?);
-            Ok(Row::Relation { relation: relation::from_row(row)?, forward, other })
+        let found = statement.query_map((entity, as_of, most, name), |row| {
+            Ok(Row::Relation { relation: relation::from_row(row)?, forward, other: row.get(10)? })
         })?;
         for row in found {
             rows.push(row?);
@@ -253,6 +259,7 @@ fn of_entity(
     rows: &[Row],
     request: &Request<'_>,
     who: &str,
+    language: Language,
 ) -> Result<Vec<Known>> {
     let asked = &question.asked;
     if asked.is_empty() {
@@ -266,7 +273,7 @@ fn of_entity(
     let share = |bits: u64| f64::from(bits.count_ones()) / f64::from(all.count_ones());
     let mut found = Vec::new();
     for row in rows {
-        let mut bits = row.covers(asked);
+        let mut bits = row.covers(asked, language);
         // A relation between two who are named is what is asked, whatever it is called.
         let joins = matches!(row, Row::Relation { other, .. } if named.contains(other));
         if joins {
@@ -284,12 +291,12 @@ fn of_entity(
             continue;
         }
         // The rest may be asked of whoever stands at the other end.
-        let Some(other) = row.leads_to(db)? else { continue };
-        if bits == 0 || named.contains(&other) {
+        if bits == 0 {
             continue;
         }
-        for next in self::rows(db, other, request.as_of)? {
-            let more = next.covers(asked) & !bits;
+        let Some(other) = row.leads_to(db)?.filter(|other| !named.contains(&other.id)) else { continue };
+        for next in self::rows(db, other.id, &other.name, request.as_of)? {
+            let more = next.covers(asked, language) & !bits;
             if more != 0 && share(bits | more) >= ENOUGH {
                 let score = next.base(95.0, 90.0) - HOP - UNCOVERED * (1.0 - share(bits | more));
                 let why = format!("{who} ▸ {}, asked for `{}`", row.line(), words(asked, bits | more));
@@ -508,21 +515,17 @@ impl Row {
     }
 
     /// Which of the words it answers, a bit each.
-    fn covers(&self, asked: &[Asked]) -> u64 {
-        let answers: Box<dyn Fn(&Asked) -> bool> = match self {
+    fn covers(&self, asked: &[Asked], language: Language) -> u64 {
+        let answers = |asked: &Asked| match self {
             Row::Fact(fact) => {
-                let keys: Vec<&str> = fact.key.split('_').collect();
-                let said = analyse::words(&format!("{} {}", keys.join(" "), fact.value), Language::default());
-                Box::new(move |asked| {
-                    said.contains(&asked.stem) || asked.keys.iter().any(|key| keys.contains(key))
-                })
+                fact.key.split('_').any(|key| key == asked.word || asked.keys.contains(&key))
+                    || has_stem(&fact.key, asked, language)
+                    || has_stem(&fact.value, asked, language)
             }
             Row::Relation { relation, forward, .. } => {
                 let other = if *forward { &relation.object } else { &relation.subject };
-                let names = analyse::words(other, Language::default());
-                Box::new(move |asked| {
-                    names.contains(&asked.stem) || asks_for_end(asked, &relation.predicate, *forward)
-                })
+                asks_for_end(asked, &relation.predicate, *forward, language)
+                    || has_stem(other, asked, language)
             }
         };
         let bits = asked.iter().enumerate().filter(|(_, asked)| answers(asked));
@@ -530,29 +533,41 @@ impl Row {
     }
 
     /// The entity that it leads to: the other end, or the one that a fact's value names.
-    fn leads_to(&self, db: &Connection) -> Result<Option<EntityId>> {
+    fn leads_to(&self, db: &Connection) -> Result<Option<Entity>> {
         match self {
-            Row::Relation { other, .. } => Ok(Some(*other)),
-            Row::Fact(fact) if fact.value.chars().count() <= 60 => {
-                Ok(name::find(db, &fact.value)?.map(|entity| entity.id))
+            Row::Relation { relation, forward, other } => {
+                let name = if *forward { &relation.object } else { &relation.subject };
+                Ok(Some(Entity { id: *other, name: name.clone(), category: String::new() }))
             }
+            Row::Fact(fact) if fact.value.len() <= 120 => name::find(db, &fact.value),
             Row::Fact(_) => Ok(None),
         }
     }
 }
 
+/// Tells whether a text has a word. Most have not even its beginning, which is seen at once.
+fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
+    const BEGINNING: usize = 3;
+    let beginning = asked.stem.as_bytes().get(..BEGINNING).filter(|bytes| bytes.is_ascii());
+    let absent =
+        |beginning: &[u8]| !text.as_bytes().windows(BEGINNING).any(|run| run.eq_ignore_ascii_case(beginning));
+    if asked.stem.is_empty() || text.is_ascii() && beginning.is_some_and(absent) {
+        return false;
+    }
+    analyse::words(text, language).contains(&asked.stem)
+}
+
 /// Tells whether a word asks for what stands at the other end. `forward`: the subject is the one that is named.
-fn asks_for_end(asked: &Asked, predicate: &str, forward: bool) -> bool {
+fn asks_for_end(asked: &Asked, predicate: &str, forward: bool, language: Language) -> bool {
     if let Some(asks) = intent::asks_for_end(&asked.word, predicate, forward) {
         return asks;
     }
-    let parts: Vec<&str> = predicate.split('_').collect();
-    let says = analyse::words(&parts.join(" "), Language::default()).contains(&asked.stem)
-        || asked.keys.iter().any(|key| parts.contains(key));
+    let says =
+        has_stem(predicate, asked, language) || predicate.split('_').any(|part| asked.keys.contains(&part));
     // `landlord_of` says what the subject is: asked of the object only. `has_landlord` says what the object is.
-    match (parts.last(), parts.first()) {
-        (Some(&"of"), _) => says && !forward,
-        (_, Some(&"has")) => says && forward,
+    match predicate {
+        of if of.ends_with("_of") => says && !forward,
+        has if has.starts_with("has_") => says && forward,
         _ => says,
     }
 }
