@@ -6,7 +6,7 @@
 /// Words that ask, and words of the keys and predicates that answer. A word may ask for several.
 const INTENTS: &[(&str, &str)] = &[
     (
-        "phone telephone mobile cell cellphone ring call dial reach text contact number",
+        "phone telephone tel mobile cell cellphone ring call dial reach text contact number",
         "phone telephone mobile cell tel cellphone",
     ),
     ("email mail reach contact write", "email mail"),
@@ -54,7 +54,7 @@ const INTENTS: &[(&str, &str)] = &[
     ("hobby hobbies pastime interests sport plays play", "hobby hobbies interest sport plays instrument"),
     ("timezone zone clock", "timezone zone tz"),
     (
-        "schedule often cron frequency time start starts begin begins",
+        "schedule often cron frequency time hour start starts begin begins",
         "schedule cron frequency window time starts",
     ),
     ("deadline due ship launch release released date", "deadline due launch release date milestone"),
@@ -81,6 +81,12 @@ const INTENTS: &[(&str, &str)] = &[
     ("size measure", "size"),
     ("licence license licensed", "licence license"),
 ];
+
+/// Words for what people and things have, beside those that ask for a key of another name.
+const ATTRIBUTES: &str = "\
+    anniversary bank battery blood brand budget cap capacity color colour cpu disk disks expiry eye eyes gender hair hardware \
+    height iban income invoice kilos length limit maker manufacturer memory middle nationality owner passport pin plan pronouns ram \
+    religion serial shoe shoes shirt speed star subscription surname tax uptime username vendor visa warranty weigh weighs weight wifi zodiac";
 
 /// Words that say that something is asked, and not what.
 const SAYS_LITTLE: &str = "\
@@ -216,7 +222,7 @@ pub(super) fn asks_for_end(word: &str, predicate: &str, forward: bool) -> Option
 
 /// Tells whether a word asks for a key or an end of a relation, so that it is no name where it stands in lower case.
 pub(super) fn is_attribute(word: &str) -> bool {
-    INTENTS.iter().any(|(asked, _)| has(asked, word)) || names_end(word)
+    has(ATTRIBUTES, word) || INTENTS.iter().any(|(asked, _)| has(asked, word)) || names_end(word)
 }
 
 /// Tells whether a word asks for an end of a relation.

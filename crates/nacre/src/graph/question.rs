@@ -31,8 +31,6 @@ pub(super) struct Question {
     pub(super) asked: Vec<Asked>,
     /// Words that look like a name and are none that is known.
     pub(super) strangers: Vec<Asked>,
-    /// The stems of words that nothing has that was ever indexed.
-    pub(super) unheard: Vec<String>,
 }
 
 /// An entity that is named.
@@ -42,6 +40,15 @@ pub(super) struct Mention {
     pub(super) by: String,
     /// Named by `my` or `you`.
     pub(super) speaks: bool,
+    /// Whether it may also be a word like any other: one that only a heading makes a name, in lower case.
+    pub(super) by_chance: bool,
+}
+
+impl Mention {
+    /// Tells whether this one is meant, and nothing else.
+    pub(super) fn is_sure(&self) -> bool {
+        !self.speaks && !self.by_chance
+    }
 }
 
 /// A word that says what is asked.
@@ -57,7 +64,7 @@ pub(super) struct Asked {
 impl Asked {
     /// Tells whether it asks for something that people and things have.
     pub(super) fn is_attribute(&self) -> bool {
-        !self.keys.is_empty() || intent::names_end(&self.word)
+        intent::is_attribute(&self.word)
     }
 
     /// Tells whether a text with these words, and these stems, has what is asked.
@@ -93,14 +100,21 @@ impl Question {
             token.stem.is_empty() || language.is_common(&token.stem) && !intent::names_end(&token.word)
         };
         let (mut asked, mut little): (Vec<Asked>, Vec<Asked>) = Default::default();
-        let (mut strangers, mut unheard) = (Vec::new(), Vec::new());
-        for token in tokens.iter().filter(|token| !token.taken && !says_nothing(token)) {
+        let mut strangers = Vec::new();
+        // Whether the word before was one that nobody ever used.
+        let mut beside = false;
+        for token in &tokens {
+            if token.taken || says_nothing(token) {
+                beside = false;
+                continue;
+            }
             let word =
                 Asked { word: token.word.clone(), stem: token.stem.clone(), keys: intent::keys(&token.word) };
-            if !word.is_attribute() && is_unheard(db, &token.stem)? {
-                unheard.push(token.stem.clone());
-            }
-            let named = (token.capital && !token.first || token.possessive) && !is_calendar(&token.word);
+            let unheard = !word.is_attribute() && is_unheard(db, &token.stem)?;
+            let named = (token.capital && !token.first || token.possessive) && !is_calendar(&token.word)
+                || unheard
+                || beside && !word.is_attribute();
+            beside = unheard;
             if named && !strangers.contains(&word) {
                 strangers.push(word.clone());
             }
@@ -109,11 +123,15 @@ impl Question {
                 list.push(word);
             }
         }
+        // Of an `e-mail address` the address says no more.
+        if asked.iter().any(|asked| matches!(asked.word.as_str(), "mail" | "email" | "ip" | "web" | "mac")) {
+            asked.retain(|asked| asked.word != "address");
+        }
         // `her number` asks for something, `phone number` for no more than `phone`.
         if asked.is_empty() {
             asked = little.into_iter().filter(Asked::is_attribute).collect();
         }
-        Ok(Question { named, asked, strangers, unheard })
+        Ok(Question { named, asked, strangers })
     }
 }
 
@@ -216,13 +234,15 @@ fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result
             continue;
         }
         let mut longest = 1;
-        for (length, entity) in names_at(db, place, &tokens[place..], language)? {
+        if let Some((length, entity, read)) = name_at(db, place, &tokens[place..], language)? {
             let words = &mut tokens[place..place + length];
             let by = words.iter().map(|token| token.word.as_str()).collect::<Vec<_>>().join(" ");
             words.iter_mut().for_each(|token| token.taken = true);
+            let written = words[0].possessive || words[0].capital && !words[0].first;
+            let by_chance = read && length == 1 && !written;
             longest = longest.max(length);
             if named.iter().all(|mention| mention.entity.id != entity.id) {
-                named.push(Mention { entity, by, speaks: false });
+                named.push(Mention { entity, by, speaks: false, by_chance });
             }
         }
         place += longest;
@@ -232,12 +252,12 @@ fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result
 
 /// The longest name that begins with the first of these words, in how many words. Where that is the title of an event
 /// that begins with a name, the name: `heron's disk` asks for the disk of heron rather than for what befell it once.
-fn names_at(
+fn name_at(
     db: &Connection,
     before: usize,
     tokens: &[Token],
     language: Language,
-) -> Result<Option<(usize, Entity)>> {
+) -> Result<Option<(usize, Entity, bool)>> {
     let first = &tokens[0];
     // One query finds the word alone and every name that begins with it and the next.
     let sql = "SELECT folded, names.name, roots.id, roots.name, roots.category, names.source FROM names
@@ -246,14 +266,15 @@ fn names_at(
     let mut statement = db.prepare_cached(sql)?;
     let pair = tokens.get(1).map(|next| format!("{} {}", first.word, next.word));
     let mut rows = statement.query((&first.word, pair))?;
-    let mut best: Option<(usize, Entity)> = None;
+    let mut best: Option<(usize, Entity, bool)> = None;
     while let Some(row) = rows.next()? {
         let folded = row.get_ref(0)?.as_str().unwrap_or_default();
         let length = folded.split(' ').count();
+        let read = row.get_ref(5)?.as_str() == Ok("document");
         let whole = before == 0 && length == tokens.len();
         let is_title = |category: &str| category == "event" && !whole;
         let titled = is_title(row.get_ref(4)?.as_str().unwrap_or_default());
-        let better = |(longest, known): &(usize, Entity)| match (is_title(&known.category), titled) {
+        let better = |(longest, known, _): &(usize, Entity, bool)| match (is_title(&known.category), titled) {
             (true, false) => true,
             (false, true) => false,
             _ => length > *longest,
@@ -270,12 +291,12 @@ fn names_at(
             && (language.is_common(&first.stem)
                 || first.word.chars().count() < 2
                 // A heading `Mail` is no reason to take every mail for it; that Papa is somebody, a person said.
-                || row.get_ref(5)?.as_str() == Ok("document") && intent::is_attribute(&first.word));
+                || read && intent::is_attribute(&first.word));
         let written = first.capital && !first.first && name.starts_with(char::is_uppercase);
         if common && !written && tokens.len() + before > 1 {
             continue;
         }
-        best = Some((length, Entity { id: row.get(2)?, name: row.get(3)?, category: row.get(4)? }));
+        best = Some((length, Entity { id: row.get(2)?, name: row.get(3)?, category: row.get(4)? }, read));
     }
     Ok(best)
 }
@@ -297,7 +318,7 @@ fn speaking(db: &Connection, tokens: &mut [Token], speaker: Speaker) -> Result<O
         if let Some(entity) = name::speaking(db, category)? {
             let by = tokens.iter().find(|token| words.contains(&token.word.as_str()));
             let by = by.map(|token| token.word.clone()).unwrap_or_default();
-            return Ok(Some(Mention { entity, by, speaks: true }));
+            return Ok(Some(Mention { entity, by, speaks: true, by_chance: false }));
         }
     }
     Ok(None)
@@ -321,7 +342,7 @@ fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
         });
         if let Some(entity) = close.map(|name| name::find(db, name)).transpose()?.flatten() {
             token.taken = true;
-            return Ok(Some(Mention { entity, by: token.word.clone(), speaks: false }));
+            return Ok(Some(Mention { entity, by: token.word.clone(), speaks: false, by_chance: false }));
         }
     }
     Ok(None)

@@ -17,6 +17,7 @@ use super::fact::{self, Fact};
 use super::name::Entity;
 use super::question::{Asked, Mention, Question};
 use super::relation::{self, Relation};
+use super::unknown::Unknown;
 use super::{Cite, EntityId, activation, cites, intent, name};
 use crate::embed::builtin;
 use crate::index::{Language, analyse};
@@ -65,28 +66,6 @@ pub struct Recalled {
     /// What the question asks for, where the graph knows none of it.
     #[serde(skip)]
     pub(crate) unknown: Option<Unknown>,
-}
-
-/// A question about somebody of whom the graph does not know what is asked.
-#[derive(Clone, Debug)]
-pub(crate) struct Unknown {
-    /// Folded names, any of which a passage must have to be about it; all of them where they are not known.
-    pub(crate) names: Vec<String>,
-    pub(crate) is_stranger: bool,
-    /// What is asked.
-    asked: Vec<Asked>,
-}
-
-impl Unknown {
-    /// Tells whether a text may answer after all: it speaks of whom is named, and of most of what is asked.
-    pub(crate) fn is_answered_by(&self, text: &str, language: Language) -> bool {
-        let (whole, stems) = (name::words(text), analyse::words(text, language));
-        let named = match self.is_stranger {
-            true => self.names.iter().all(|name| says(&whole, name)),
-            false => self.names.iter().any(|name| says(&whole, name)),
-        };
-        named && self.asked.iter().filter(|asked| asked.is_in(&whole, &stems)).count() * 2 > self.asked.len()
-    }
 }
 
 /// A fact or a relation that was recalled.
@@ -163,7 +142,7 @@ pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language)
     }
     if recalled.known.is_empty() {
         recalled.note = Some(silence(&question, of_named));
-        recalled.unknown = unknown(&question, names);
+        recalled.unknown = Unknown::of(&question, names);
     }
     Ok(recalled)
 }
@@ -176,20 +155,6 @@ fn names(db: &Connection, mention: &Mention) -> Result<Vec<String>> {
     }
     names.extend(name::aliases(db, Some(mention.entity.id))?.iter().map(|alias| name::fold(&alias.alias)));
     Ok(names)
-}
-
-/// Whom the question is about, where it names somebody. What is asked must be something that people and things have
-/// where nobody is named by a name: else it may well be about something else.
-fn unknown(question: &Question, names: Vec<String>) -> Option<Unknown> {
-    let all_attributes = |asked: &[Asked]| !asked.is_empty() && asked.iter().all(Asked::is_attribute);
-    if let Some(mention) = question.named.first() {
-        let asks = if mention.speaks { all_attributes(&question.asked) } else { !question.asked.is_empty() };
-        return asks.then(|| Unknown { names, is_stranger: false, asked: question.asked.clone() });
-    }
-    let (strangers, rest): (Vec<Asked>, Vec<Asked>) =
-        question.asked.iter().cloned().partition(|asked| question.unheard.contains(&asked.stem));
-    let names = strangers.into_iter().map(|stranger| stranger.word).collect::<Vec<_>>();
-    (!names.is_empty() && all_attributes(&rest)).then_some(Unknown { names, is_stranger: true, asked: rest })
 }
 
 /// Why there is nothing to say.
@@ -421,7 +386,7 @@ fn held(db: &Connection, reference: &str, as_of: Option<Time>) -> Result<Option<
 }
 
 /// Tells whether words have a name among them.
-fn says(words: &[String], name: &str) -> bool {
+pub(super) fn says(words: &[String], name: &str) -> bool {
     let name: Vec<&str> = name.split(' ').collect();
     words.windows(name.len()).any(|run| run.iter().zip(&name).all(|(one, other)| one == other))
 }

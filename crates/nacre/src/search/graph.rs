@@ -6,7 +6,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::Request;
 use crate::Result;
-use crate::graph::recall::{self, ENTITY, Known, Speaker, Unknown};
+use crate::graph::recall::{self, ENTITY, Known, Speaker};
+use crate::graph::unknown::Unknown;
 use crate::graph::{self};
 use crate::index::{Language, Scope};
 

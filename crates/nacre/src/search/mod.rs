@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use crate::embed::Embedder;
 use crate::entry::{self, Entry, EntryType, Tags};
+use crate::graph::unknown::Unknown;
 use crate::ids::CollectionName;
 use crate::index::{self, Language, Scope, Space, Standing, analyse, flag};
 use crate::settings::{self, Rank};
@@ -271,7 +272,8 @@ fn by_question(
         b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
     });
     if let Some((unknown, note)) = unknown
-        && !best.iter().any(|ranked| unknown.is_answered_by(&ranked.hit.text, language))
+        && let Some(memory) = asked.iter().find(|asked| asked.collection.is_none())
+        && !is_answered(memory.db, &unknown, &best, language)?
     {
         return Ok((Vec::new(), hits(standing), Some(note)));
     }
@@ -292,6 +294,19 @@ fn by_words_alone(asked: &Asked<'_>) -> Option<String> {
     Some(format!(
         "{of}vectors: {made} of {all} are made anew for this version's model, and the rest is found by words alone; `nacre index` or a running server makes them"
     ))
+}
+
+/// Tells whether one of the best may answer what the graph does not know.
+fn is_answered(db: &Connection, unknown: &Unknown, best: &[Ranked], language: Language) -> Result<bool> {
+    let mut statement = db.prepare_cached("SELECT title, text FROM passages WHERE id = ?1")?;
+    for ranked in best.iter().take(rank::AMONG) {
+        let (title, text): (String, String) =
+            statement.query_row([ranked.passage], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        if unknown.is_answered_by(&title, &text, language) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 fn is_hybrid(settings: &settings::Settings) -> bool {
