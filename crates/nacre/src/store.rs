@@ -202,6 +202,8 @@ fn prepare(connection: &mut Connection) -> Result<()> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     // `secure_delete`: what is deleted is overwritten, so that delete means delete (E4). `cache_size`: 16 MB,
     // as much as a batch of an import touches; the default would write pages out and read them again.
+    // A search and what it asks the graph use more statements than the sixteen that are kept by default.
+    connection.set_prepared_statement_cache_capacity(128);
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;",
     )?;
