@@ -144,6 +144,12 @@ pub(crate) fn one_line(text: &str) -> String {
     plain.split(breaks).filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
+/// Marks text that goes into a conversation, so that it is known again. Marks within it are taken out.
+pub fn mark_injected(text: &str) -> String {
+    let text = text.replace(OPEN, "").replace(CLOSE, "");
+    format!("{OPEN}\n{}\n{CLOSE}", text.trim())
+}
+
 /// Takes out what Nacre itself put into the conversation: marked blocks, and lines in the form of its
 /// listings (E13, T6).
 pub fn strip_injected(text: &str) -> Cow<'_, str> {
