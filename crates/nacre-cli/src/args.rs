@@ -29,7 +29,7 @@ pub struct Cli {
     pub command: Command,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Global options")]
 pub struct Global {
     /// The folder that holds everything [default: the platform's data folder]
@@ -100,6 +100,8 @@ pub enum Command {
     Entity(Entity),
     /// Serve agents over MCP on standard input and output
     Mcp(Mcp),
+    /// Answer a hook of an agent: JSON in, JSON out. `nacre install` sets them up
+    Hook(Hook),
     /// Call a tool with JSON arguments, as an agent would
     Call(Call),
     /// Show how much is remembered and where
@@ -241,6 +243,16 @@ pub enum RoleName {
     Admin,
     Project,
     Skill,
+}
+
+#[derive(Debug, Args)]
+pub struct Hook {
+    /// What happened: SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, or another client's word for it
+    /// [default: what the JSON on standard input says]
+    pub event: Option<String>,
+    /// Take in what earlier hooks put down
+    #[arg(long, hide = true)]
+    pub take_in: bool,
 }
 
 #[derive(Debug, Args)]
@@ -686,6 +698,21 @@ pub struct Completions {
 /// Tells whether the flags ask for JSON, where they can't be read as a whole.
 pub fn ask_for_json() -> bool {
     std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
+}
+
+/// Tells whether the flags ask for a hook, where they can't be read as a whole: a hook never fails.
+pub fn ask_for_hook() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.to_str() {
+            Some("--home" | "--group" | "--session" | "--profile" | "--set" | "--now") => {
+                drop(arguments.next())
+            }
+            Some(flag) if flag.starts_with('-') => {}
+            word => return word == Some("hook"),
+        }
+    }
+    false
 }
 
 fn time(text: &str) -> Result<Time, String> {

@@ -9,11 +9,13 @@ use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{
-    Answer, Caller, Embedder, Group, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings, Time, http,
+    Answer, Caller, Embedder, Group, GroupName, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings,
+    Time, http,
 };
 use serde::Serialize;
 
 use crate::args::Global;
+use crate::render;
 
 /// Variables in which agents say which conversation this is.
 const SESSION_VARIABLES: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
@@ -37,9 +39,7 @@ impl Context {
     }
 
     pub fn session(&self) -> SessionId {
-        let given = self.global.session.clone();
-        let told = || SESSION_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
-        given.or_else(told).unwrap_or_else(|| SessionId::new(self.now()))
+        told_session(&self.global).unwrap_or_else(|| SessionId::new(self.now()))
     }
 
     /// The person at this terminal.
@@ -48,7 +48,7 @@ impl Context {
     }
 
     pub fn group(&self) -> Result<Group> {
-        Ok(self.home.group(&self.global.group, self.now())?)
+        open(&self.home, &self.global.group, self.now()).map_err(Into::into)
     }
 
     /// Calls a tool as the person at this terminal.
@@ -57,6 +57,22 @@ impl Context {
         let arguments = serde_json::to_value(request)?;
         Ok(nacre::call(&mut group, &self.caller(), tool, arguments)?)
     }
+}
+
+/// The conversation that flags or the environment name.
+pub fn told_session(global: &Global) -> Option<SessionId> {
+    let told = || SESSION_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
+    global.session.clone().or_else(told)
+}
+
+/// Opens a group and takes in what hooks have put down meanwhile. That this can't be done now keeps nothing from
+/// being read: it stays where it is.
+pub fn open(home: &Home, name: &GroupName, now: Time) -> nacre::Result<Group> {
+    let mut group = home.group(name, now)?;
+    if let Err(problem) = nacre::spool::take_in(&mut group, now) {
+        render::note(&format!("what hooks have heard is not taken in for now: {problem}"));
+    }
+    Ok(group)
 }
 
 /// Gives a home the model whose vectors are searched beside the built-in ones, if its settings name one. Nothing

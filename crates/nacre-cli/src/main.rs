@@ -14,6 +14,9 @@ use clap::Parser;
 fn main() -> ExitCode {
     let cli = match args::Cli::try_parse() {
         Ok(cli) => cli,
+        Err(problem) if problem.use_stderr() && args::ask_for_hook() => {
+            return commands::hook::give_up(&problem.to_string());
+        }
         Err(problem) => return render::usage(&problem, args::ask_for_json()),
     };
     let json = cli.global.json;

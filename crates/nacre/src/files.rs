@@ -9,9 +9,18 @@ use crate::{Error, Result};
 /// Writes `bytes` aside and renames them into place, so that a reader sees the old file or the new one, never
 /// a half.
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(path, bytes, File::sync_all)
+}
+
+/// The same, without waiting for the disk: a loss of power may leave an empty file.
+pub(crate) fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(path, bytes, |_| Ok(()))
+}
+
+fn write(path: &Path, bytes: &[u8], sync: fn(&File) -> std::io::Result<()>) -> Result<()> {
     let aside = path.with_extension(format!("tmp-{}", std::process::id()));
     let written = create_private(&aside)
-        .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| sync(&file)))
         .and_then(|()| fs::rename(&aside, path));
     written.map_err(|source| {
         // The half-written file is of no use to anyone; that it can't be removed either changes nothing.

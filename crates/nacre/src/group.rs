@@ -354,6 +354,13 @@ impl Group {
         })
     }
 
+    /// Tells that a conversation is about to be compacted (S4).
+    pub fn flush(&self, caller: &Caller) {
+        let (group, session) = (self.name.clone(), caller.session.clone());
+        let data = payload([("sessionId", session.as_str().into())]);
+        self.tell(&Event { name: "memory:flush", at: caller.now, group, session, data });
+    }
+
     /// Makes the database where there is none, so that the group is there to be seen.
     pub fn create(&mut self, now: Time) -> Result<()> {
         self.memory.create(now)

@@ -49,6 +49,7 @@ mod search;
 mod secret;
 pub mod session;
 pub mod settings;
+pub mod spool;
 mod store;
 mod time;
 pub mod turn;

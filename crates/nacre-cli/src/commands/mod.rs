@@ -7,6 +7,7 @@ mod demo;
 mod entry;
 mod events;
 mod graph;
+pub mod hook;
 mod model;
 mod session;
 mod tools;
@@ -42,6 +43,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
         Command::Demo => return demo::run(),
+        Command::Hook(args) => return Ok(hook::run(cli.global, args)),
         Command::Bench(Bench::Quality { name, data, half, ablation, against, categories }) => {
             let beside = match against {
                 Some(pair) => bench::Beside::Setting(pair.clone()),
@@ -93,7 +95,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),
         Command::Maintain => care::maintain(&context),
-        Command::Demo | Command::Bench(_) | Command::Completions(_) | Command::Man => {
+        Command::Demo | Command::Hook(_) | Command::Bench(_) | Command::Completions(_) | Command::Man => {
             unreachable!("run above")
         }
     }

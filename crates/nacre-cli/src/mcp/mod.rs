@@ -27,7 +27,7 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
 use crate::args::{Mcp, RoleName};
-use crate::context::{Context, now};
+use crate::context::{self, Context, now};
 
 use behind::Behind;
 use watch::Watch;
@@ -124,7 +124,7 @@ impl Server {
             });
             let (group, watch) = match &mut *group {
                 Some(open) => open,
-                none => none.insert((home.group(&name, now)?, Watch::default())),
+                none => none.insert((context::open(&home, &name, now)?, Watch::default())),
             };
             watch.keep(group);
             nacre::call(group, &caller, &tool, arguments)

@@ -1,0 +1,321 @@
+//! `nacre hook EVENT` (I8): what an agent's program tells us of a conversation, and what we put into it.
+//!
+//! JSON in, JSON out, in the form that Claude Code, Codex, VS Code and Gemini CLI share. A hook stands between a
+//! person and their agent, so it fails open: whatever is wrong with the input, the home or the time it takes, the
+//! answer is valid, empty and in time, the exit code is 0, and the reason goes to standard error. What has to be
+//! kept is put into the spool, which needs neither database nor settings.
+
+use std::io::{IsTerminal, Read};
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::mpsc::channel;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context as _, Result, bail};
+use nacre::settings::Inject;
+use nacre::spool::{self, Heard, What};
+use nacre::{Caller, Group, Home, SessionId, Settings, mark_injected, strip_injected, turn};
+use serde_json::{Value, json};
+
+use crate::args::{Global, Hook};
+use crate::context::{self, Context};
+use crate::render;
+
+/// The most characters of an answer: clients put aside what is longer. In UTF-16, which is what they count.
+const MOST: usize = 9_000;
+/// What of it a brief may take; JSON, a note and escapes take the rest.
+const MOST_BRIEF: usize = 8_000;
+
+const COMPACTED: &str = "The conversation was just compacted. What it taught you that lasts and is not stored yet: \
+    store it now, with memory_store. What was remembered before follows again.";
+
+const CUT: &str = "(More did not fit; search for it.)";
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// A conversation starts, or starts over after it was compacted: it gets the brief.
+    SessionStart,
+    /// The person wrote something: it gets what is remembered about that.
+    UserPromptSubmit,
+    /// The conversation will be compacted.
+    PreCompact,
+    /// The agent has answered.
+    Stop,
+    /// The conversation is over.
+    SessionEnd,
+}
+
+/// Each event, the names that clients have for it (in lower case, letters only), and how long it may take. Codex gives
+/// the end of a session one second.
+const EVENTS: &[(Event, &str, &[&str], u64)] = &[
+    (Event::SessionStart, "SessionStart", &["sessionstart"], 4_000),
+    (
+        Event::UserPromptSubmit,
+        "UserPromptSubmit",
+        &["userpromptsubmit", "userpromptsubmitted", "beforeagent", "beforesubmitprompt"],
+        1_500,
+    ),
+    (Event::PreCompact, "PreCompact", &["precompact", "precompress"], 800),
+    (Event::Stop, "Stop", &["stop", "afteragent"], 800),
+    (Event::SessionEnd, "SessionEnd", &["sessionend"], 800),
+];
+
+/// How long an event of no known name may take until it is read from the input.
+const UNTOLD: u64 = 1_500;
+
+pub fn run(global: Global, args: &Hook) -> ExitCode {
+    if args.take_in {
+        return take_in(global);
+    }
+    let told = args.event.clone();
+    let patience = told.as_deref().and_then(known).map_or(UNTOLD, |(_, _, patience)| patience);
+    let (send, receive) = channel();
+    // Left behind where it takes too long: a read that is broken off loses nothing, and a write is whole or not at all.
+    std::thread::spawn(move || send.send(answer(global, told.as_deref())));
+    match receive.recv_timeout(Duration::from_millis(patience)) {
+        Ok(Ok(answer)) => say(&answer),
+        Ok(Err(problem)) => give_up(&format!("{problem:#}")),
+        Err(_) => give_up(&format!("there was no answer within {patience} ms")),
+    }
+}
+
+/// Answers with nothing, and says why.
+pub fn give_up(problem: &str) -> ExitCode {
+    render::note(&format!("nacre stays out of this: {}", problem.trim()));
+    say(&json!({}))
+}
+
+fn say(answer: &Value) -> ExitCode {
+    // Nobody is there to be told that nobody reads.
+    let _ = render::json(answer);
+    ExitCode::SUCCESS
+}
+
+/// Returns the event of a name, in any client's spelling, with our own name for it and the time it may take.
+fn known(name: &str) -> Option<(Event, &'static str, u64)> {
+    let letters: String = name.chars().filter(|c| !matches!(c, '-' | '_')).collect();
+    let folded = letters.to_ascii_lowercase();
+    let row = EVENTS.iter().find(|(_, _, names, _)| names.contains(&folded.as_str()))?;
+    Some((row.0, row.1, row.3))
+}
+
+fn answer(global: Global, told: Option<&str>) -> Result<Value> {
+    let input = Input::read()?;
+    let heard = input.text(&["hook_event_name", "hookEventName"]);
+    // The input knows better than the command line: its word is what the client compares the answer with.
+    let (event, name) = match (heard.and_then(known), told.and_then(known)) {
+        (Some((event, _, _)), _) => (event, heard.unwrap_or_default()),
+        (None, Some((event, name, _))) => (event, name),
+        (None, None) => {
+            bail!("`{}` is no event that it knows", render::line(heard.or(told).unwrap_or(""), 60))
+        }
+    };
+    let text = match event {
+        Event::SessionStart => session_start(global, &input)?,
+        Event::UserPromptSubmit => prompt(global, &input)?,
+        Event::PreCompact => {
+            let (group, caller) = open(global, &input)?;
+            group.flush(&caller);
+            String::new()
+        }
+        Event::Stop => {
+            let message = input.text(&["prompt"]).map(str::to_owned);
+            let text = input.text(&["last_assistant_message", "lastAssistantMessage", "prompt_response"]);
+            put(&global, &input, What::Answer { message, text: text.unwrap_or_default().to_owned() })?;
+            detach(&global)?;
+            String::new()
+        }
+        Event::SessionEnd => {
+            put(&global, &input, What::End)?;
+            detach(&global)?;
+            String::new()
+        }
+    };
+    Ok(if text.is_empty() { json!({}) } else { in_form(name, &text) })
+}
+
+/// The answer in the form of the clients. What is too long is cut at the end of a line, for each is one memory, and
+/// says so.
+fn in_form(name: &str, text: &str) -> Value {
+    let whole =
+        |text: &str| json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } });
+    let size = |value: Value| value.to_string().encode_utf16().count();
+    if size(whole(text)) <= MOST {
+        return whole(text);
+    }
+    let mut room = MOST.saturating_sub(size(whole(&mark_injected(CUT))));
+    let mut kept: Vec<&str> = text
+        .lines()
+        .take_while(|line| {
+            // Two of it are quotes, and a line break takes two.
+            let cost = size((*line).into());
+            let fits = cost <= room;
+            room = room.saturating_sub(cost);
+            fits
+        })
+        .collect();
+    if kept.is_empty() {
+        return json!({});
+    }
+    kept.push(CUT);
+    whole(&mark_injected(&kept.join("\n")))
+}
+
+fn session_start(global: Global, input: &Input) -> Result<String> {
+    let passed_on = global.clone();
+    let (mut group, caller) = open(global, input)?;
+    if spool::waits(&home(&passed_on)?, &passed_on.group) {
+        detach(&passed_on)?;
+    }
+    if group.settings().brief.inject != Inject::Boot {
+        return Ok(String::new());
+    }
+    // The brief is what the person has the agent told, whether or not it may ask for it by itself.
+    let person = Caller::person(caller.session, caller.now);
+    let brief = nacre::call(&mut group, &person, "memory_brief", json!({}))?;
+    let nothing = brief.data["entry_count"] == 0;
+    let brief = if nothing { String::new() } else { brief.text };
+    Ok(match input.text(&["source"]) {
+        Some("compact") => format!("{}\n{brief}", mark_injected(COMPACTED)).trim_end().to_owned(),
+        _ => brief,
+    })
+}
+
+fn prompt(global: Global, input: &Input) -> Result<String> {
+    let message = input.text(&["prompt"]).unwrap_or_default();
+    // What a program or a timer says in the person's place is answered, and not learned from.
+    let person = matches!(input.text(&["source"]), None | Some("user"));
+    let kept = put(&global, input, What::Message(if person { message } else { "" }.to_owned()));
+    if let Err(problem) = kept {
+        render::note(&format!("this message is not kept: {problem:#}"));
+    }
+    let (mut group, caller) = open(global, input)?;
+    let request = turn::Request { message: message.to_owned(), ..turn::Request::default() };
+    let said = turn::run(&mut group, &caller, &request)?.markdown;
+    let marked = strip_injected(&said).trim().is_empty();
+    Ok(if marked { said } else { mark_injected(&said) })
+}
+
+/// Opens the group to read from, on this machine alone: no model behind a URL is asked, for the person waits.
+fn open(global: Global, input: &Input) -> Result<(Group, Caller)> {
+    let context = Context::new(global)?;
+    let now = context.now();
+    let session = input.session().unwrap_or_else(|| context.session());
+    let mut settings = context.home.settings().clone();
+    settings.brief.max_chars = settings.brief.max_chars.min(MOST_BRIEF);
+    let home = Home::new(context.home.path(), settings);
+    Ok((home.group(&context.global.group, now)?, Caller::agent(session, now)))
+}
+
+fn put(global: &Global, input: &Input, what: What) -> Result<()> {
+    let durable = !matches!(what, What::Message(_));
+    let at = global.now.unwrap_or_else(context::now);
+    let session = input.session().or_else(|| context::told_session(global));
+    let heard = Heard { session: session.unwrap_or_else(|| SessionId::new(at)), at, what };
+    let order = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    Ok(spool::put(&home(global)?, &global.group, order, durable, &heard)?)
+}
+
+/// The home without its settings: what is put into the spool needs none, and they may be broken.
+fn home(global: &Global) -> Result<Home> {
+    Ok(Home::new(context::home_path(global)?, Settings::default()))
+}
+
+/// Has another process take in what was put down, so that nobody waits for it. What it can't do is done by whoever opens
+/// the group next.
+fn detach(global: &Global) -> Result<()> {
+    let mut command = Command::new(std::env::current_exe().context("the program has no path")?);
+    command.arg("--home").arg(context::home_path(global)?).args(["--group", global.group.as_str()]);
+    if let Some(profile) = &global.profile {
+        command.args(["--profile", profile]);
+    }
+    for pair in &global.set {
+        command.args(["--set", pair]);
+    }
+    command.args(["hook", "--take-in"]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    // A client that ends what it started, group and all, does not end this.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    command.spawn().context("the spool can't be taken in for now").map(drop)
+}
+
+fn take_in(global: Global) -> ExitCode {
+    let taken = Context::new(global).and_then(|context| {
+        let mut group = context.home.group(&context.global.group, context.now())?;
+        Ok(spool::take_in(&mut group, context.now())?)
+    });
+    match taken {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(problem) => render::error(&problem, false),
+    }
+}
+
+/// What a client says about an event. All of it may be missing or something else than it should be.
+struct Input(Value);
+
+impl Input {
+    fn read() -> Result<Input> {
+        let input = std::io::stdin();
+        if input.is_terminal() {
+            return Ok(Input(json!({})));
+        }
+        let mut bytes = Vec::new();
+        let most = nacre::call::MAX_REQUEST as u64 + 1;
+        input.lock().take(most).read_to_end(&mut bytes).context("standard input can't be read")?;
+        if bytes.trim_ascii().is_empty() {
+            return Ok(Input(json!({})));
+        }
+        Ok(Input(nacre::call::parse(&bytes)?))
+    }
+
+    /// The first of these fields that is text.
+    fn text(&self, names: &[&str]) -> Option<&str> {
+        names.iter().find_map(|name| self.0.get(name)?.as_str())
+    }
+
+    fn session(&self) -> Option<SessionId> {
+        self.text(&["session_id", "sessionId", "conversation_id"])?.parse().ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_has_its_words() {
+        for (name, event) in [
+            ("SessionStart", Some(Event::SessionStart)),
+            ("session-start", Some(Event::SessionStart)),
+            ("sessionStart", Some(Event::SessionStart)),
+            ("UserPromptSubmit", Some(Event::UserPromptSubmit)),
+            ("user_prompt_submit", Some(Event::UserPromptSubmit)),
+            ("BeforeAgent", Some(Event::UserPromptSubmit)),
+            ("AfterAgent", Some(Event::Stop)),
+            ("PreCompress", Some(Event::PreCompact)),
+            ("SessionEnd", Some(Event::SessionEnd)),
+            ("SubagentStop", None),
+            ("", None),
+            ("\0", None),
+        ] {
+            assert_eq!(known(name).map(|(event, _, _)| event), event, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_never_too_long() {
+        let line = |n: usize| format!("- [fact] \"{}\" \u{1f41a}\n", "x".repeat(n));
+        for text in [line(10).repeat(1_000), line(3_000).repeat(4), "\u{1f41a}\n".repeat(8_000)] {
+            let answer = in_form("SessionStart", &mark_injected(&text));
+            assert!(answer.to_string().encode_utf16().count() <= MOST);
+            let said = answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+            assert!(
+                said.starts_with("<!--") && said.ends_with(&format!("{CUT}\n<!-- /nacre:memory -->")),
+                "{said}"
+            );
+            assert_eq!(strip_injected(said), "");
+            assert!(said.len() > 2_000, "{said}");
+        }
+        assert_eq!(in_form("SessionStart", &"x".repeat(10_000)), json!({}), "no line fits");
+    }
+}
