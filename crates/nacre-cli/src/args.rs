@@ -19,7 +19,7 @@ First steps:
   nacre store \"I prefer tabs over spaces\" --type preference
   nacre search \"indentation tabs\"
   nacre brief                                what an agent sees when a session starts
-  claude mcp add nacre -- nacre mcp          give Claude Code this memory
+  nacre install claude-code                  give Claude Code this memory
 Exit codes: 0 done, 1 internal, 2 bad request, 3 not found, 4 conflict, 5 denied, 6 limit, 7 unavailable."
 )]
 pub struct Cli {
@@ -102,6 +102,8 @@ pub enum Command {
     Mcp(Mcp),
     /// Answer a hook of an agent: JSON in, JSON out. `nacre install` sets them up
     Hook(Hook),
+    /// Set an agent up with this memory: the MCP server and the hooks, in its own settings
+    Install(Install),
     /// Call a tool with JSON arguments, as an agent would
     Call(Call),
     /// Show how much is remembered and where
@@ -253,6 +255,24 @@ pub struct Hook {
     /// Take in what earlier hooks put down
     #[arg(long, hide = true)]
     pub take_in: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Install {
+    /// The agent
+    pub client: Client,
+    /// Show what would change and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Take it back
+    #[arg(long)]
+    pub undo: bool,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum Client {
+    ClaudeCode,
+    Codex,
 }
 
 #[derive(Debug, Args)]

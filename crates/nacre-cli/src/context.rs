@@ -134,6 +134,16 @@ pub fn home_path(global: &Global) -> Result<PathBuf> {
     }
 }
 
+/// The folder that a variable of the environment names.
+pub fn folder_in(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// The person's own folder.
+pub fn user_folder() -> Result<PathBuf> {
+    etcetera::home_dir().context("there is no home directory (HOME is not set)")
+}
+
 fn platform_home() -> Result<PathBuf> {
     let names =
         AppStrategyArgs { top_level_domain: "org".into(), author: "nacre".into(), app_name: "nacre".into() };

@@ -81,6 +81,8 @@ pub enum Error {
     BadSetting { key: String, origin: String, problem: String },
     #[error("{origin} is not valid TOML: {problem}")]
     BadSettingsFile { origin: String, problem: String },
+    #[error("`{}` is left as it is: {problem}", path.display())]
+    ForeignSettings { path: PathBuf, problem: String },
     #[error("there is no profile `{given}`")]
     UnknownProfile { given: String, known: String },
     #[error("`{}` is not an export of Nacre: {problem}", path.display())]
@@ -236,6 +238,9 @@ impl Error {
             }
             BadSettingsFile { .. } => {
                 ("bad_settings_file", Invalid, "`nacre settings --defaults` shows a valid one".into())
+            }
+            ForeignSettings { .. } => {
+                ("foreign_settings", Invalid, "mend the file and try again; nothing was written".into())
             }
             UnknownProfile { known, .. } => ("unknown_profile", Invalid, format!("the profiles are {known}")),
             BadImport { .. } => ("bad_import", Invalid, "give the folder that `nacre export` wrote".into()),

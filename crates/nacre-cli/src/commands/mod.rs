@@ -8,6 +8,7 @@ mod entry;
 mod events;
 mod graph;
 pub mod hook;
+mod install;
 mod model;
 mod session;
 mod tools;
@@ -44,6 +45,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Demo => return demo::run(),
         Command::Hook(args) => return Ok(hook::run(cli.global, args)),
+        Command::Install(args) => return install::run(&cli.global, args),
         Command::Bench(Bench::Quality { name, data, half, ablation, against, categories }) => {
             let beside = match against {
                 Some(pair) => bench::Beside::Setting(pair.clone()),
@@ -95,7 +97,12 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),
         Command::Maintain => care::maintain(&context),
-        Command::Demo | Command::Hook(_) | Command::Bench(_) | Command::Completions(_) | Command::Man => {
+        Command::Demo
+        | Command::Hook(_)
+        | Command::Install(_)
+        | Command::Bench(_)
+        | Command::Completions(_)
+        | Command::Man => {
             unreachable!("run above")
         }
     }
