@@ -54,7 +54,7 @@ pub fn error(error: &Error, as_json: bool) -> ExitCode {
 }
 
 /// What went wrong and why, each said once: some errors say their cause themselves.
-fn message(error: &Error) -> String {
+pub fn message(error: &Error) -> String {
     let mut message = error.to_string();
     for cause in error.chain().skip(1).map(ToString::to_string) {
         if !message.ends_with(&cause) {

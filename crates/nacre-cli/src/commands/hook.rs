@@ -74,7 +74,7 @@ pub fn run(global: Global, args: &Hook) -> ExitCode {
     std::thread::spawn(move || send.send(answer(global, told.as_deref())));
     match receive.recv_timeout(Duration::from_millis(patience)) {
         Ok(Ok(answer)) => say(&answer),
-        Ok(Err(problem)) => give_up(&format!("{problem:#}")),
+        Ok(Err(problem)) => give_up(&render::message(&problem)),
         Err(_) => give_up(&format!("there was no answer within {patience} ms")),
     }
 }
@@ -187,7 +187,7 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     let person = matches!(input.text(&["source"]), None | Some("user"));
     let kept = put(&global, input, What::Message(if person { message } else { "" }.to_owned()));
     if let Err(problem) = kept {
-        render::note(&format!("this message is not kept: {problem:#}"));
+        render::note(&format!("this message is not kept: {}", render::message(&problem)));
     }
     let (mut group, caller) = open(global, input)?;
     let request = turn::Request { message: message.to_owned(), ..turn::Request::default() };

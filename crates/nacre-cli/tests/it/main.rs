@@ -14,6 +14,10 @@ mod collections;
 mod provider;
 // Built-in vectors of an older model, made anew by a server or a command.
 mod renewal;
+// Hooks of agents: answered in time, whatever happens; what is said is kept.
+mod hook;
+// Agents set up and left as they were.
+mod install;
 // Bad input: a clear error, and nothing changed.
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.

@@ -1,0 +1,232 @@
+"""Claude Code and Codex themselves, with `nacre install` and a scripted model on loopback: they are told what is remembered, they
+remember, another conversation finds it, and many at once lose nothing."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from model import Model
+from story import check
+
+NACRE, CLAUDE, CODEX = sys.argv[1:]
+# Longer than any conversation takes on the slowest machine.
+PATIENCE = 120
+
+BLOCK = re.compile(r"<!-- nacre:memory -->(.*?)<!-- /nacre:memory -->", re.DOTALL)
+
+
+class Place:
+    """A folder with a home for Nacre and one for each agent; everything that runs writes below it."""
+
+    def __init__(self, folder, model):
+        self.folder, self.model = Path(folder), model
+
+    def environment(self, user):
+        home = self.folder / user
+        (home / "work").mkdir(parents=True, exist_ok=True)
+        (home / "tmp").mkdir(exist_ok=True)
+        return {"HOME": str(home), "TMPDIR": str(home / "tmp"), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+
+    def nacre(self, *arguments, user="person", group="main"):
+        command = [NACRE, "--home", str(self.folder / "nacre"), "--group", group, *arguments]
+        return run(command, self.environment(user), self.folder)
+
+    def json(self, *arguments, group="main"):
+        return json.loads(self.nacre("--json", *arguments, group=group))
+
+    def settled(self, group="main"):
+        """Waits until what hooks put down is taken in; it is by itself."""
+        spool = self.folder / "nacre" / "groups" / group / "spool"
+        end = time.monotonic() + PATIENCE
+        while list(spool.glob("*.json")):
+            assert time.monotonic() < end, f"the spool still has {[file.name for file in spool.iterdir()]}"
+            time.sleep(0.05)
+
+
+def run(command, environment, folder):
+    """Runs to its end; one that does not come to it is ended with all it started."""
+    process = subprocess.Popen(
+        command, env=environment, cwd=folder, text=True, start_new_session=True,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )
+    try:
+        output, errors = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        output, errors = process.communicate()
+        raise AssertionError(f"{command[0]} did not end: {output[-1000:]} {errors[-1000:]}") from None
+    assert process.returncode == 0, f"{command[0]} ended with {process.returncode}: {output[-1500:]} {errors[-1500:]}"
+    return output
+
+
+class ClaudeCode:
+    name, files = "claude-code", [".claude.json", ".claude/settings.json"]
+
+    def prepare(self, place, user):
+        pass
+
+    def talk(self, place, user, prompt):
+        environment = place.environment(user) | {
+            "ANTHROPIC_BASE_URL": place.model.url,
+            "ANTHROPIC_API_KEY": "sk-none",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        return run([CLAUDE, "-p", prompt, "--allowedTools", "mcp__nacre"], environment, place.folder / user / "work")
+
+
+class Codex:
+    name, files = "codex", [".codex/config.toml", ".codex/hooks.json"]
+
+    def prepare(self, place, user):
+        folder = place.folder / user / ".codex"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "config.toml").write_text(
+            "# The model of the test.\n"
+            'model = "none"\nmodel_provider = "none"\n\n'
+            f'[model_providers.none]\nname = "none"\nbase_url = "{place.model.url}/v1"\nwire_api = "responses"\n'
+        )
+
+    def talk(self, place, user, prompt):
+        # A person trusts the hooks by hand, once; nobody is here.
+        flags = ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
+        return run([CODEX, *flags, prompt], place.environment(user), place.folder / user / "work")
+
+
+AGENTS = [ClaudeCode(), Codex()]
+
+
+def blocks(request):
+    """What Nacre put into a conversation: the brief and the turns. A result of a tool is no such block."""
+    return [block.strip() for block in BLOCK.findall(request.text)]
+
+
+def one_after_the_other(agent):
+    """A memory that the person has, one that the agent stores, and a second conversation that finds it."""
+    store = {"content": "The word for the deploy gate is halcyon", "type": "fact", "tags": ["deploy"]}
+    scripts = {
+        "talk-first": [("memory_store", store), "Noted: halcyon."],
+        "talk-second": [("memory_search", {"query": "deploy gate word"}), "It is halcyon."],
+    }
+    model = Model(scripts)
+    with tempfile.TemporaryDirectory() as folder:
+        place, name = Place(folder, model), agent.name
+        place.environment("user")
+        agent.prepare(place, "user")
+        before = {file: read(place.folder / "user" / file) for file in agent.files}
+        with check(f"{name}: install, twice the same as once"):
+            place.nacre("install", agent.name, user="user")
+            written = {file: read(place.folder / "user" / file) for file in agent.files}
+            place.nacre("install", agent.name, user="user")
+            assert written == {file: read(place.folder / "user" / file) for file in agent.files}
+            assert all(NACRE in text for text in written.values()), written
+        place.nacre("store", "The user drinks lapsang tea", "--type", "preference")
+        with check(f"{name}: a conversation gets the brief and a block for its message"):
+            said = agent.talk(place, "user", "talk-first: which tea do I drink? The word for the deploy gate is halcyon.")
+            assert "Noted: halcyon." in said, said
+            first = model.requests["talk-first"][0]
+            brief, turn = blocks(first)
+            assert "What is remembered" in brief and "lapsang tea" in brief, brief
+            assert "What is remembered" not in turn and "lapsang tea" in turn, turn
+            assert len(first.text) > 0 and "halcyon" not in brief
+        with check(f"{name}: the agent stores a memory by a tool call"):
+            answers = model.requests["talk-first"][-1].results
+            assert len(answers) == 1 and re.search(r'"number": ?2\b', answers[0]), answers
+            entry = place.json("show", "2")
+            assert entry["content"] == store["content"] and entry["provenance"]["source"] == "agent", entry
+        with check(f"{name}: a second conversation is told, and finds it by a tool call"):
+            said = agent.talk(place, "user", "talk-second: what is the word for the deploy gate?")
+            assert "It is halcyon." in said, said
+            brief, turn = blocks(model.requests["talk-second"][0])
+            assert "deploy gate is halcyon" in brief and "deploy gate is halcyon" in turn, (brief, turn)
+            answers = model.requests["talk-second"][-1].results
+            assert len(answers) == 1 and "halcyon" in answers[0], answers
+        with check(f"{name}: both exchanges are archived, each once, and nothing of ours in them"):
+            place.settled()
+            sessions = place.json("session", "list")["sessions"]
+            assert [session["messages"] for session in sessions] == [2, 2], sessions
+            for session in sessions:
+                shown = place.json("session", "show", session["id"])
+                texts = [message["text"] for message in shown["messages"]]
+                assert texts[0].startswith("talk-") and texts[1] in ("Noted: halcyon.", "It is halcyon."), texts
+                assert not any("nacre:memory" in text for text in texts), texts
+        with check(f"{name}: undo leaves the settings as they were"):
+            kept = {file: read(place.folder / "user" / file) for file in agent.files}
+            place.nacre("install", agent.name, "--undo", user="user")
+            after = {file: read(place.folder / "user" / file) for file in agent.files}
+            for file in agent.files:
+                # The agent may have written settings of its own meanwhile; those stay.
+                if kept[file] == written[file]:
+                    assert after[file] == before[file], (file, after[file])
+                else:
+                    assert NACRE not in (after[file] or ""), (file, after[file])
+    model.close()
+
+
+def at_once():
+    """Two conversations of each agent in one group, and one of each in another, all at the same time."""
+    stored = 3
+    talks = []
+    for number, (agent, group) in enumerate([(a, g) for g in ("main", "main", "other") for a in AGENTS]):
+        talks.append((f"talk-{number}", agent, group, f"user-{number}"))
+    topics = ["harbour crane", "violin varnish", "beehive winter", "glacier survey", "tram ticket", "sourdough oven"]
+    scripts = {}
+    for (name, _, _, _), topic in zip(talks, topics):
+        store = [("memory_store", {"content": f"Note {n} about the {topic}, from {name}"}) for n in range(stored)]
+        scripts[name] = [*store, f"Done with {name}."]
+    model = Model(scripts)
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, model)
+        for (name, agent, group, user), topic in zip(talks, topics):
+            place.environment(user)
+            agent.prepare(place, user)
+            place.nacre("install", agent.name, user=user, group=group)
+            place.nacre("store", f"The {topic} is kept under the number {name}", group=group)
+
+        def talk(item):
+            (name, agent, _, user), topic = item
+            return agent.talk(place, user, f"{name}: what do you know about the {topic}?")
+
+        with check("at once: every conversation comes to its end"):
+            with ThreadPoolExecutor(len(talks)) as pool:
+                said = list(pool.map(talk, zip(talks, topics)))
+            for (name, _, _, _), text in zip(talks, said):
+                assert f"Done with {name}." in text, (name, text)
+        for (name, agent, group, _), topic in zip(talks, topics):
+            with check(f"at once: {agent.name} {name} in `{group}` has its own blocks and no other's"):
+                brief, turn = blocks(model.requests[name][0])
+                assert "What is remembered" in brief and "What is remembered" not in turn, (brief, turn)
+                assert f"kept under the number {name}" in turn, turn
+                for request in model.requests[name]:
+                    assert blocks(request) == [brief, turn], "the blocks of the first request are those of all"
+                    for (other, _, elsewhere, _), _ in zip(talks, topics):
+                        assert elsewhere == group or other not in request.text, f"{other} of `{elsewhere}` is in `{group}`"
+        for group in ("main", "other"):
+            of_group = [(name, topic) for (name, _, its, _), topic in zip(talks, topics) if its == group]
+            with check(f"at once: nothing is lost in `{group}`, and nothing is there twice"):
+                place.settled(group)
+                found = place.json("search", "--limit", "100", group=group)["hits"]
+                texts = sorted(hit["text"] for hit in found)
+                notes = [f"Note {n} about the {topic}, from {name}" for name, topic in of_group for n in range(stored)]
+                kept = [f"The {topic} is kept under the number {name}" for name, topic in of_group]
+                assert texts == sorted(notes + kept), texts
+                sessions = place.json("session", "list", group=group)["sessions"]
+                assert [session["messages"] for session in sessions] == [2] * len(of_group), sessions
+                assert place.json("doctor", group=group)["ok"]
+    model.close()
+
+
+def read(file):
+    return file.read_text() if file.exists() else None
+
+
+for each in AGENTS:
+    one_after_the_other(each)
+at_once()
