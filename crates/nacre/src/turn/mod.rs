@@ -8,12 +8,18 @@ use crate::group::Group;
 use crate::{Result, Time, brief};
 
 /// What is asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
+pub struct Request<'a> {
     /// What the person wrote.
     pub message: String,
-    /// What the agent said before, where that is known.
-    pub answer: Option<String>,
+    /// Tells whether time is up: the library has no clock.
+    pub late: &'a dyn Fn() -> bool,
+}
+
+impl Request<'_> {
+    /// Returns a request about a message, without a deadline.
+    pub fn new(message: impl Into<String>) -> Request<'static> {
+        Request { message: message.into(), late: &|| false }
+    }
 }
 
 /// What to put before a message.
@@ -46,10 +52,10 @@ pub struct Exchange {
 }
 
 /// Returns what to put before a message.
-pub fn run(group: &mut Group, caller: &Caller, request: &Request) -> Result<Turn> {
+pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<Turn> {
     const MOST: usize = 5;
     let message = brief::strip_injected(&request.message);
-    if message.trim().is_empty() {
+    if message.trim().is_empty() || (request.late)() {
         return Ok(Turn::default());
     }
     let query: String = message.chars().take(2_000).collect();
