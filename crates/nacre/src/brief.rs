@@ -30,6 +30,9 @@ const NOTHING: &str = "Nothing is remembered yet.";
 /// The lines of a brief that are the same in every brief.
 const FIXED: &[&str] = &[OPEN, CLOSE, HEADING, INTRODUCTION, BEHAVIORAL, WARNING, FACTS, NOTHING];
 
+/// No line of an entry has fewer characters.
+const SHORTEST: usize = "- [fact] x (0d ago) [id:1]".len();
+
 /// The brief as text and as data (B2).
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Brief {
@@ -75,16 +78,16 @@ pub(crate) fn make(
         + left_out(usize::MAX).chars().count();
     let mut room = limits.max_chars.saturating_sub(frame);
     let mut entries = Vec::new();
-    let mut entry_count = 0;
+    let entry_count = entry::count_current(db)?;
     entry::walk_current(db, true, |entry| {
-        entry_count += 1;
         let brief = BriefEntry::new(entry, now, include_provenance);
         let cost = brief.line().chars().count() + 1;
         if entries.len() < limits.max_entries && cost <= room {
             room -= cost;
             entries.push(brief);
         }
-        true
+        // Shorter than the frame of a line none is.
+        entries.len() < limits.max_entries && room > SHORTEST
     })?;
     let markdown = render(&entries, entry_count - entries.len());
     Ok(Brief { markdown, brief_count: entries.len(), entries, generated_at: now, entry_count })

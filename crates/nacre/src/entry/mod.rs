@@ -282,6 +282,9 @@ pub struct Version {
     pub session: SessionId,
 }
 
+/// Neither superseded nor archived.
+const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
+
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
     confirmed_at, returned_at, session, created_at, source, narrative_id, task_id,
     (SELECT value FROM meta WHERE key = 'group')";
@@ -362,15 +365,24 @@ pub(crate) fn walk_current(
     } else {
         "created_at DESC, number DESC"
     };
-    let condition = format!("superseded_at IS NULL AND archived_at IS NULL ORDER BY {order}");
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"))?;
-    let mut rows = statement.query([])?;
+    // Sorted by their numbers alone: a reader that stops early has not carried all texts.
+    let mut numbers =
+        db.prepare_cached(&format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}"))?;
+    let mut whole = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE number = ?1"))?;
+    let mut rows = numbers.query([])?;
     while let Some(row) = rows.next()? {
-        if !take(from_row(row)?) {
+        if !take(whole.query_row([row.get::<_, i64>(0)?], from_row)?) {
             break;
         }
     }
     Ok(())
+}
+
+/// Returns how many entries are current.
+pub(crate) fn count_current(db: &Connection) -> Result<usize> {
+    let sql = format!("SELECT count(*) FROM entries WHERE {CURRENT}");
+    let count: i64 = db.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
+    Ok(usize::try_from(count).unwrap_or_default())
 }
 
 /// Returns all entries, newest first, those of the past included.
