@@ -72,14 +72,15 @@ class ClaudeCode:
     def prepare(self, place, user):
         pass
 
-    def talk(self, place, user, prompt):
+    def talk(self, place, user, prompt, *flags):
         environment = place.environment(user) | {
             "ANTHROPIC_BASE_URL": place.model.url,
             "ANTHROPIC_API_KEY": "sk-none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
-        return run([CLAUDE, "-p", prompt, "--allowedTools", "mcp__nacre"], environment, place.folder / user / "work")
+        command = [CLAUDE, "-p", prompt, "--allowedTools", "mcp__nacre", *flags]
+        return run(command, environment, place.folder / user / "work")
 
 
 class Codex:
@@ -170,6 +171,28 @@ def one_after_the_other(agent):
     model.close()
 
 
+def compacted(agent):
+    """What was remembered is told again after a conversation was compacted, and what lasts is asked for."""
+    model = Model({"talk-long": ["A long story."]})
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, model)
+        place.environment("user")
+        place.nacre("install", agent.name, user="user")
+        place.nacre("store", "The user drinks lapsang tea", "--type", "preference")
+        with check(f"{agent.name}: the brief comes again after compaction, and the flush is told"):
+            agent.talk(place, "user", "talk-long: tell me a story")
+            agent.talk(place, "user", "/compact", "--continue")
+            agent.talk(place, "user", "talk-long: and then?", "--continue")
+            flushed = [event for event in place.json("events") if event["event"] == "memory:flush"]
+            assert len(flushed) == 1, flushed
+            told = blocks(model.requests["talk-long"][-1])
+            assert any("just compacted" in block for block in told), told
+            assert any("What is remembered" in block and "lapsang" in block for block in told), told
+            assert "A long story." in model.requests["talk-long"][-1].text
+            place.settled()
+    model.close()
+
+
 def at_once():
     """Two conversations of each agent in one group, and one of each in another, all at the same time."""
     stored = 3
@@ -229,4 +252,5 @@ def read(file):
 
 for each in AGENTS:
     one_after_the_other(each)
+compacted(AGENTS[0])
 at_once()

@@ -8,7 +8,7 @@
 use std::io::{IsTerminal, Read};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::channel;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
 use nacre::settings::Inject;
@@ -24,6 +24,9 @@ use crate::render;
 const MOST: usize = 9_000;
 /// What of it a brief may take; JSON, a note and escapes take the rest.
 const MOST_BRIEF: usize = 8_000;
+
+/// How long a turn may take (T1); what is not there by then is left out.
+const TURN: Duration = Duration::from_millis(150);
 
 const COMPACTED: &str = "The conversation was just compacted. What it taught you that lasts and is not stored yet: \
     store it now, with memory_store. What was remembered before follows again.";
@@ -190,7 +193,9 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
         render::note(&format!("this message is not kept: {}", render::message(&problem)));
     }
     let (mut group, caller) = open(global, input)?;
-    let request = turn::Request { message: message.to_owned(), ..turn::Request::default() };
+    let begun = Instant::now();
+    let late = || begun.elapsed() > TURN;
+    let request = turn::Request { late: &late, ..turn::Request::new(message) };
     let said = turn::run(&mut group, &caller, &request)?.markdown;
     let marked = strip_injected(&said).trim().is_empty();
     Ok(if marked { said } else { mark_injected(&said) })

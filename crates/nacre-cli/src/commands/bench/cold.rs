@@ -19,6 +19,9 @@ use crate::render;
 /// The goals of the foundation: times as a multiple of `sqlite3`, megabytes.
 const SEARCH_GOAL: f64 = 2.0;
 const MCP_GOAL: f64 = 3.0;
+const HOOK_GOAL: f64 = 5.0;
+/// The slowest of twenty, in milliseconds.
+const HOOK_P95_GOAL_MS: f64 = 50.0;
 const BINARY_GOAL_MB: f64 = 15.0;
 const IDLE_GOAL_MB: f64 = 20.0;
 
@@ -46,7 +49,20 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
             mcp.push(times.2);
         }
     }
+    // Apart, for a hook leaves a message that the next search would take in.
+    let (mut beside, mut hook) = (Vec::new(), Vec::new());
+    for run in 0..=runs {
+        render::progress(&format!("hook {run} of {runs}"));
+        let query = words.sentence(6);
+        let times = (bench.sqlite(&query)?, bench.hook(&query)?);
+        if run > 0 {
+            beside.push(times.0);
+            hook.push(times.1);
+        }
+    }
     render::progress("");
+    let (beside, slowest) = (percentile(&beside, 50), percentile(&hook, 95));
+    let hook = percentile(&hook, 50);
     let idle = bench.idle_megabytes()?;
     let [sqlite, search, mcp] = [sqlite, search, mcp].map(|times| percentile(&times, 50));
     let binary = megabytes(std::fs::metadata(&bench.nacre)?.len());
@@ -54,13 +70,20 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
         ("sqlite3, bare FTS5 query, fresh process", format!("{sqlite:.2} ms"), "1.00".into(), String::new()),
         ratio("nacre search, fresh process", search, sqlite, SEARCH_GOAL),
         ratio("nacre mcp, start to first search", mcp, sqlite, MCP_GOAL),
+        ratio("nacre hook UserPromptSubmit, fresh process", hook, beside, HOOK_GOAL),
+        (
+            "the same, 95th percentile",
+            format!("{slowest:.2} ms"),
+            String::new(),
+            verdict(slowest < HOOK_P95_GOAL_MS, &format!("under {HOOK_P95_GOAL_MS} ms")),
+        ),
         size("release binary", Some(binary), BINARY_GOAL_MB),
         size("idle MCP server, resident", idle, IDLE_GOAL_MB),
     ];
     if as_json {
         render::json(&json!({
             "rows": rows, "runs": runs, "sqlite3_ms": sqlite, "search_ms": search, "mcp_ms": mcp, "search_ratio": search / sqlite,
-            "mcp_ratio": mcp / sqlite, "binary_mb": binary, "idle_mcp_mb": idle,
+            "mcp_ratio": mcp / sqlite, "hook_ms": hook, "hook_ratio": hook / beside, "hook_p95_ms": slowest, "binary_mb": binary, "idle_mcp_mb": idle,
         }))?;
     } else {
         let mut text = format!("{rows} memories, median of {runs} runs\n\n");
@@ -147,6 +170,23 @@ impl Bench {
 
     fn search(&self, query: &str) -> Result<f64> {
         timed(|| finish(self.nacre().args(["search", query])))
+    }
+
+    /// A message that the person sends, until the agent may see it.
+    fn hook(&self, query: &str) -> Result<f64> {
+        let input = json!({ "session_id": "bench", "hook_event_name": "UserPromptSubmit", "prompt": query });
+        timed(|| {
+            let mut child = self
+                .nacre()
+                .args(["hook", "UserPromptSubmit"])
+                .stdin(Stdio::piped())
+                .stdout(Stdio::piped())
+                .spawn()?;
+            child.stdin.take().context("a pipe was asked for")?.write_all(input.to_string().as_bytes())?;
+            let output = child.wait_with_output()?;
+            ensure!(output.stdout.starts_with(b"{\"hookSpecificOutput\""), "the hook had nothing to say");
+            Ok(())
+        })
     }
 
     /// From the start of the process to the answer of the first search.
