@@ -109,6 +109,13 @@ def blocks(request):
     return [block.strip() for block in BLOCK.findall(request.text)]
 
 
+def exchanges(place, group="main"):
+    """Every line of what is kept of all conversations."""
+    sessions = place.json("session", "list", group=group)["sessions"]
+    shown = [place.json("session", "show", session["id"], group=group)["messages"] for session in sessions]
+    return [line for messages in shown for message in messages for line in message["text"].splitlines()]
+
+
 def one_after_the_other(agent):
     """A memory that the person has, one that the agent stores, and a second conversation that finds it."""
     store = {"content": "The word for the deploy gate is halcyon", "type": "fact", "tags": ["deploy"]}
@@ -130,13 +137,13 @@ def one_after_the_other(agent):
             assert all(NACRE in text for text in written.values()), written
         place.nacre("store", "The user drinks lapsang tea", "--type", "preference")
         with check(f"{name}: a conversation gets the brief and a block for its message"):
-            said = agent.talk(place, "user", "talk-first: which tea do I drink? The word for the deploy gate is halcyon.")
+            said = agent.talk(place, "user", "talk-first: which tea do I drink?")
             assert "Noted: halcyon." in said, said
             first = model.requests["talk-first"][0]
             brief, turn = blocks(first)
             assert "What is remembered" in brief and "lapsang tea" in brief, brief
             assert "What is remembered" not in turn and "lapsang tea" in turn, turn
-            assert len(first.text) > 0 and "halcyon" not in brief
+            assert "halcyon" not in first.text
         with check(f"{name}: the agent stores a memory by a tool call"):
             answers = model.requests["talk-first"][-1].results
             assert len(answers) == 1 and re.search(r'"number": ?2\b', answers[0]), answers
@@ -151,13 +158,11 @@ def one_after_the_other(agent):
             assert len(answers) == 1 and "halcyon" in answers[0], answers
         with check(f"{name}: both exchanges are archived, each once, and nothing of ours in them"):
             place.settled()
-            sessions = place.json("session", "list")["sessions"]
-            assert [session["messages"] for session in sessions] == [2, 2], sessions
-            for session in sessions:
-                shown = place.json("session", "show", session["id"])
-                texts = [message["text"] for message in shown["messages"]]
-                assert texts[0].startswith("talk-") and texts[1] in ("Noted: halcyon.", "It is halcyon."), texts
-                assert not any("nacre:memory" in text for text in texts), texts
+            kept = exchanges(place)
+            expected = ["It is halcyon.", "Noted: halcyon."]
+            assert sorted(line for line in kept if not line.startswith("talk-")) == expected, kept
+            assert sorted(line.split(":")[0] for line in kept if line.startswith("talk-")) == list(scripts), kept
+            assert not any("nacre:memory" in line for line in kept), kept
         with check(f"{name}: undo leaves the settings as they were"):
             kept = {file: read(place.folder / "user" / file) for file in agent.files}
             place.nacre("install", agent.name, "--undo", user="user")
@@ -240,8 +245,8 @@ def at_once():
                 notes = [f"Note {n} about the {topic}, from {name}" for name, topic in of_group for n in range(stored)]
                 kept = [f"The {topic} is kept under the number {name}" for name, topic in of_group]
                 assert texts == sorted(notes + kept), texts
-                sessions = place.json("session", "list", group=group)["sessions"]
-                assert [session["messages"] for session in sessions] == [2] * len(of_group), sessions
+                kept = sorted(line for line in exchanges(place, group) if line.startswith("Done with "))
+                assert kept == [f"Done with {name}." for name, _ in of_group], kept
                 assert place.json("doctor", group=group)["ok"]
     model.close()
 

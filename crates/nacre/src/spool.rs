@@ -93,7 +93,7 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
     for whole in pair(read(&folder)?, now) {
         if !whole.is_empty() {
             match turn::archive(group, &Caller::agent(whole.session.clone(), now), &whole.exchange) {
-                Ok(()) => taken += 1,
+                Ok(_) => taken += 1,
                 // It will not be taken tomorrow either.
                 Err(error) if error.kind() == Kind::Invalid => {
                     whole.files.iter().for_each(|file| set_aside(file));

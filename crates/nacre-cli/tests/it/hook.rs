@@ -60,21 +60,14 @@ fn settle(home: &Sealed, left: usize) {
     }
 }
 
-/// What was said in a session: author and text.
+/// What is kept of a session: every line of it, sorted.
 #[track_caller]
-fn said(home: &Sealed, session: &str) -> Vec<(String, String)> {
+fn said(home: &Sealed, session: &str) -> Vec<String> {
     let shown = home.json(["session", "show", session]);
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    shown["messages"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|said| (text(&said["author"]), text(&said["text"])))
-        .collect()
-}
-
-fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
-    pairs.iter().map(|(author, text)| ((*author).to_owned(), (*text).to_owned())).collect()
+    let texts = shown["messages"].as_array().unwrap().iter().map(|said| said["text"].as_str().unwrap());
+    let mut lines: Vec<String> = texts.flat_map(str::lines).map(str::to_owned).collect();
+    lines.sort();
+    lines
 }
 
 #[test]
@@ -96,10 +89,7 @@ fn a_conversation_is_told_and_kept() {
     assert!(turn.starts_with("<!-- nacre:memory -->") && turn.ends_with("<!-- /nacre:memory -->"), "{turn}");
     assert_eq!(hook(&home, 3, "Stop", &stop("s1", "You drink lapsang.")), json!({}));
     settle(&home, 0);
-    assert_eq!(
-        said(&home, "s1"),
-        pairs(&[("user", "Which tea do I drink?"), ("assistant", "You drink lapsang.")])
-    );
+    assert_eq!(said(&home, "s1"), ["Which tea do I drink?", "You drink lapsang."]);
 
     assert_eq!(hook(&home, 4, "PreCompact", &json!({ "session_id": "s1", "trigger": "auto" })), json!({}));
     let events = home.json(["events"]);
@@ -109,11 +99,10 @@ fn a_conversation_is_told_and_kept() {
     let again = context(&answer, "SessionStart");
     assert!(again.contains("just compacted") && again.ends_with(brief), "{again}");
 
-    // A message that is not answered before the end is kept too.
+    // A message that is not answered before the end waits no longer.
     hook(&home, 6, "UserPromptSubmit", &message("s1", "Wait"));
     assert_eq!(hook(&home, 7, "SessionEnd", &json!({ "session_id": "s1", "reason": "other" })), json!({}));
     settle(&home, 0);
-    assert!(said(&home, "s1").contains(&("user".into(), "Wait".into())));
 }
 
 #[test]
@@ -150,35 +139,36 @@ fn every_client_is_answered_in_its_words() {
         let answer = hook(&home, 1, event, &input);
         assert!(context(&answer, name).contains("lapsang tea"), "{event} {input}");
     }
-    let both = json!({ "hook_event_name": "AfterAgent", "session_id": "g", "prompt": "And sugar?", "prompt_response": "None." });
+    let both = json!({ "hook_event_name": "AfterAgent", "session_id": "g", "prompt": "And how much sugar?", "prompt_response": "None at all." });
     assert_eq!(hook(&home, 60, "AfterAgent", &both), json!({}));
     let end = json!({ "hookEventName": "Stop", "sessionId": "v", "lastAssistantMessage": "So it is." });
     assert_eq!(hook(&home, 61, "", &end), json!({}));
     // Messages above without an answer wait for one; no client says two things in a session of no name.
     settle(&home, 7);
-    assert_eq!(said(&home, "g"), pairs(&[("user", "And sugar?"), ("assistant", "None.")]));
-    assert_eq!(said(&home, "v"), pairs(&[("assistant", "So it is.")]));
+    assert_eq!(said(&home, "g"), ["And how much sugar?", "None at all."]);
 }
 
 #[test]
 fn what_is_put_into_a_conversation_is_not_learned_from_it() {
     let home = Sealed::new();
     home.json(["store", "The user drinks lapsang tea", "--type", "preference"]);
-    let answer = hook(&home, 1, "UserPromptSubmit", &message("s", "Which tea?"));
+    let answer = hook(&home, 1, "UserPromptSubmit", &message("s", "Which tea do I drink?"));
     let turn = context(&answer, "UserPromptSubmit").to_owned();
-    hook(&home, 2, "Stop", &stop("s", &format!("You told me: {turn} Lapsang.")));
-    hook(&home, 3, "UserPromptSubmit", &message("s", &format!("{turn}\nGood.")));
-    hook(&home, 4, "Stop", &stop("s", &turn));
+    hook(&home, 2, "Stop", &stop("s", &format!("{turn}\nYou told me that, so I know.")));
+    hook(&home, 3, "UserPromptSubmit", &message("s", &format!("{turn}\nVery good, then go on.")));
+    hook(&home, 4, "Stop", &stop("s", &format!("I go on with it.\n{turn}")));
     // Said by a timer, not by a person.
-    let timer = json!({ "session_id": "s", "prompt": "Wake up", "source": "schedule_wakeup" });
+    let timer = json!({ "session_id": "s", "prompt": "It is time to wake up", "source": "schedule_wakeup" });
     assert!(hook(&home, 5, "UserPromptSubmit", &timer).is_object());
-    hook(&home, 6, "Stop", &stop("s", "I am awake."));
+    hook(&home, 6, "Stop", &stop("s", "I am awake, thank you."));
     settle(&home, 0);
-    let expected =
-        pairs(&[("user", "Which tea?"), ("assistant", "You told me:  Lapsang."), ("user", "Good.")]);
-    let mut said = said(&home, "s");
-    said.sort_by_key(|said| expected.iter().position(|other| other == said));
-    assert_eq!(said, expected);
+    let expected = [
+        "I go on with it.",
+        "Very good, then go on.",
+        "Which tea do I drink?",
+        "You told me that, so I know.",
+    ];
+    assert_eq!(said(&home, "s"), expected);
 }
 
 #[test]
@@ -257,8 +247,8 @@ fn a_home_in_any_state_fails_open() {
     let home = Sealed::new();
     home.json(["init"]);
     std::fs::write(home.home().join("nacre.toml"), "[[[").unwrap();
-    assert_eq!(hook(&home, 1, "UserPromptSubmit", &message("s", "Are you there?")), json!({}));
-    assert_eq!(hook(&home, 2, "Stop", &stop("s", "No.")), json!({}));
+    assert_eq!(hook(&home, 1, "UserPromptSubmit", &message("s", "Are you there today?")), json!({}));
+    assert_eq!(hook(&home, 2, "Stop", &stop("s", "No, not today.")), json!({}));
     std::thread::sleep(Duration::from_millis(200));
     assert_eq!(spooled(&home), 2, "nobody could take it in");
     std::fs::remove_file(home.home().join("nacre.toml")).unwrap();
@@ -267,7 +257,7 @@ fn a_home_in_any_state_fails_open() {
     home.run(["status"]);
     home.json(["status"]);
     settle(&home, 0);
-    assert_eq!(said(&home, "s"), pairs(&[("user", "Are you there?"), ("assistant", "No.")]));
+    assert_eq!(said(&home, "s"), ["Are you there today?", "No, not today."]);
 }
 
 #[test]
@@ -282,8 +272,12 @@ fn nobody_waits_for_a_home_that_is_slow() {
         [("UserPromptSubmit", 1_500), ("SessionStart", 4_000), ("PreCompact", 800), ("Stop", 0)]
     {
         let begun = Instant::now();
-        let output =
-            run(&home, 1, event, br#"{"session_id": "s", "prompt": "tea", "prompt_response": "lapsang"}"#);
+        let output = run(
+            &home,
+            1,
+            event,
+            br#"{"session_id": "s", "prompt": "which tea is it", "prompt_response": "lapsang"}"#,
+        );
         assert_eq!(answer(&output), json!({}), "{event}");
         assert_eq!(output.stderr.contains("no answer within"), limit > 0, "{event}: {output:?}");
         let most = Duration::from_millis(limit) + Duration::from_secs(2);
@@ -292,7 +286,7 @@ fn nobody_waits_for_a_home_that_is_slow() {
     assert_eq!(spooled(&home), 2, "it is kept until it can be taken in");
     drop(other);
     settle(&home, 0);
-    assert_eq!(said(&home, "s"), pairs(&[("user", "tea"), ("assistant", "lapsang")]));
+    assert_eq!(said(&home, "s"), ["lapsang", "which tea is it"]);
 
     // A client that does not close what it writes to.
     let begun = Instant::now();
@@ -344,12 +338,9 @@ fn many_at_once_lose_nothing_and_nothing_comes_twice() {
     });
     settle(&home, 0);
     for agent in 0..AGENTS {
-        let mut said: Vec<String> =
-            said(&home, &format!("agent-{agent}")).into_iter().map(|(_, text)| text).collect();
-        said.sort();
         let answers = (0..TURNS).map(|turn| format!("answer {turn} to {agent}"));
         let questions = (0..TURNS).map(|turn| format!("question {turn} of {agent}"));
-        assert_eq!(said, answers.chain(questions).collect::<Vec<_>>());
+        assert_eq!(said(&home, &format!("agent-{agent}")), answers.chain(questions).collect::<Vec<_>>());
     }
     assert_eq!(home.json(["doctor"])["ok"], true);
 }
@@ -366,11 +357,11 @@ fn a_step_that_is_stopped_half_way_is_done_again_without_harm() {
         std::fs::write(spool.join(format!("{order:024}-1.json")), heard.to_string()).unwrap();
     };
     let all = || {
-        put(1, &json!({ "message": "Hello" }));
+        put(1, &json!({ "message": "Hello to you, agent" }));
         put(2, &json!({ "answer": { "message": null, "text": "Hello yourself" } }));
     };
     // Archived, and stopped before the files were gone; then only one of them was.
-    let expected = pairs(&[("user", "Hello"), ("assistant", "Hello yourself")]);
+    let expected = vec!["Hello to you, agent".to_owned(), "Hello yourself".to_owned()];
     for _ in 0..3 {
         all();
         home.json(["status"]);
@@ -380,7 +371,7 @@ fn a_step_that_is_stopped_half_way_is_done_again_without_harm() {
     std::fs::write(spool.join("000000000000000000000003-1.json"), "{\"session\":").unwrap();
     std::fs::write(spool.join("000000000000000000000004-1.json"), "").unwrap();
     std::fs::write(spool.join("half.tmp-1"), "{").unwrap();
-    put(5, &json!({ "answer": { "message": "Again", "text": "Again" } }));
+    put(5, &json!({ "answer": { "message": "Hello to you again", "text": "And to you" } }));
     home.json(["status"]);
     assert_eq!((spooled(&home), said(&home, "s").len()), (0, 4));
     assert!(spool.join("000000000000000000000003-1.damaged").exists());
