@@ -158,6 +158,8 @@ def one_after_the_other(agent):
             assert len(answers) == 1 and "halcyon" in answers[0], answers
         with check(f"{name}: both exchanges are archived, each once, and nothing of ours in them"):
             place.settled()
+            sessions = [session["id"] for session in place.json("session", "list")["sessions"]]
+            assert entry["provenance"]["session"] in sessions, "what is stored has the session of what is said"
             kept = exchanges(place)
             expected = ["It is halcyon.", "Noted: halcyon."]
             assert sorted(line for line in kept if not line.startswith("talk-")) == expected, kept

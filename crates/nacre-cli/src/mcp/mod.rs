@@ -37,8 +37,8 @@ const BRIEF_NAME: &str = "brief";
 const BRIEF_ABOUT: &str =
     "What is remembered from earlier sessions: preferences and instructions first, then facts";
 
-/// The key of `_meta` in which a client may say which conversation a call belongs to.
-const SESSION_KEY: &str = "nacre/session";
+/// The keys of `_meta` in which a client may say which conversation a call belongs to: our own, Codex's.
+const SESSION_KEYS: &[&str] = &["nacre/session", "sessionId"];
 
 /// Tools that Claude Code should show its model without being asked: a memory that has to be searched for is
 /// not remembered.
@@ -208,7 +208,7 @@ impl ServerHandler for Server {
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let session = serde_json::to_value(&context.meta)
             .ok()
-            .and_then(|meta| meta[SESSION_KEY].as_str()?.parse().ok());
+            .and_then(|meta| SESSION_KEYS.iter().find_map(|key| meta[*key].as_str()?.parse().ok()));
         let result = match self.call(&request.name, arguments, session).await {
             Ok(answer) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
