@@ -63,7 +63,7 @@ fn settle(home: &Sealed, left: usize) {
 /// What is kept of a session: every line of it, sorted.
 #[track_caller]
 fn said(home: &Sealed, session: &str) -> Vec<String> {
-    let shown = home.json(["session", "show", session]);
+    let shown = home.json(["session", "show", session, "--limit", "500"]);
     let texts = shown["messages"].as_array().unwrap().iter().map(|said| said["text"].as_str().unwrap());
     let mut lines: Vec<String> = texts.flat_map(str::lines).map(str::to_owned).collect();
     lines.sort();
@@ -375,4 +375,34 @@ fn a_step_that_is_stopped_half_way_is_done_again_without_harm() {
     home.json(["status"]);
     assert_eq!((spooled(&home), said(&home, "s").len()), (0, 4));
     assert!(spool.join("000000000000000000000003-1.damaged").exists());
+}
+
+#[test]
+fn a_step_that_is_killed_loses_nothing() {
+    const EXCHANGES: usize = 40;
+    let home = Sealed::new();
+    home.json(["init"]);
+    let spool = home.home().join("groups/main/spool");
+    std::fs::create_dir_all(&spool).unwrap();
+    for n in 0..EXCHANGES {
+        let at = format!("2026-02-18T14:{n:02}:00Z");
+        let what = json!({ "answer": { "message": format!("question number {n:02}"), "text": format!("reply {n:02}") } });
+        let heard = json!({ "session": "s", "at": at, "what": what });
+        std::fs::write(spool.join(format!("{n:024}-1.json")), heard.to_string()).unwrap();
+    }
+    let mut kills = 0;
+    while spooled(&home) > EXCHANGES / 2 && kills < 200 {
+        let step = Process::start(&mut home.command(["hook", "--take-in"]));
+        std::thread::sleep(Duration::from_millis(5 + kills % 23));
+        let _ = step.victim.lock().unwrap().kill();
+        step.finish();
+        kills += 1;
+    }
+    assert!(kills > 0);
+    home.json(["status"]);
+    let replies = (0..EXCHANGES).map(|n| format!("reply {n:02}"));
+    let expected: Vec<String> =
+        (0..EXCHANGES).map(|n| format!("question number {n:02}")).chain(replies).collect();
+    assert_eq!((said(&home, "s"), spooled(&home)), (expected, 0));
+    assert_eq!(home.json(["doctor"])["ok"], true);
 }
