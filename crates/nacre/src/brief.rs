@@ -78,8 +78,7 @@ pub(crate) fn make(
         + left_out(usize::MAX).chars().count();
     let mut room = limits.max_chars.saturating_sub(frame);
     let mut entries = Vec::new();
-    let entry_count = entry::count_current(db)?;
-    entry::walk_current(db, true, |entry| {
+    let entry_count = entry::walk_standing(db, |entry| {
         let brief = BriefEntry::new(entry, now, include_provenance);
         let cost = brief.line().chars().count() + 1;
         if entries.len() < limits.max_entries && cost <= room {

@@ -354,35 +354,33 @@ pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str
         .collect()
 }
 
-/// Returns current entries: behavioural ones first where asked, else newest first. `take` ends the walk.
-pub(crate) fn walk_current(
-    db: &Connection,
-    behavioral_first: bool,
-    mut take: impl FnMut(Entry) -> bool,
-) -> Result<()> {
-    let order = if behavioral_first {
-        "behavioral DESC, created_at DESC, number DESC"
-    } else {
-        "created_at DESC, number DESC"
-    };
-    // Sorted by their numbers alone: a reader that stops early has not carried all texts.
-    let mut numbers =
-        db.prepare_cached(&format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}"))?;
-    let mut whole = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE number = ?1"))?;
-    let mut rows = numbers.query([])?;
+/// Gives the current entries to `take`, newest first, until it has enough.
+pub(crate) fn walk_current(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
+    let condition = format!("{CURRENT} ORDER BY created_at DESC, number DESC");
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"))?;
+    let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        if !take(whole.query_row([row.get::<_, i64>(0)?], from_row)?) {
+        if !take(from_row(row)?) {
             break;
         }
     }
     Ok(())
 }
 
-/// Returns how many entries are current.
-pub(crate) fn count_current(db: &Connection) -> Result<usize> {
-    let sql = format!("SELECT count(*) FROM entries WHERE {CURRENT}");
-    let count: i64 = db.prepare_cached(&sql)?.query_row([], |row| row.get(0))?;
-    Ok(usize::try_from(count).unwrap_or_default())
+/// Gives the current entries to `take`, behavioural and newest first, until it has enough. Returns how many there are.
+pub(crate) fn walk_standing(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
+    // Sorted by their numbers alone: few of the texts are wanted, and all are counted.
+    let order = "behavioral DESC, created_at DESC, number DESC";
+    let mut numbers =
+        db.prepare_cached(&format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}"))?;
+    let mut whole = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE number = ?1"))?;
+    let mut rows = numbers.query([])?;
+    let (mut count, mut wanted) = (0, true);
+    while let Some(row) = rows.next()? {
+        count += 1;
+        wanted = wanted && take(whole.query_row([row.get::<_, i64>(0)?], from_row)?);
+    }
+    Ok(count)
 }
 
 /// Returns all entries, newest first, those of the past included.

@@ -165,7 +165,7 @@ fn newest(db: &Connection, request: &Request) -> Result<Vec<Hit>> {
     if request.include_superseded || request.include_archived {
         entry::newest_first(db, take)?;
     } else {
-        entry::walk_current(db, false, take)?;
+        entry::walk_current(db, take)?;
     }
     Ok(hits)
 }
