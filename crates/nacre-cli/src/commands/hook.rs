@@ -6,6 +6,7 @@
 //! kept is put into the spool, which needs neither database nor settings.
 
 use std::io::{IsTerminal, Read};
+use std::mem::ManuallyDrop;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -201,15 +202,17 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     Ok(if marked { said } else { mark_injected(&said) })
 }
 
-/// Opens the group to read from, on this machine alone: no model behind a URL is asked, for the person waits.
-fn open(global: Global, input: &Input) -> Result<(Group, Caller)> {
+/// Opens the group to read from, on this machine alone: no model behind a URL is asked, for the person waits. Nor is it
+/// closed, which would bring the log of the database into its file: the process ends, and the next one does that.
+fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller)> {
     let context = Context::new(global)?;
     let now = context.now();
     let session = input.session().unwrap_or_else(|| context.session());
     let mut settings = context.home.settings().clone();
     settings.brief.max_chars = settings.brief.max_chars.min(MOST_BRIEF);
     let home = Home::new(context.home.path(), settings);
-    Ok((home.group(&context.global.group, now)?, Caller::agent(session, now)))
+    let group = ManuallyDrop::new(home.group(&context.global.group, now)?);
+    Ok((group, Caller::agent(session, now)))
 }
 
 fn put(global: &Global, input: &Input, what: What) -> Result<()> {
