@@ -38,14 +38,14 @@ pub(super) fn output<T: JsonSchema>() -> Value {
     schema
 }
 
-/// Fits a tool's schema to the settings.
-pub(super) fn adapt(tool: &Tool, schema: &mut Value, settings: &Settings) {
-    if tool.name == "memory_store"
-        && settings.entries.default_type == DefaultType::Required
-        && let Some(required) = schema.get_mut("required").and_then(Value::as_array_mut)
-    {
-        required.push("type".into());
+/// Returns what the settings make of a tool's schema, where that is something else.
+pub(super) fn adapted(tool: &Tool, schema: &Value, settings: &Settings) -> Option<Value> {
+    if tool.name != "memory_store" || settings.entries.default_type != DefaultType::Required {
+        return None;
     }
+    let mut schema = schema.clone();
+    schema.get_mut("required").and_then(Value::as_array_mut)?.push("type".into());
+    Some(schema)
 }
 
 /// Checks arguments and returns them without the fields that were given as null.
@@ -70,7 +70,7 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
             return Err(wrong(field, format!("has the control character U+{:04X}", u32::from(control))));
         }
     }
-    let schema = tool.input_schema(settings);
+    let schema = tool.schema(settings);
     let properties = schema["properties"].as_object();
     if let Some(unknown) =
         fields.keys().find(|field| properties.is_none_or(|known| !known.contains_key(*field)))

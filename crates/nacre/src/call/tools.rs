@@ -1,6 +1,7 @@
 //! The table of tools. A tool is a request type whose doc comments are its schema, one function, and one line
 //! in [`TOOLS`].
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
@@ -74,9 +75,13 @@ pub fn tool(name: &str) -> Option<&'static Tool> {
 impl Tool {
     /// Returns the schema of its arguments under these settings.
     pub fn input_schema(&self, settings: &Settings) -> Value {
-        let mut schema = self.made.get_or_init(self.input).clone();
-        schema::adapt(self, &mut schema, settings);
-        schema
+        self.schema(settings).into_owned()
+    }
+
+    /// The same where it is only looked at, as every call does.
+    pub(super) fn schema(&self, settings: &Settings) -> Cow<'_, Value> {
+        let made = self.made.get_or_init(self.input);
+        schema::adapted(self, made, settings).map_or(Cow::Borrowed(made), Cow::Owned)
     }
 
     /// Returns the schema of its answer.
@@ -160,7 +165,7 @@ impl Request for StoreRequest {
         let least = call.settings().entries.resemblance;
         // Looked for before the write, so that nobody waits for it.
         let resembles = call.read(|db| search::resembling(db, &self.content, least))?;
-        let holds_secret = matches!(super::redact::text(&self.content), std::borrow::Cow::Owned(_));
+        let holds_secret = matches!(super::redact::text(&self.content), Cow::Owned(_));
         let draft = Draft { r#type, content: self.content, tags: self.tags, supersedes: self.supersedes };
         let stored = call.write(|write| {
             let stored = entry::store(write.db, &write.origin, draft)?;
