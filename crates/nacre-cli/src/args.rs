@@ -98,6 +98,11 @@ pub enum Command {
     /// Who and what is known
     #[command(subcommand)]
     Entity(Entity),
+    /// Show what is put before a message: what is remembered and helps with it, mostly nothing
+    Turn(Turn),
+    /// What was learned from corrections
+    #[command(subcommand)]
+    Lesson(Lesson),
     /// Serve agents over MCP on standard input and output
     Mcp(Mcp),
     /// Answer a hook of an agent: JSON in, JSON out. `nacre install` sets them up
@@ -228,6 +233,30 @@ pub struct Brief {
     /// Also say which session wrote each memory, and when (with --json)
     #[arg(long)]
     pub include_provenance: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Turn {
+    /// What the user says; `-` reads it from standard input
+    pub message: String,
+    /// Also show what was considered, and what spoke for and against it
+    #[arg(long)]
+    pub explain: bool,
+    /// Archive this answer to the message, instead of showing anything: for continuity and lessons; `-` reads it from
+    /// standard input
+    #[arg(long, value_name = "TEXT")]
+    pub answer: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Lesson {
+    /// Show the lessons, newest first, how well each works, and which are ready for SOUL.md
+    List,
+    /// Forget one
+    Forget {
+        /// Its number
+        number: i64,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -697,6 +726,15 @@ pub enum Bench {
         data: PathBuf,
         /// The page to write
         page: PathBuf,
+    },
+    /// What turns put before messages, on a set of our own: what was needed, and silence where nothing was
+    Inject {
+        /// Which half of the messages: tuned, aside or all
+        #[arg(long, default_value = "all")]
+        half: String,
+        /// Also show each message that went wrong
+        #[arg(long)]
+        wrong: bool,
     },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {

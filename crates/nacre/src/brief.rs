@@ -12,8 +12,7 @@ use serde::Serialize;
 
 use crate::entry::{self, Entry, EntryType, Provenance, Tags};
 use crate::ids::EntryId;
-use crate::settings;
-use crate::{Result, Time};
+use crate::{Result, Time, settings, turn};
 
 /// What stands before and behind all text that Nacre puts into a conversation.
 pub(crate) const OPEN: &str = "<!-- nacre:memory -->";
@@ -179,11 +178,15 @@ pub fn strip_injected(text: &str) -> Cow<'_, str> {
 pub(crate) fn is_ours(line: &str) -> bool {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         let types = EntryType::ALL.iter().map(|r#type| r#type.as_str()).collect::<Vec<_>>().join("|");
-        Regex::new(&format!(r"^\s*(?:- )?(?:\[id:\d+\] )?\[(?:{types})\] .*\(\d+d ago\)(?: \[id:\d+\])?\s*$"))
-            .expect("a constant pattern")
+        let listed = format!(r"(?:- )?(?:\[id:\d+\] )?\[(?:{types}|lesson)\] .*\(\d+d ago\)(?: \[id:\d+\])?");
+        let said = r#"- .{1,80} said \(\d+d ago\): ".*""#;
+        Regex::new(&format!(r"^\s*(?:{listed}|{said})\s*$")).expect("a constant pattern")
     });
     let line = line.trim();
-    !line.is_empty() && (FIXED.contains(&line) || line.ends_with([')', ']']) && LINE.is_match(line))
+    !line.is_empty()
+        && (FIXED.contains(&line)
+            || turn::headings().any(|heading| line == heading)
+            || line.ends_with([')', ']', '"']) && LINE.is_match(line))
 }
 
 #[cfg(test)]
@@ -214,6 +217,11 @@ mod tests {
             ("a <!-- nacre:memory --> cut short", "a "),
             ("- [fact] a list that a person wrote", "- [fact] a list that a person wrote"),
             ("## Known facts", "## Known facts"),
+            ("- [lesson] Never use emojis (3d ago)", ""),
+            ("[GRAPH MEMORY]\nfine", "fine"),
+            ("- The user said (3d ago): \"a dog\" You said: \"Luna\"\nfine", "fine"),
+            ("- You said (3d ago): \"Luna\"", ""),
+            ("- You said: \"Luna\"", "- You said: \"Luna\""),
         ] {
             assert_eq!(strip_injected(text), left, "{text}");
         }

@@ -119,6 +119,8 @@ pub enum Error {
     NotMerged { name: String },
     #[error("`{}` is no seed of the graph: {problem}", path.display())]
     BadSeed { path: PathBuf, problem: String },
+    #[error("there is no lesson {number}")]
+    NoLesson { number: i64 },
     #[error("there is no collection `{given}` in this group")]
     NoCollection { given: String, known: String },
     #[error("there is no session `{given}` in this group")]
@@ -308,6 +310,7 @@ impl Error {
                 };
                 ("no_collection", NotFound, hint)
             }
+            NoLesson { .. } => ("no_lesson", NotFound, "`nacre lesson list` shows the lessons there are".into()),
             NoSession { nearest, .. } => {
                 let hint = match nearest {
                     Some(_) => did_you_mean(nearest.as_deref()),

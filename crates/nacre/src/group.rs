@@ -24,7 +24,7 @@ use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::workspace::{self, Synced};
-use crate::{Error, Result, Time, collection, export, graph, index};
+use crate::{Error, Result, Time, collection, export, graph, index, turn};
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -46,6 +46,8 @@ pub struct Group {
     asked: Vec<(String, Time)>,
     /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
     changed: Option<Arc<AtomicBool>>,
+    /// What the graph said to the last turns.
+    pub(crate) turned: turn::graph::Cache,
     /// The model whose vectors are searched beside the built-in ones.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
 }
@@ -144,7 +146,7 @@ impl Group {
         let memory = Database::open(folder.join(FILE), owner, settings.search.language(), now)?;
         let (returned, recalled, asked, changed) = (BTreeMap::new(), Vec::new(), Vec::new(), None);
         let collections = BTreeMap::new();
-        let embedder = None;
+        let (embedder, turned) = (None, turn::graph::Cache::default());
         let mut group = Group {
             name,
             folder,
@@ -156,6 +158,7 @@ impl Group {
             recalled,
             asked,
             changed,
+            turned,
             embedder,
         };
         group.purge(now)?;

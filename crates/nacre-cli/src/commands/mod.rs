@@ -12,6 +12,7 @@ mod install;
 mod model;
 mod session;
 mod tools;
+mod turn;
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Bench(Bench::Speed { sizes }) => return bench::speed(sizes, &cli.global),
         Command::Bench(Bench::Report { data, page }) => return bench::report(data, page, &cli.global),
+        Command::Bench(Bench::Inject { half, wrong }) => return bench::inject(half, *wrong, &cli.global),
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }
@@ -76,6 +78,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Demote(args) => entry::named(&context, "memory_demote", &args.id),
         Command::Delete(args) => entry::named(&context, "memory_delete", &args.id),
         Command::Brief(args) => entry::brief(&context, &args),
+        Command::Turn(args) => turn::run(&context, &args),
+        Command::Lesson(args) => turn::lesson(&context, &args),
         Command::Mcp(args) => mcp::serve(&context, &args),
         Command::Call(args) => tools::call(&context, &args),
         Command::Status => care::status(&context),

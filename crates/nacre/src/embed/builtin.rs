@@ -53,6 +53,18 @@ pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) ->
     Vector(scan::sum(rows.into_iter())).normalised()
 }
 
+/// Returns how rare a word is, 0 (the commonest) to 1 (one that the vocabulary knows only in pieces, or not at
+/// all). The vocabulary is in the order of how often its words are used.
+pub(crate) fn rarity(word: &str) -> f32 {
+    const STEEP: f32 = 100.0;
+    let (mut rank, mut pieces) = (0, 0);
+    wordpiece::tokens(word, |_, row| (rank, pieces) = (rank.max(row), pieces + 1));
+    if pieces != 1 {
+        return 1.0;
+    }
+    (rank as f32 / STEEP).ln_1p() / (ROWS.len() as f32 / STEEP).ln_1p()
+}
+
 fn weighted(row: u32, weight: f32) -> scan::Weighted<'static> {
     (weight * f32::from_le_bytes(SCALES[row as usize]), &ROWS[row as usize])
 }

@@ -127,7 +127,7 @@ impl Mark {
     pub(crate) fn of(passage: &Passage, words: usize, hints: Hints) -> Mark {
         let mut flags = match passage.kind {
             "entry" => flag::ENTRY,
-            "message" => flag::MESSAGE,
+            "message" | "exchange" => flag::MESSAGE,
             "fact" | "relation" => flag::GRAPH,
             _ => flag::CHUNK,
         };

@@ -18,6 +18,7 @@ mod sketch;
 
 use rusqlite::Connection;
 
+use crate::turn::exchange;
 use crate::{Result, entry, graph};
 
 pub(crate) use analyse::Language;
@@ -56,6 +57,7 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language)
     let kept = passage::rederive(db)?;
     let mut passages = entry::passages(db)?;
     passages.extend(graph::passages(db)?);
+    passages.extend(exchange::passages(db)?);
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
     for passage in &passages {
@@ -137,6 +139,16 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
             "SELECT count(*) FROM passages JOIN entries ON kind = 'entry' AND ref = entries.id
              WHERE live <> (superseded_at IS NULL AND archived_at IS NULL)",
             "passages are live where their entry is not, or the other way round",
+        ),
+        (
+            "SELECT count(*) FROM exchanges WHERE searchable
+             AND session || '/' || id NOT IN (SELECT ref FROM passages WHERE kind = 'exchange')",
+            "exchanges have no passage",
+        ),
+        (
+            "SELECT count(*) FROM passages WHERE kind = 'exchange'
+             AND ref NOT IN (SELECT session || '/' || id FROM exchanges WHERE searchable)",
+            "passages have no exchange",
         ),
         (
             "SELECT count(*) FROM documents LEFT JOIN

@@ -60,6 +60,11 @@ pub(super) fn shared(left: &[String], right: &[String]) -> f64 {
     share
 }
 
+/// How alike two texts are, 0 to 1: the share of the words of both that both have.
+pub(crate) fn likeness(left: &str, right: &str, language: Language) -> f64 {
+    shared(&meaning(left, language), &meaning(right, language))
+}
+
 /// Tells whether two texts begin with the same words, these words among them: "Ida's dentist is …".
 pub(super) fn begin_alike(left: &str, right: &str, words: &[&str], language: Language) -> bool {
     let (left, right) = (analyse::words(left, language), analyse::words(right, language));

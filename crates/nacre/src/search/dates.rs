@@ -47,7 +47,7 @@ const UNITS: &[(&str, f64, f64)] =
 
 /// Returns the times named in a lower-case question that is asked at `at`. A day without its year may be in
 /// any of `years`.
-pub(super) fn named(lower: &str, at: Time, years: &[i16]) -> Vec<(f64, f64)> {
+pub(crate) fn named(lower: &str, at: Time, years: &[i16]) -> Vec<(f64, f64)> {
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let mut found = Vec::new();

@@ -8,6 +8,7 @@ use super::{Asked, Request};
 use crate::entry::{self, Entry, EntryType, Tags};
 use crate::ids::{CollectionName, EntryId};
 use crate::index::analyse;
+use crate::turn::exchange;
 use crate::{Result, Time};
 
 /// The most characters of a hit that are shown (Q1).
@@ -179,7 +180,7 @@ pub(super) fn load(
             let (score, relevance) = (shown(worth), round(relevance));
             let (entry, message, document, graph) = (None, None, None, None);
             let bare = Hit {
-                kind: "message",
+                kind: if kind == exchange::KIND { exchange::KIND } else { "message" },
                 id: reference.clone(),
                 text: snippet(&text),
                 score,

@@ -27,7 +27,8 @@ use fuse::{Field, Heard, Rules};
 use hit::Ranked;
 use query::Query;
 
-pub(crate) use alike::resembling;
+pub(crate) use alike::{likeness, resembling};
+pub(crate) use dates::named as named_days;
 pub use fuse::PARTS;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, MessageHit, Part, Why};
 

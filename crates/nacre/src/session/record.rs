@@ -13,6 +13,7 @@ use super::import::{self, Author, Format, Message, Read};
 use crate::call::{Caller, audit, redact};
 use crate::group::Group;
 use crate::index::{Passage, Writer};
+use crate::turn::exchange;
 use crate::{Result, Time, graph};
 
 /// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
@@ -136,6 +137,12 @@ fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usiz
             session.close(tx)?;
         }
         writer.finish()?;
+        for (id, session) in &sessions {
+            if !session.new {
+                let said = batch.iter().filter(|one| one.session == *id && one.author == Author::User);
+                exchange::step_back(tx, id, said.map(|one| one.text.as_str()))?;
+            }
+        }
         let mut row = audit::Row::new("session_import");
         row.detail.insert("messages".into(), added.into());
         audit::append(tx, caller, &row, audit::Outcome::Done)?;

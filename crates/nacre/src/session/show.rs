@@ -38,7 +38,7 @@ pub struct Said {
     pub text: String,
 }
 
-const COLUMNS: &str = "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number),
+const COLUMNS: &str = "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number AND live),
     started_at, ended_at, format, number FROM sessions";
 
 /// Returns the newest sessions, and how many there are in all.
@@ -57,7 +57,8 @@ pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> R
     let (session, number): (Session, i64) =
         db.query_row(&sql, [&id], |row| Ok((session(row)?, row.get(5)?)))?;
     let sql =
-        "SELECT ref, author, at, text FROM passages WHERE session = ?1 ORDER BY seq, id LIMIT ?2 OFFSET ?3";
+        "SELECT ref, author, at, text FROM passages WHERE session = ?1 AND live
+        ORDER BY seq, id LIMIT ?2 OFFSET ?3";
     let mut statement = db.prepare_cached(sql)?;
     let (limit, skip) = (i64::try_from(limit).unwrap_or(i64::MAX), from.saturating_sub(1));
     let mut rows = statement.query((number, limit, i64::try_from(skip).unwrap_or(i64::MAX)))?;

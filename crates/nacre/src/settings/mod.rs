@@ -34,6 +34,7 @@ pub struct Settings {
     pub documents: Documents,
     pub graph: Graph,
     pub brief: Brief,
+    pub turn: Turn,
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
@@ -171,6 +172,18 @@ pub enum Inject {
     None,
     /// At the start of a session.
     Boot,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Turn {
+    pub contributors: Vec<String>,
+    pub tokens: usize,
+    pub time_limit_ms: u64,
+    pub least: f64,
+    pub repeat_turns: u32,
+    pub archive: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -332,6 +345,16 @@ impl Settings {
             Language::named(&self.search.language).is_some(),
             &format!("is none of {}", Language::names().collect::<Vec<_>>().join(", ")),
         )?;
+        within("turn.least", (0.0..=1.0).contains(&self.turn.least), "is not between 0 and 1")?;
+        within("turn.tokens", self.turn.tokens <= 10_000, "is more than 10000")?;
+        for name in &self.turn.contributors {
+            let known: Vec<&str> = crate::turn::contributors().collect();
+            within(
+                "turn.contributors",
+                known.contains(&name.as_str()),
+                &format!("names `{name}`, none of {}", known.join(", ")),
+            )?;
+        }
         for part in &self.search.without {
             let known = crate::search::PARTS;
             within(

@@ -13,6 +13,7 @@ const RELEASED: &[(u32, &str)] = &[
     (2, "The staging server is called kestrel"),
     (3, "The staging server is called kestrel"),
     (4, "The staging server is called kestrel"),
+    (5, "The staging server is called kestrel"),
 ];
 
 #[test]

@@ -14,7 +14,7 @@ use super::{Author, Why};
 use crate::Result;
 
 /// What stands in place of a prompt, or around it, that no person typed.
-const INJECTED: &[&str] = &[
+pub(super) const INJECTED: &[&str] = &[
     "system-reminder",
     "command-name",
     "command-message",

@@ -30,6 +30,11 @@ use crate::{Error, Result, Time};
 use intake::Intake;
 use values::{Item, Values};
 
+/// Returns a prompt without what a program put around it.
+pub(crate) fn typed(text: &str) -> String {
+    intake::without_tags(text, claude_code::INJECTED)
+}
+
 /// How many notes a [`Read`] keeps; the rest is only counted.
 const NOTES: usize = 20;
 

@@ -1,0 +1,124 @@
+//! `turn` and `lesson`: what is put before a message, and what was learned from corrections.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use nacre::turn::{self, Exchange, Request, Turn};
+use serde_json::json;
+
+use super::text_or_stdin;
+use crate::args;
+use crate::context::Context;
+use crate::render::{self, plain};
+
+pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
+    let started = Instant::now();
+    let message = text_or_stdin(&args.message)?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    if let Some(answer) = &args.answer {
+        let exchange = Exchange { user: message, agent: text_or_stdin(answer)?, at: caller.now };
+        let archived = turn::archive(&mut group, &caller, &exchange)?;
+        if context.global.json {
+            render::json(&archived)?;
+        } else {
+            let what = match (archived.id.is_empty(), archived.added) {
+                (true, _) => "Nothing to archive.",
+                (_, true) => "Archived.",
+                (_, false) => "It was archived before.",
+            };
+            render::out(what)?;
+            for lesson in &archived.lessons {
+                render::out(&format!("Learned: {}", plain(lesson)))?;
+            }
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    // Documents that changed are read before the clock runs: a person waits for them, an agent does not.
+    group.sync(&caller)?;
+    let limit = Duration::from_millis(group.settings().turn.time_limit_ms);
+    let begun = Instant::now();
+    let late = || begun.elapsed() > limit;
+    let request = Request { late: &late, explain: args.explain, ..Request::new(message) };
+    let turn = turn::run(&mut group, &caller, &request)?;
+    if context.global.json {
+        render::json(&turn)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    for left_out in &turn.left_out {
+        render::note(&format!("left out: {left_out}"));
+    }
+    if turn.markdown.is_empty() {
+        render::note("nothing is needed");
+    } else {
+        render::out(&plain(&turn.markdown))?;
+    }
+    if args.explain {
+        render::out(&explained(&turn, started.elapsed()))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn explained(turn: &Turn, took: Duration) -> String {
+    let mut text = format!("{} tokens, {:.1} ms\n", turn.tokens, took.as_secs_f64() * 1000.0);
+    for block in &turn.blocks {
+        for line in &block.lines {
+            let _ = writeln!(text, "{} [{} tokens] {}: {}", block.contributor, line.tokens, line.source, line.reason);
+        }
+    }
+    for one in &turn.considered {
+        let _ = writeln!(text, "{:.2} {} {}: {}", one.score, one.contributor, one.source, plain(&one.text));
+        let parts: Vec<String> = one
+            .evidence
+            .iter()
+            .filter(|part| part.value != 0.0)
+            .map(|part| format!("{} {:.2}", part.part, part.value))
+            .collect();
+        let _ = writeln!(text, "     {}", parts.join(", "));
+    }
+    text
+}
+
+pub fn lesson(context: &Context, args: &args::Lesson) -> Result<ExitCode> {
+    let (mut group, caller) = (context.group()?, context.caller());
+    match args {
+        args::Lesson::List => {
+            let lessons = turn::lessons(&group, &caller)?;
+            let proposals = turn::proposals(&group, &caller)?;
+            if context.global.json {
+                render::json(&json!({ "lessons": lessons, "proposals": proposals }))?;
+                return Ok(ExitCode::SUCCESS);
+            }
+            if lessons.is_empty() {
+                render::note("no lesson has been learned yet");
+            }
+            for lesson in &lessons {
+                let age = caller.now.whole_days_since(lesson.learned_at);
+                render::out(&format!(
+                    "{:>4}  {} ({age}d ago; put in {}, kept {}, broken {})",
+                    lesson.number,
+                    plain(&lesson.text),
+                    lesson.injected,
+                    lesson.kept,
+                    lesson.broken
+                ))?;
+            }
+            for proposal in &proposals {
+                render::note(&format!(
+                    "lesson {} has proved itself ({}); it could become a line of {}: {}",
+                    proposal.lesson, proposal.because, proposal.path, proposal.line
+                ));
+            }
+        }
+        args::Lesson::Forget { number } => {
+            let lesson = turn::forget(&mut group, &caller, *number).context("nothing was forgotten")?;
+            if context.global.json {
+                render::json(&lesson)?;
+            } else {
+                render::out(&format!("Forgotten: {}", plain(&lesson.text)))?;
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
