@@ -735,6 +735,9 @@ pub enum Bench {
         /// Also show each message that went wrong
         #[arg(long)]
         wrong: bool,
+        /// Also print, as lines of JSON, what was considered and what spoke for it: what the weights are fitted on
+        #[arg(long)]
+        evidence: bool,
     },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {

@@ -62,7 +62,10 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Bench(Bench::Speed { sizes }) => return bench::speed(sizes, &cli.global),
         Command::Bench(Bench::Report { data, page }) => return bench::report(data, page, &cli.global),
-        Command::Bench(Bench::Inject { half, wrong }) => return bench::inject(half, *wrong, &cli.global),
+        Command::Bench(Bench::Inject { half, wrong, evidence }) => {
+            let show = bench::Show { wrong: *wrong, evidence: *evidence };
+            return bench::inject(half, show, &cli.global);
+        }
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }

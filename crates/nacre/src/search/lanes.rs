@@ -86,7 +86,7 @@ fn present(db: &Connection, term: &Term, space: &Space, usual: f32) -> Result<Ve
 }
 
 /// In how many passages a word stands.
-pub(super) fn df(db: &Connection, term: &str) -> Result<i64> {
+pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
     let found = db
         .prepare_cached("SELECT df FROM terms WHERE term = ?1")?
         .query_row([term], |row| row.get(0))

@@ -29,6 +29,7 @@ use query::Query;
 
 pub(crate) use alike::{likeness, resembling};
 pub(crate) use dates::named as named_days;
+pub(crate) use lanes::df;
 pub use fuse::PARTS;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, MessageHit, Part, Why};
 
@@ -148,6 +149,19 @@ fn neighbours(db: &Connection, hits: &[Hit], request: &Request) -> Result<Vec<Hi
 /// What an entry is worth apart from what is asked: the weight of its reinforcement times its recency (E6).
 pub(crate) fn standing(standing: Standing, rank: &Rank, now: Time) -> f64 {
     fuse::standing_parts(standing, rank, now).iter().sum::<f64>().exp()
+}
+
+/// The newest entries that steer the agent, at most so many.
+pub(crate) fn behavioral(db: &Connection, limit: usize) -> Result<Vec<Hit>> {
+    let mut hits: Vec<Hit> = Vec::new();
+    entry::walk_current(db, true, |entry| {
+        let steers = entry.behavioral;
+        if steers {
+            hits.push(hit::entry_hit(entry, 0.0, 0.0, Vec::new(), Vec::new()));
+        }
+        steers && hits.len() < limit
+    })?;
+    Ok(hits)
 }
 
 fn newest(db: &Connection, request: &Request) -> Result<Vec<Hit>> {

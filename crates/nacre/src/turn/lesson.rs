@@ -116,7 +116,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     }
     let lessons = turning.group.read(all)?;
     let now = turning.caller.now;
-    let about = About { behavioral: true, lesson: true, ..About::default() };
+    let about = About { behavioral: true, ..About::default() };
     let mut offers = Vec::new();
     for lesson in lessons.into_iter().filter(|lesson| !lesson.is_spent()) {
         // What was asked then is what is asked now, or the lesson names it.

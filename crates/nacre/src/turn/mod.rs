@@ -19,6 +19,7 @@ mod said;
 mod stability;
 mod state;
 mod topic;
+mod words;
 
 use std::fmt::Write as _;
 
@@ -279,7 +280,7 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
     let Turning { group, state, mut considered, .. } = turning;
     if request.explain {
         considered.sort_by(|a, b| b.score.total_cmp(&a.score));
-        considered.truncate(20);
+        considered.truncate(100);
         turn.considered = considered;
         turn.considered.iter_mut().for_each(|one| one.text = redact::text(&one.text).into_owned());
     }

@@ -16,7 +16,7 @@ use super::{Offer, Turning};
 use crate::Result;
 use crate::brief::one_line;
 
-const FILE: &str = "memory/gating-policies.md";
+pub(super) const FILE: &str = "memory/gating-policies.md";
 /// The most bytes of the file that are read.
 const MOST: u64 = 64 << 10;
 /// How many rules a turn gets at most.

@@ -2,7 +2,7 @@
 //! sessions for `continuity` (T3). One search serves both.
 
 use super::relevance::{About, Weighed};
-use super::{Offer, Turning, exchange, said};
+use super::{Offer, Turning, exchange, policy, said};
 use crate::brief::one_line;
 use crate::index::Scope;
 use crate::search::{self, Hit};
@@ -10,10 +10,12 @@ use crate::{Result, Time};
 
 /// How many hits are weighed.
 const HITS: usize = 24;
+/// How many preferences, instructions and corrections are weighed whatever search finds, the newest.
+const BEHAVIORAL: usize = 100;
 /// How many lines of each kind are put in at most.
 const LINES: usize = 3;
-/// What scores less than this share of the best is left out beside it.
-const BESIDE: f64 = 0.6;
+/// What is worth so much less than the best is left out beside it.
+const BESIDE: f64 = 2.5;
 /// Exchanges of this very session that are not this far back are still before the agent's eyes.
 const IN_SIGHT: i64 = 12;
 /// How much of an exchange is shown: what is recent gets more (days, characters).
@@ -109,14 +111,14 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
         turning.recalled = Some(found);
     }
     let all = turning.recalled.take().unwrap_or_default();
-    let best = all.iter().map(|one| one.weighed.score).fold(0.0, f64::max);
+    let best = all.iter().map(|one| one.weighed.worth).fold(f64::MIN, f64::max);
     let (mine, rest): (Vec<Recalled>, Vec<Recalled>) = all.into_iter().partition(|one| of(&one.hit));
     turning.recalled = Some(rest);
     let mut good: Vec<Recalled> = mine
         .into_iter()
-        .filter(|one| one.weighed.score >= turning.least && one.weighed.score >= best * BESIDE)
+        .filter(|one| one.weighed.score >= turning.least && one.weighed.worth >= best - BESIDE)
         .collect();
-    good.sort_by(|a, b| b.weighed.score.total_cmp(&a.weighed.score));
+    good.sort_by(|a, b| b.weighed.worth.total_cmp(&a.weighed.worth));
     let language = turning.message.language();
     let mut kept: Vec<Recalled> = Vec::new();
     for one in good {
@@ -155,21 +157,34 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         explain: false,
     };
     let found = turning.group.search(&request, now)?;
+    let Turning { group, message, .. } = turning;
+    group.read(|db| {
+        let all = db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;
+        message.count(all, |word| search::df(db, word))
+    })?;
     let mut recalled = Vec::new();
-    for hit in found.hits.into_iter().chain(found.standing) {
-        if is_in_sight(turning, &hit)? {
+    let mut hits = found.hits;
+    hits.extend(found.standing);
+    // What steers the agent is short, and must be seen where no word says so.
+    for hit in turning.group.read(|db| search::behavioral(db, BEHAVIORAL))? {
+        if hits.iter().all(|known| known.id != hit.id) {
+            hits.push(hit);
+        }
+    }
+    for hit in hits {
+        // Has its own contributor.
+        if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) || is_in_sight(turning, &hit)? {
             continue;
         }
         let about = About {
             behavioral: hit.entry.as_ref().is_some_and(|entry| entry.behavioral),
             spoken: matches!(hit.kind, "exchange" | "message"),
-            document: hit.kind == "document",
-            ..About::default()
+            gate: false,
         };
         let mut best: Option<(String, Weighed)> = None;
         for unit in units(&hit) {
             let weighed = turning.message.weigh(&unit, about, &mut turning.known);
-            if best.as_ref().is_none_or(|(_, other)| weighed.score > other.score) {
+            if best.as_ref().is_none_or(|(_, other)| weighed.worth > other.worth) {
                 best = Some((unit, weighed));
             }
         }

@@ -3,7 +3,8 @@
 //! nothing.
 //!
 //! What speaks for and against is a sum of named parts, as in search. The weights were found on the tuning half
-//! of `nacre bench inject` (docs/decisions/0018).
+//! of `nacre bench inject` (docs/decisions/0018). The lists of words are English; in another language a message
+//! is weighed by its words and their meaning alone.
 #![expect(clippy::cast_precision_loss, reason = "a few words")]
 
 use std::collections::HashMap;
@@ -11,9 +12,49 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::said;
+use super::said::{self, says};
+use super::words::{ANY, COMMANDS, EMPTY, FIELDS, GENERAL, PERSONAL, POINTING, RECALLS, TIMES, WHICH};
+use crate::Result;
 use crate::embed::builtin::{self, Vector};
 use crate::index::{Language, analyse};
+
+/// What speaks for and against, by the names that `--explain` shows, and how much it weighs.
+const PARTS: [(&str, f64); 22] = [
+    // How much of the message the text has, word for word and nearly, and how much of the text that is.
+    ("covered", 1.9),
+    ("covered in meaning", 2.1),
+    ("about it", 0.8),
+    ("similarity", 1.7),
+    // The words that both have: how rare the rarest is, how many they are, how usual in this memory.
+    ("strongest word", 0.8),
+    ("shared words", 2.6),
+    ("usual here", -3.0),
+    // Names of the message that the text has, and that it has not.
+    ("names", 0.7),
+    ("other names", -1.4),
+    // What both have is what the text is about; it is a certain one; it is any one of its kind.
+    ("subject", 1.1),
+    ("which one", -0.1),
+    ("any one", -0.9),
+    // The kind of message.
+    ("personal", 1.1),
+    ("recalls", 0.8),
+    ("general", -2.1),
+    ("of the world", -0.4),
+    ("points at something", -1.3),
+    // The kind of text.
+    ("how to do it", 1.2),
+    ("was said", -0.8),
+    ("gate unasked", -0.6),
+    ("same field", 3.6),
+    ("unsaid", -0.4),
+];
+const BIAS: f64 = -5.1;
+
+/// How many words at the beginning say what a text is about.
+const SUBJECT: usize = 3;
+/// More words than this add work, not meaning.
+const MOST_TERMS: usize = 64;
 
 /// A message, understood as far as it tells what it needs.
 pub(crate) struct Message {
@@ -22,6 +63,8 @@ pub(crate) struct Message {
     terms: Vec<Term>,
     vector: Vector,
     traits: Traits,
+    /// The fields of life it is in, a bit each.
+    fields: u8,
 }
 
 /// A word that says what a message is about.
@@ -32,6 +75,13 @@ struct Term {
     vector: Vector,
     /// Written with a capital inside a sentence, or as an identifier.
     name: bool,
+    /// A certain one: `the`, `my`, `this` before it.
+    definite: bool,
+    /// Any one: `a` before it.
+    any: bool,
+    /// How many passages have it, and how usual that makes it here, 0 to 1.
+    here: i64,
+    usual: f32,
 }
 
 /// What kind of message it is.
@@ -45,17 +95,9 @@ struct Traits {
     general: bool,
     /// Tells the agent to do something.
     command: bool,
+    /// Points at something that lies before both: this file, the code above.
+    pointing: bool,
 }
-
-/// Words that stand in messages about anything.
-const EMPTY: &[&str] = &[
-    "again", "already", "also", "another", "anyth", "ask", "best", "better", "call", "chang", "check", "come", "could",
-    "day", "decid", "done", "easi", "else", "even", "everyth", "exampl", "explain", "find", "first", "fix", "get", "give",
-    "go", "good", "got", "great", "happen", "help", "hi", "high", "keep", "kind", "know", "last", "let", "like", "list", "littl", "look", "lot", "made",
-    "make", "mani", "may", "mean", "might", "much", "must", "name", "need", "never", "new", "next", "nice", "number", "ok", "okay", "one",
-    "part", "pleas", "point", "put", "question", "realli", "said", "say", "see", "set", "show", "someth", "sorri", "still", "suggest", "sure", "take", "tell",
-    "thank", "thing", "think", "time", "today", "told", "tri", "turn", "two", "use", "want", "way", "well", "went", "without", "word", "work", "write", "yes", "yesterday", "yet",
-];
 
 /// One piece of evidence.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -70,7 +112,9 @@ pub struct Evidence {
 #[derive(Clone, Debug)]
 pub(crate) struct Weighed {
     pub(crate) parts: Vec<Evidence>,
-    /// 0 to 1: how likely it helps.
+    /// The sum of what speaks for and against it.
+    pub(crate) worth: f64,
+    /// The same as a likelihood of helping, 0 to 1.
     pub(crate) score: f64,
     /// 0 to 1: how much of the message it says, in its words or nearly.
     pub(crate) covered: f64,
@@ -86,36 +130,52 @@ pub(crate) struct About {
     pub(crate) behavioral: bool,
     /// Was said in a conversation.
     pub(crate) spoken: bool,
-    pub(crate) document: bool,
     /// A rule that stands before an action.
     pub(crate) gate: bool,
-    pub(crate) lesson: bool,
 }
 
 impl Message {
     pub(crate) fn new(prose: &str, language: Language) -> Message {
-        let words = said::words(prose);
         let mut terms: Vec<Term> = Vec::new();
         for sentence in said::sentences(prose) {
-            for (place, word) in sentence.split_whitespace().enumerate() {
-                let shown = word.trim_matches(|c: char| !c.is_alphanumeric());
-                let bare = shown.strip_suffix("'s").or(shown.strip_suffix("’s")).unwrap_or(shown);
-                let name = is_name(bare, place == 0);
-                for stem in analyse::words(bare, language) {
-                    let empty = language.is_common(&stem) || EMPTY.contains(&stem.as_str());
-                    if empty || terms.iter().any(|known| known.stem == stem) {
+            let row: Vec<&str> = sentence.split_whitespace().map(bare).collect();
+            let lower: Vec<String> = row.iter().map(|word| word.to_lowercase()).collect();
+            for (place, word) in row.iter().enumerate() {
+                let name = is_name(word, place == 0) && !is_time(word);
+                for stem in analyse::words(word, language) {
+                    if says_nothing(&stem, language) || terms.iter().any(|known| known.stem == stem) {
                         continue;
                     }
-                    let weight = builtin::rarity(bare).max(if name { 0.7 } else { 0.05 });
-                    let vector = builtin::embed_weighted(bare, |_| 1.0);
-                    terms.push(Term { stem, shown: bare.to_owned(), weight, vector, name });
+                    let before = &lower[..place];
+                    terms.push(Term {
+                        stem,
+                        shown: (*word).to_owned(),
+                        weight: weight(word, name),
+                        vector: builtin::embed_weighted(word, |_| 1.0),
+                        name,
+                        definite: is_definite(before),
+                        any: before.iter().rev().take(3).any(|word| ANY.contains(&word.as_str())),
+                        here: 0,
+                        usual: 0.0,
+                    });
                 }
             }
         }
-        terms.truncate(64);
-        let traits = traits(&words, prose);
+        terms.truncate(MOST_TERMS);
+        let words = said::words(prose);
         let vector = builtin::embed_weighted(prose, |_| 1.0);
-        Message { prose: prose.to_owned(), language, terms, vector, traits }
+        let (traits, fields) = (Traits::of(&words, prose), fields(&words, |(asked, _)| asked));
+        Message { prose: prose.to_owned(), language, terms, vector, traits, fields }
+    }
+
+    /// Learns how many of all passages have each of its words.
+    pub(crate) fn count(&mut self, all: i64, df: impl Fn(&str) -> Result<i64>) -> Result<()> {
+        let all = (all.max(3) as f32).ln();
+        for term in &mut self.terms {
+            term.here = df(&term.stem)?;
+            term.usual = ((term.here.max(1) as f32).ln() / all).min(1.0);
+        }
+        Ok(())
     }
 
     /// Tells whether there is anything in it that could be about something remembered.
@@ -134,72 +194,72 @@ impl Message {
 
     /// Weighs what speaks for a text.
     pub(crate) fn weigh(&self, text: &str, about: About, known: &mut Known) -> Weighed {
-        let other = known.of(text, self.language);
-        let total: f32 = self.terms.iter().map(|term| term.weight).sum();
-        let (mut hard, mut soft, mut rarest, mut names) = (0.0f32, 0.0f32, (0.0f32, 0.0f32), (0.0f32, 0.0f32));
-        let mut shared = Vec::new();
-        let mut shared_weight = 0.0f32;
-        let mut strongest = 0.0f32;
+        let (traits, other) = (self.traits, known.of(text, self.language));
+        let (mut all, mut hard, mut soft, mut definite, mut any) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let (mut strongest, mut subject, mut usual) = (0.0f32, 0.0f32, 1.0f32);
+        let (mut names, mut names_shared) = (0.0, 0.0);
+        let mut shared: Vec<String> = Vec::new();
         for term in &self.terms {
-            let has = other.words.iter().any(|(stem, _, _)| *stem == term.stem);
-            let near = if has {
-                1.0
-            } else {
-                let best = other.words.iter().map(|(_, vector, _)| vector.dot(&term.vector)).fold(0.0, f32::max);
-                ((best - 0.3) / 0.5).clamp(0.0, 0.9)
+            let Term { weight, .. } = *term;
+            let at = other.words.iter().position(|word| word.stem == term.stem);
+            all += weight;
+            names += f32::from(u8::from(term.name));
+            let Some(at) = at else {
+                soft += weight * other.nearest(&term.vector);
+                continue;
             };
-            soft += term.weight * near;
-            if has {
-                hard += term.weight;
-                shared_weight += term.weight;
-                strongest = strongest.max(term.weight);
+            soft += weight;
+            hard += weight;
+            names_shared += f32::from(u8::from(term.name));
+            strongest = strongest.max(weight);
+            usual = usual.min(term.usual);
+            if at < SUBJECT || other.called == Some(at) {
+                subject = subject.max(weight);
+            }
+            // A name that several memories have is one of the user's world.
+            if term.definite || is_identifier(&term.shown) || (term.name && term.here > 2) {
+                definite += weight;
+            }
+            any += if term.any { weight } else { 0.0 };
+            if !shared.contains(&term.shown) {
                 shared.push(term.shown.clone());
             }
-            if term.weight > rarest.0 {
-                rarest = (term.weight, near);
-            }
-            if term.name {
-                names = (names.0 + 1.0, names.1 + f32::from(u8::from(has)));
-            }
         }
-        shared.dedup();
-        let other_total: f32 = other.words.iter().map(|(_, _, weight)| weight).sum();
-        let cosine = self.vector.dot(&other.vector);
         let share = |part: f32, whole: f32| f64::from(if whole > 0.0 { part / whole } else { 0.0 });
         let flag = |is: bool| f64::from(u8::from(is));
+        let similarity = self.vector.dot(&other.vector);
+        let impersonal = !traits.personal && !traits.command;
+        let covered = share(soft, all);
         let values = [
-            ("covered", share(hard, total)),
-            ("covered in meaning", share(soft, total)),
-            ("about it", share(shared_weight, other_total)),
-            ("similarity", f64::from(cosine)),
-            ("strongest word", f64::from(strongest)),
-            ("rarest word", f64::from(rarest.1)),
-            ("shared words", f64::from(u8::try_from(shared.len().min(4)).unwrap_or(4)) / 4.0),
-            ("names", share(names.1, names.0)),
-            ("other names", share(names.0 - names.1, 3.0).min(1.0)),
-            ("personal", flag(self.traits.personal)),
-            ("recalls", flag(self.traits.recalls)),
-            ("general", flag(self.traits.general)),
-            ("command", flag(self.traits.command)),
-            ("behavioral", flag(about.behavioral)),
-            ("command to behave", flag(self.traits.command && about.behavioral)),
-            ("spoken", flag(about.spoken)),
-            ("document", flag(about.document)),
-            ("lesson", flag(about.lesson)),
-            ("gate", flag(about.gate)),
-            ("gate unasked", flag(about.gate && !self.traits.command)),
-            ("short", 1.0 / (1.0 + self.terms.len() as f64)),
+            share(hard, all),
+            covered,
+            share(hard, other.weight),
+            f64::from(similarity),
+            f64::from(strongest),
+            shared.len().min(4) as f64 / 4.0,
+            f64::from(if shared.is_empty() { 0.0 } else { usual }),
+            share(names_shared, names),
+            f64::from((names - names_shared) / 3.0).min(1.0),
+            f64::from(subject),
+            share(definite, hard),
+            share(any, hard) * flag(impersonal),
+            flag(traits.personal),
+            flag(traits.recalls),
+            flag(traits.general),
+            flag(impersonal && !traits.recalls && definite == 0.0),
+            flag(traits.pointing && (about.gate || !about.behavioral)),
+            flag(traits.command && about.behavioral),
+            flag(about.spoken),
+            flag(about.gate && !traits.command),
+            flag(self.fields & other.fields != 0),
+            f64::from(all - soft).min(4.0) / 4.0,
         ];
-        let sum: f64 = BIAS + values.iter().zip(WEIGHTS).map(|((_, value), weight)| value * weight).sum::<f64>();
-        let parts = values.iter().map(|(part, value)| Evidence { part, value: round(*value) }).collect();
-        Weighed { parts, score: round(1.0 / (1.0 + (-sum).exp())), covered: values[1].1, shared, similarity: cosine }
+        let worth = BIAS + values.iter().zip(PARTS).map(|(value, (_, weight))| value * weight).sum::<f64>();
+        let parts = values.iter().zip(PARTS).map(|(value, (part, _))| Evidence { part, value: round(*value) });
+        let (parts, score) = (parts.collect(), round(1.0 / (1.0 + (-worth).exp())));
+        Weighed { parts, worth, score, covered, shared, similarity }
     }
 }
-
-const BIAS: f64 = -3.0;
-const WEIGHTS: [f64; 21] = [
-    2.0, 2.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, -1.0, 0.5, 0.5, -1.0, 0.0, 0.0, 0.5, 0.0, 0.0, 0.0, 0.0, -1.0, 0.0,
-];
 
 fn round(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
@@ -210,66 +270,164 @@ fn round(value: f64) -> f64 {
 pub(crate) struct Known(HashMap<String, Read>);
 
 struct Read {
-    /// Stem, vector and weight of each word that says something.
-    words: Vec<(String, Vector, f32)>,
+    words: Vec<Word>,
+    /// What all words weigh.
+    weight: f32,
+    vector: Vector,
+    fields: u8,
+    /// The place of the word that is said to be a name: `called kestrel`.
+    called: Option<usize>,
+}
+
+struct Word {
+    stem: String,
     vector: Vector,
 }
 
 impl Known {
     fn of(&mut self, text: &str, language: Language) -> &Read {
-        self.0.entry(text.to_owned()).or_insert_with(|| {
-            let mut words: Vec<(String, Vector, f32)> = Vec::new();
-            for word in text.split_whitespace() {
-                let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-                let bare = bare.strip_suffix("'s").or(bare.strip_suffix("’s")).unwrap_or(bare);
-                for stem in analyse::words(bare, language) {
-                    let empty = language.is_common(&stem) || EMPTY.contains(&stem.as_str()) || stem == "user";
-                    if !empty && words.iter().all(|(known, _, _)| *known != stem) {
-                        let vector = builtin::embed_weighted(bare, |_| 1.0);
-                        words.push((stem, vector, builtin::rarity(bare).max(0.05)));
-                    }
-                }
-            }
-            Read { words, vector: builtin::embed_weighted(text, |word| if word == "user" { 0.0 } else { 1.0 }) }
-        })
+        self.0.entry(text.to_owned()).or_insert_with(|| Read::of(text, language))
     }
 }
 
-/// Tells whether a word is a name: a capital inside a sentence, or an identifier.
-fn is_name(word: &str, first: bool) -> bool {
-    let capitals = word.chars().filter(|c| c.is_uppercase()).count();
-    let digits = word.chars().any(|c| c.is_ascii_digit()) && word.chars().any(char::is_alphabetic);
-    let joined = word.contains(['_', '.', '/', '-']) && word.chars().any(char::is_alphabetic);
-    let capital = word.chars().next().is_some_and(char::is_uppercase) && word != "I" && !word.starts_with("I'");
-    digits || joined || (capitals > 1 && word.chars().count() > 1) || (capital && !first)
+impl Read {
+    fn of(text: &str, language: Language) -> Read {
+        let mut words: Vec<Word> = Vec::new();
+        let (mut total, mut called, mut before) = (0.0, None, "");
+        for word in text.split_whitespace().map(bare) {
+            if matches!(std::mem::replace(&mut before, word), "called" | "named") {
+                called = Some(words.len());
+            }
+            for stem in analyse::words(word, language) {
+                // Entries call the user by this word.
+                if stem != "user" && !says_nothing(&stem, language) && words.iter().all(|known| known.stem != stem) {
+                    total += builtin::rarity(word).max(0.05);
+                    words.push(Word { stem, vector: builtin::embed_weighted(word, |_| 1.0) });
+                }
+            }
+        }
+        let spoken = said::words(text);
+        // A rule for the user, not for the dog.
+        let of_user = spoken.iter().any(|word| matches!(word.as_str(), "user" | "user's" | "i" | "i'm"));
+        let fields = if of_user { fields(&spoken, |(_, ruled)| ruled) } else { 0 };
+        let vector = builtin::embed_weighted(text, |word| if word == "user" { 0.0 } else { 1.0 });
+        Read { words, weight: total, vector, fields, called }
+    }
+
+    /// How near the nearest word is to another, 0 to nearly 1. Words that have nothing to do with each other are at
+    /// 0.1 to 0.2, the forms of one word above 0.7.
+    fn nearest(&self, other: &Vector) -> f32 {
+        let best = self.words.iter().map(|word| word.vector.dot(other)).fold(0.0, f32::max);
+        ((best - 0.2) / 0.5).clamp(0.0, 0.9)
+    }
 }
 
-fn traits(words: &[String], prose: &str) -> Traits {
-    const PERSONAL: &[&str] = &[
-        "i", "i'm", "i've", "i'd", "i'll", "me", "my", "mine", "myself", "we", "we're", "we've", "we'd", "we'll", "us", "our", "ours",
-    ];
-    const RECALLS: &[&str] = &[
-        "did we", "did i", "did you", "we said", "you said", "you told", "i told", "we decided", "did we decide", "we agreed", "again",
-        "remember", "remind me", "last time", "as before", "same as", "we chose", "we wanted", "you suggested", "you recommended",
-        "your suggestion", "your recommendation", "we were", "was i", "were we", "earlier",
-    ];
-    const GENERAL: &[&str] = &[
-        "in general", "what is a", "what is an", "what are", "what does * do", "what does * mean", "what does * stand", "explain",
-        "how does", "how do people", "how is * made", "the difference between", "compare", "the history of", "tell me about", "who invented",
-        "who wrote", "who won", "which countries", "how do i", "how do you", "write a poem", "joke",
-    ];
-    const COMMANDS: &[&str] = &[
-        "add", "book", "build", "check", "commit", "convert", "create", "delete", "deploy", "draft", "draw", "explain", "find", "fix",
-        "force", "format", "generate", "give", "help", "implement", "install", "let's", "list", "look", "make", "merge", "move", "open", "order", "pay", "plan",
-        "please", "push", "recommend", "refactor", "remove", "rename", "restart", "review", "rewrite", "run", "send", "set",
-        "show", "sort", "suggest", "summarise", "summarize", "tell", "test", "transfer", "translate", "update", "write",
-    ];
-    let any = |phrases: &[&str]| phrases.iter().any(|phrase| said::says(words, phrase));
-    let first = words.first().map_or("", String::as_str);
-    Traits {
-        personal: words.iter().any(|word| PERSONAL.contains(&word.as_str())),
-        recalls: any(RECALLS),
-        general: any(GENERAL),
-        command: COMMANDS.contains(&first) || said::says(words, "can you") || said::says(words, "could you") || (!prose.contains('?') && words.iter().any(|word| word == "please")),
+/// A word without the signs around it and without the `'s` behind it.
+fn bare(word: &str) -> &str {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word)
+}
+
+fn says_nothing(stem: &str, language: Language) -> bool {
+    language.is_common(stem) || EMPTY.contains(&stem)
+}
+
+/// What a word of a message weighs, 0 to 1.
+fn weight(word: &str, name: bool) -> f32 {
+    // A number or a day of the week is not what a message is about.
+    if is_time(word) || !word.chars().any(char::is_alphabetic) {
+        return 0.1;
+    }
+    builtin::rarity(word).max(if name { 0.7 } else { 0.05 })
+}
+
+/// Tells whether the words before a noun say which one is meant: `the blue car`, `my car`, but not `a car`.
+fn is_definite(before: &[String]) -> bool {
+    const ENDS: &[&str] =
+        &["a", "an", "any", "some", "of", "in", "on", "at", "for", "to", "with", "from", "about", "and", "or", "is", "are", "does", "do", ""];
+    let near = before.iter().rev().take(3).map(String::as_str);
+    near.take_while(|word| !ENDS.contains(word)).any(|word| WHICH.contains(&word))
+}
+
+fn is_time(word: &str) -> bool {
+    TIMES.contains(&word.to_lowercase().as_str())
+}
+
+/// Tells whether a word is written as no word of a language is: `checkout_v3`, `osprey-r1`, `E1234`.
+fn is_identifier(word: &str) -> bool {
+    let letters = word.chars().any(char::is_alphabetic);
+    letters && (word.contains(['_', '.', '/', '-', '@']) || word.chars().any(|c| c.is_ascii_digit()))
+}
+
+/// Tells whether a word is a name: a capital inside a sentence, several of them, or an identifier.
+fn is_name(word: &str, first: bool) -> bool {
+    let capitals = word.chars().filter(|c| c.is_uppercase()).count();
+    let capital = word.starts_with(char::is_uppercase) && word != "I" && !word.starts_with("I'") && !word.starts_with("I’");
+    is_identifier(word) || (capitals > 1 && capital) || (capital && !first)
+}
+
+impl Traits {
+    fn of(words: &[String], prose: &str) -> Traits {
+        let any = |phrases: &[&str]| phrases.iter().any(|phrase| says(words, phrase));
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let [first, last] = [words.first(), words.last()].map(|word| word.map_or("", String::as_str));
+        let asks_what_for = says(&words[..words.len().min(2)], "what does") && matches!(last, "do" | "mean" | "for");
+        let polite = !prose.contains('?') && has(&["please"]);
+        Traits {
+            personal: has(PERSONAL),
+            recalls: any(RECALLS),
+            general: any(GENERAL) || asks_what_for,
+            command: COMMANDS.contains(&first) || any(&["can you", "could you"]) || polite,
+            pointing: has(POINTING),
+        }
+    }
+}
+
+type Field = (&'static [&'static str], &'static [&'static str]);
+
+fn fields(words: &[String], side: impl Fn(&Field) -> &'static [&'static str]) -> u8 {
+    let says = |field: &Field| words.iter().any(|word| side(field).contains(&word.as_str()));
+    FIELDS.iter().enumerate().fold(0, |bits, (place, field)| bits | u8::from(says(field)) << place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_certain_one_or_any() {
+        for (sentence, word, definite, any) in [
+            ("feed the old dog", "dog", true, false),
+            ("feed a dog", "dog", false, true),
+            ("dogs bark", "dogs", false, false),
+            ("my plan for a dog", "dog", false, true),
+            ("where is our staging server", "server", true, false),
+        ] {
+            let message = Message::new(sentence, Language::default());
+            let term = message.terms.iter().find(|term| term.shown == word).unwrap();
+            assert_eq!((term.definite, term.any), (definite, any), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn names_are_told_from_words() {
+        for (word, first, name) in [
+            ("Luna", false, true),
+            ("Luna", true, false),
+            ("checkout_v3", false, true),
+            ("NATS", true, true),
+            ("I", false, false),
+            ("I'm", false, false),
+            ("dog", false, false),
+        ] {
+            assert_eq!(is_name(word, first), name, "{word}");
+        }
+    }
+
+    #[test]
+    fn small_talk_says_nothing() {
+        for message in ["ok", "yes please", "thanks!", "no, that one", "", "…"] {
+            assert!(Message::new(message, Language::default()).rare_words() == 0, "{message}");
+        }
     }
 }

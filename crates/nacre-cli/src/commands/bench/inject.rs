@@ -24,6 +24,13 @@ const ASIDE: &str = include_str!("../../../bench/inject/aside.jsonl");
 /// When the messages are written.
 const NOW: &str = "2026-01-15T12:00:00Z";
 
+/// What is shown beside the measures.
+#[derive(Clone, Copy)]
+pub struct Show {
+    pub wrong: bool,
+    pub evidence: bool,
+}
+
 /// Something that is remembered.
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -62,7 +69,7 @@ struct Measured {
     wrong: Vec<String>,
 }
 
-pub fn run(half: &str, wrong: bool, global: &Global) -> Result<ExitCode> {
+pub fn run(half: &str, show: Show, global: &Global) -> Result<ExitCode> {
     let halves: &[(&str, &str)] = match half {
         "tuned" => &[("tuned", TUNED)],
         "aside" => &[("aside", ASIDE)],
@@ -87,7 +94,7 @@ pub fn run(half: &str, wrong: bool, global: &Global) -> Result<ExitCode> {
         "half", "turns", "recall", "precision", "silence", "tokens/useful", "median", "max"
     );
     for (name, lines) in halves {
-        let found = measure(&mut group, now, lines, &names)?;
+        let found = measure(&mut group, now, lines, &names, show)?;
         let share = |part: usize, whole: usize| f64::from(u32::try_from(part).unwrap_or(0)) / f64::from(u32::try_from(whole.max(1)).unwrap_or(1));
         let (recall, precision) = (share(found.injected, found.needed), share(found.fitting, found.lines));
         let silence = share(found.silent, found.quiet);
@@ -103,7 +110,7 @@ pub fn run(half: &str, wrong: bool, global: &Global) -> Result<ExitCode> {
             "half": name, "turns": found.tokens.len(), "recall": recall, "precision": precision, "silence": silence,
             "tokens_per_useful_line": useful, "median_tokens": median, "max_tokens": max, "ms_p50": p50, "ms_p99": p99,
         }));
-        if wrong {
+        if show.wrong {
             found.wrong.iter().for_each(|line| {
                 let _ = writeln!(text, "  {line}");
             });
@@ -165,15 +172,28 @@ fn archive(group: &mut Group, session: &str, at: &str, user: String, agent: Stri
     Ok(turn::archive(group, &caller, &Exchange { user, agent, at })?.id)
 }
 
-fn measure(group: &mut Group, now: Time, lines: &str, names: &BTreeMap<String, String>) -> Result<Measured> {
+fn measure(
+    group: &mut Group,
+    now: Time,
+    lines: &str,
+    names: &BTreeMap<String, String>,
+    show: Show,
+) -> Result<Measured> {
     let mut measured = Measured::default();
     for (number, line) in lines.lines().enumerate() {
         let Message { message, needs, also } = serde_json::from_str(line).context("a line of messages")?;
         // Each in a session of its own: what was put in before is no reason to be silent.
         let caller = Caller::agent(format!("bench-{number}").parse()?, now);
         let started = Instant::now();
-        let turn = turn::run(group, &caller, &Request::new(message.clone()))?;
+        let request = Request { explain: show.evidence, ..Request::new(message.clone()) };
+        let turn = turn::run(group, &caller, &request)?;
         measured.milliseconds.push(started.elapsed().as_secs_f64() * 1000.0);
+        for one in &turn.considered {
+            let source = name(&one.source, names);
+            let (need, may) = (needs.contains(&source), also.contains(&source));
+            let evidence: Vec<(&str, f64)> = one.evidence.iter().map(|part| (part.part, part.value)).collect();
+            render::json(&json!({ "message": message, "source": source, "needed": need, "also": may, "score": one.score, "evidence": evidence }))?;
+        }
         let tokens = f64::from(u32::try_from(turn.tokens)?);
         measured.tokens.push(tokens);
         let sources = turn.blocks.iter().flat_map(|block| &block.lines).map(|line| line.source.as_str());

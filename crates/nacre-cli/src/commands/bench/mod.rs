@@ -17,7 +17,7 @@ pub use cold::run as cold;
 pub use embed::run as embed;
 pub use graph::run as graph60;
 pub use lookup::run as graph;
-pub use inject::run as inject;
+pub use inject::{Show, run as inject};
 pub use quality::{Beside, Options, run as quality};
 pub use report::run as report;
 pub use speed::run as speed;
