@@ -7,6 +7,7 @@ CREATE TABLE exchanges (
     user       TEXT NOT NULL,                         -- what was said, without what we put before it, credentials masked
     agent      TEXT NOT NULL,
     at         INTEGER NOT NULL,
+    seq        INTEGER NOT NULL,                      -- its place in the session
     said       TEXT NOT NULL,                         -- hash of the user's text, by which a transcript of the session has it too
     searchable INTEGER NOT NULL                       -- 0: only talk about remembering, or a transcript has it
 );

@@ -64,7 +64,11 @@ fn explained(turn: &Turn, took: Duration) -> String {
     let mut text = format!("{} tokens, {:.1} ms\n", turn.tokens, took.as_secs_f64() * 1000.0);
     for block in &turn.blocks {
         for line in &block.lines {
-            let _ = writeln!(text, "{} [{} tokens] {}: {}", block.contributor, line.tokens, line.source, line.reason);
+            let _ = writeln!(
+                text,
+                "{} [{} tokens] {}: {}",
+                block.contributor, line.tokens, line.source, line.reason
+            );
         }
     }
     for one in &turn.considered {

@@ -29,9 +29,9 @@ use query::Query;
 
 pub(crate) use alike::{likeness, resembling};
 pub(crate) use dates::named as named_days;
-pub(crate) use lanes::df;
 pub use fuse::PARTS;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, MessageHit, Part, Why};
+pub(crate) use lanes::df;
 
 /// How many standing instructions and preferences come with an answer at most.
 const STANDING: usize = 3;

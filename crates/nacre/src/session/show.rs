@@ -38,7 +38,8 @@ pub struct Said {
     pub text: String,
 }
 
-const COLUMNS: &str = "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number AND live),
+const COLUMNS: &str =
+    "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number AND live),
     started_at, ended_at, format, number FROM sessions";
 
 /// Returns the newest sessions, and how many there are in all.
@@ -56,8 +57,7 @@ pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> R
     let sql = format!("{COLUMNS} WHERE id = ?1");
     let (session, number): (Session, i64) =
         db.query_row(&sql, [&id], |row| Ok((session(row)?, row.get(5)?)))?;
-    let sql =
-        "SELECT ref, author, at, text FROM passages WHERE session = ?1 AND live
+    let sql = "SELECT ref, author, at, text FROM passages WHERE session = ?1 AND live
         ORDER BY seq, id LIMIT ?2 OFFSET ?3";
     let mut statement = db.prepare_cached(sql)?;
     let (limit, skip) = (i64::try_from(limit).unwrap_or(i64::MAX), from.saturating_sub(1));

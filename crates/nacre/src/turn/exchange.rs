@@ -108,17 +108,13 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -
 /// Writes an exchange and its passage.
 pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     let said = said_hash(&row.user);
-    let sql = "INSERT INTO exchanges (id, session, user, agent, at, said, searchable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
-    db.prepare_cached(sql)?.execute((
-        &row.id, &row.session, &row.user, &row.agent, row.at, &said, row.searchable,
-    ))?;
-    let in_transcript = is_in_transcript(db, &row.session, &said)?;
-    if in_transcript {
-        db.prepare_cached("UPDATE exchanges SET searchable = 0 WHERE id = ?1")?.execute([&row.id])?;
-    }
-    if row.searchable && !in_transcript {
-        let place = place(db, row)?;
-        index::put(db, &passage(row, place))?;
+    let searchable = row.searchable && !is_in_transcript(db, &row.session, &said)?;
+    let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
+    let sql = "INSERT INTO exchanges (id, session, user, agent, at, seq, said, searchable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let Row { id, session: name, user, agent, at, .. } = row;
+    db.prepare_cached(sql)?.execute((id, name, user, agent, at, seq, said, searchable))?;
+    if searchable {
+        index::put(db, &passage(row, (session, seq)))?;
     }
     Ok(())
 }
@@ -146,7 +142,11 @@ pub(crate) fn step_back<'a>(
 
 /// The passages of all exchanges, for an index that is made anew.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
-    all(db)?.iter().filter(|row| row.searchable).map(|row| Ok(passage(row, place(db, row)?))).collect()
+    let sql = "SELECT exchanges.id, exchanges.session, user, agent, at, searchable, sessions.number, seq
+        FROM exchanges JOIN sessions ON sessions.id = exchanges.session WHERE searchable ORDER BY exchanges.number";
+    let mut statement = db.prepare_cached(sql)?;
+    let found = statement.query_map([], |row| Ok(passage(&from_row(row)?, (row.get(6)?, row.get(7)?))))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// All exchanges, oldest first.
@@ -270,7 +270,13 @@ fn is_noise(user: &str, agent: &str) -> bool {
         "don't have that in",
         "nothing about that in",
     ];
-    const ASKS: &[&str] = &["do you remember", "can you remember", "do you recall", "what do you remember", "what do you know about me"];
+    const ASKS: &[&str] = &[
+        "do you remember",
+        "can you remember",
+        "do you recall",
+        "what do you remember",
+        "what do you know about me",
+    ];
     let (user_words, agent_words) = (said::words(user), said::words(agent));
     let denies = DENIES.iter().any(|phrase| said::says(&agent_words, phrase));
     let asks = user.trim_end().ends_with('?') || ASKS.iter().any(|phrase| said::says(&user_words, phrase));
@@ -289,7 +295,11 @@ mod tests {
             ("What did we decide on Monday?", "I'm sorry, I have no record of it.", true),
             ("ok", "Great!", true),
             ("Do you remember my dog's name?", "Yes, Luna.", false),
-            ("My dog is called Luna.", "I don't remember hearing that before, but Luna is a fine name.", false),
+            (
+                "My dog is called Luna.",
+                "I don't remember hearing that before, but Luna is a fine name.",
+                false,
+            ),
         ] {
             assert_eq!(is_noise(user, agent), noise, "{user} / {agent}");
         }

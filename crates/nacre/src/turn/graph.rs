@@ -76,7 +76,11 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     }
     let line = |one: Recalled| {
         let linked = if one.linked { " [linked]" } else { "" };
-        let reason = if one.linked { "recalled together before".to_owned() } else { format!("an entity of the message, {}", one.score) };
+        let reason = if one.linked {
+            "recalled together before".to_owned()
+        } else {
+            format!("an entity of the message, {}", one.score)
+        };
         Offer { text: format!("• {}{linked}", one_line(&one.text)), reason, source: one.source }
     };
     Ok(recalled.into_iter().filter(|one| one.linked || one.score >= LEAST).map(line).collect())

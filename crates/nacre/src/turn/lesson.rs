@@ -23,7 +23,7 @@ const LINES: usize = 2;
 /// The most characters of a lesson.
 const LONGEST: usize = 300;
 /// From which likeness on two lessons are one.
-const SAME: f64 = 0.6;
+const SAME: f64 = 0.5;
 /// From which likeness on what the user says now is what a lesson says: it was broken.
 const SAID_AGAIN: f64 = 0.34;
 /// What a new lesson counts at least: it is worth most on the day it was learned.
@@ -93,14 +93,16 @@ impl Lesson {
 
     pub(super) fn proposal(&self, now: Time) -> Option<Proposal> {
         let days = now.whole_days_since(self.learned_at);
-        let ripe = days >= RIPE_DAYS
-            && self.injected >= RIPE_INJECTED
-            && self.effectiveness() > RIPE_EFFECTIVENESS;
+        let ripe =
+            days >= RIPE_DAYS && self.injected >= RIPE_INJECTED && self.effectiveness() > RIPE_EFFECTIVENESS;
         ripe.then(|| Proposal {
             lesson: self.number,
             path: "SOUL.md",
             line: format!("- **Lesson {}**: {}", self.number, one_line(&self.text)),
-            because: format!("learned {days} days ago, put in {} times, kept {} times, broken {} times", self.injected, self.kept, self.broken),
+            because: format!(
+                "learned {days} days ago, put in {} times, kept {} times, broken {} times",
+                self.injected, self.kept, self.broken
+            ),
         })
     }
 
@@ -174,21 +176,76 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
 }
 
 /// Words that may stand before what a sentence says.
-const LEADING: &[&str] = &["no", "please", "and", "but", "ok", "okay", "hey", "well", "so", "also", "again", "actually"];
+const LEADING: &[&str] =
+    &["no", "please", "and", "but", "ok", "okay", "hey", "well", "so", "also", "again", "actually"];
 /// What people say with these words when they teach nothing.
 const ORDINARY_DONT: &[&str] = &[
-    "worry", "know", "think", "care", "mind", "have", "believe", "understand", "see", "get", "feel", "remember", "forget", "give", "panic",
-    "you", "be", "even", "want", "need", "like", "love", "bother", "judge", "laugh",
+    "worry",
+    "know",
+    "think",
+    "care",
+    "mind",
+    "have",
+    "believe",
+    "understand",
+    "see",
+    "get",
+    "feel",
+    "remember",
+    "forget",
+    "give",
+    "panic",
+    "you",
+    "be",
+    "even",
+    "want",
+    "need",
+    "like",
+    "love",
+    "bother",
+    "judge",
+    "laugh",
 ];
-const ORDINARY_ALWAYS: &[&str] = &["a", "an", "the", "been", "good", "nice", "happy", "mind", "ever", "again", "say", "heard", "had", "was", "is", "knew", "thought", "seen", "been", "wanted", "a", "more", "in", "have"];
+const ORDINARY_ALWAYS: &[&str] = &[
+    "a", "an", "the", "been", "good", "nice", "happy", "mind", "ever", "again", "say", "heard", "had", "was",
+    "is", "knew", "thought", "seen", "been", "wanted", "a", "more", "in", "have",
+];
 const ORDINARY_SHOULD: &[&str] = &[
-    "see", "try", "watch", "visit", "hear", "know", "come", "go", "have", "be", "meet", "read", "taste", "feel", "get", "find", "be",
+    "see", "try", "watch", "visit", "hear", "know", "come", "go", "have", "be", "meet", "read", "taste",
+    "feel", "get", "find", "be",
 ];
 const ABOUT_ANSWERS: &[&str] = &[
-    "you", "your", "answer", "answers", "reply", "replies", "response", "responses", "output", "code", "test", "tests", "summary", "summaries",
-    "commit", "commits", "comment", "comments", "explanation", "explanations", "bullet", "bullets", "tone", "format", "diff", "diffs",
+    "you",
+    "your",
+    "answer",
+    "answers",
+    "reply",
+    "replies",
+    "response",
+    "responses",
+    "output",
+    "code",
+    "test",
+    "tests",
+    "summary",
+    "summaries",
+    "commit",
+    "commits",
+    "comment",
+    "comments",
+    "explanation",
+    "explanations",
+    "bullet",
+    "bullets",
+    "tone",
+    "format",
+    "diff",
+    "diffs",
 ];
-const OTHERS: &[&str] = &["i", "i'm", "i'll", "we", "we're", "we'll", "he", "she", "they", "it", "it's", "there", "is", "was", "will", "my", "our", "the", "someone"];
+const OTHERS: &[&str] = &[
+    "i", "i'm", "i'll", "we", "we're", "we'll", "he", "she", "they", "it", "it's", "there", "is", "was",
+    "will", "my", "our", "the", "someone",
+];
 
 /// Tells whether a sentence tells the agent how to behave, and how plainly.
 fn directive(words: &[String], corrects: bool) -> Option<f64> {
@@ -206,15 +263,22 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
         "don't" | "dont" if !ORDINARY_DONT.contains(&second) => return Some(0.9),
         "do" if second == "not" && !ORDINARY_DONT.contains(&at(2)) => return Some(0.9),
         "avoid" if second.ends_with("ing") => return Some(0.8),
-        "always" | "never" if !ORDINARY_ALWAYS.contains(&second) => return Some(if polite { 0.7 } else { 0.8 }),
+        "always" | "never" if !ORDINARY_ALWAYS.contains(&second) => {
+            return Some(if polite { 0.7 } else { 0.8 });
+        }
         _ => {}
     }
-    for (phrase, length) in [("next time", 2), ("from now on", 3), ("in future", 2), ("in the future", 3), ("going forward", 2)] {
+    for (phrase, length) in
+        [("next time", 2), ("from now on", 3), ("in future", 2), ("in the future", 3), ("going forward", 2)]
+    {
         if said::says(&words[..length.min(words.len())], phrase) && !OTHERS.contains(&at(length)) {
             return Some(0.8);
         }
         // Behind what it is about: "keep it short from now on".
-        if length < words.len() && said::says(&words[words.len() - length..], phrase) && !OTHERS.contains(&first) {
+        if length < words.len()
+            && said::says(&words[words.len() - length..], phrase)
+            && !OTHERS.contains(&first)
+        {
             return Some(0.8);
         }
     }
@@ -232,7 +296,9 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
             return Some(0.8);
         }
     }
-    let prefers = ["i prefer", "i'd prefer", "i would prefer", "i'd rather", "i would rather"].iter().any(|phrase| said::says(words, phrase));
+    let prefers = ["i prefer", "i'd prefer", "i would prefer", "i'd rather", "i would rather"]
+        .iter()
+        .any(|phrase| said::says(words, phrase));
     if prefers && words.iter().any(|word| ABOUT_ANSWERS.contains(&word.as_str())) {
         return Some(0.7);
     }
@@ -242,17 +308,50 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
 /// Tells whether a sentence says that something was wrong.
 pub(crate) fn is_correction(words: &[String]) -> bool {
     const PHRASES: &[&str] = &[
-        "that's wrong", "that is wrong", "this is wrong", "that's not right", "that is not right", "that's incorrect", "that is incorrect",
-        "not what i asked", "not what i wanted", "not what i meant", "not what i said", "you misunderstood", "i already told you",
-        "i told you", "i've told you", "wrong again", "still wrong", "you forgot", "you ignored", "you did it again", "you keep",
-        "that's not it", "i said", "how many times",
+        "that's wrong",
+        "that is wrong",
+        "this is wrong",
+        "that's not right",
+        "that is not right",
+        "that's incorrect",
+        "that is incorrect",
+        "not what i asked",
+        "not what i wanted",
+        "not what i meant",
+        "not what i said",
+        "you misunderstood",
+        "i already told you",
+        "i told you",
+        "i've told you",
+        "wrong again",
+        "still wrong",
+        "you forgot",
+        "you ignored",
+        "you did it again",
+        "you keep",
+        "that's not it",
+        "i said",
+        "how many times",
     ];
     PHRASES.iter().any(|phrase| said::says(words, phrase))
 }
 
 fn is_too(words: &[String]) -> bool {
-    const TOO: &[&str] = &["long", "short", "verbose", "wordy", "formal", "technical", "vague", "complicated", "detailed"];
-    const OF: &[&str] = &["that's", "that", "this", "it's", "answer", "answers", "reply", "summary", "explanation", "response", "way"];
+    const TOO: &[&str] =
+        &["long", "short", "verbose", "wordy", "formal", "technical", "vague", "complicated", "detailed"];
+    const OF: &[&str] = &[
+        "that's",
+        "that",
+        "this",
+        "it's",
+        "answer",
+        "answers",
+        "reply",
+        "summary",
+        "explanation",
+        "response",
+        "way",
+    ];
     let too = words.windows(2).any(|pair| pair[0] == "too" && TOO.contains(&pair[1].as_str()));
     too && words.len() <= 10 && words.iter().any(|word| OF.contains(&word.as_str()))
 }
@@ -272,12 +371,19 @@ fn tidy(sentence: &str) -> String {
 }
 
 /// Learns; what was learned before only counts once more. Returns the texts that are new.
-pub(super) fn learn(db: &Connection, drafts: &[Draft], asked: &str, session: &str, at: Time) -> Result<Vec<String>> {
+pub(super) fn learn(
+    db: &Connection,
+    drafts: &[Draft],
+    asked: &str,
+    session: &str,
+    at: Time,
+) -> Result<Vec<String>> {
     let language = index::language(db)?;
     let mut learned = Vec::new();
     for draft in drafts {
         if let Some(same) = alike(db, &draft.text, SAME, language)? {
-            db.prepare_cached("UPDATE lessons SET recurred = recurred + 1 WHERE number = ?1")?.execute([same])?;
+            db.prepare_cached("UPDATE lessons SET recurred = recurred + 1 WHERE number = ?1")?
+                .execute([same])?;
             continue;
         }
         let folded = super::exchange::hash(&[&analyse::fold(&draft.text)]);
@@ -315,7 +421,8 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
 
 pub(super) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {
     for number in numbers {
-        db.prepare_cached("UPDATE lessons SET injected = injected + 1 WHERE number = ?1")?.execute([number])?;
+        db.prepare_cached("UPDATE lessons SET injected = injected + 1 WHERE number = ?1")?
+            .execute([number])?;
     }
     Ok(())
 }
@@ -373,7 +480,10 @@ fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Lesson> {
 fn alike(db: &Connection, text: &str, least: f64, language: Language) -> Result<Option<i64>> {
     let lessons = all(db)?;
     let found = lessons.iter().map(|lesson| (search::likeness(&lesson.text, text, language), lesson.number));
-    Ok(found.filter(|(share, _)| *share >= least).max_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, number)| number))
+    Ok(found
+        .filter(|(share, _)| *share >= least)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, number)| number))
 }
 
 #[cfg(test)]
@@ -385,10 +495,19 @@ mod tests {
         for (message, lesson) in [
             ("Don't mock the database in tests.", "Don't mock the database in tests."),
             ("No, please don't use emojis here", "Don't use emojis here"),
-            ("That's too long. Next time keep summaries to five bullet points.", "Next time keep summaries to five bullet points."),
-            ("Stop commenting on formatting, the linter does that.", "Stop commenting on formatting, the linter does that."),
+            (
+                "That's too long. Next time keep summaries to five bullet points.",
+                "Next time keep summaries to five bullet points.",
+            ),
+            (
+                "Stop commenting on formatting, the linter does that.",
+                "Stop commenting on formatting, the linter does that.",
+            ),
             ("That's wrong. You should check the price first.", "You should check the price first."),
-            ("You should always check the calendar before suggesting a train.", "You should always check the calendar before suggesting a train."),
+            (
+                "You should always check the calendar before suggesting a train.",
+                "You should always check the calendar before suggesting a train.",
+            ),
             ("Please never use the formal De.", "Never use the formal De."),
             ("Keep it to one line from now on.", "Keep it to one line from now on."),
             ("I'd rather you asked before deleting files.", "I'd rather you asked before deleting files."),
@@ -396,18 +515,41 @@ mod tests {
             ("Your answer is too long", "Your answer is too long"),
             ("Do not touch the lock file.", "Do not touch the lock file."),
         ] {
-            assert_eq!(detect(message).iter().map(|draft| draft.text.as_str()).collect::<Vec<_>>(), [lesson], "{message}");
+            assert_eq!(
+                detect(message).iter().map(|draft| draft.text.as_str()).collect::<Vec<_>>(),
+                [lesson],
+                "{message}"
+            );
         }
     }
 
     #[test]
     fn ordinary_talk_teaches_nothing() {
         for message in [
-            "good", "yes", "no", "No problem!", "yes, that is good", "Don't worry about it.", "Don't you think so?", "I don't know.",
-            "You should see this film, it is great.", "You should visit Bergen in spring.", "Never mind, I found it.", "Always a pleasure.",
-            "Next time I am in Oslo I will visit you.", "In future the company wants to grow.", "Why don't you like it?", "I prefer tea.",
-            "I'd rather go to bed now.", "The film was too long.", "It was a long day.", "My boss said don't touch it.",
-            "We should always have Paris.", "I never said that", "Thanks, that was not bad at all", "He told me to stop smoking.",
+            "good",
+            "yes",
+            "no",
+            "No problem!",
+            "yes, that is good",
+            "Don't worry about it.",
+            "Don't you think so?",
+            "I don't know.",
+            "You should see this film, it is great.",
+            "You should visit Bergen in spring.",
+            "Never mind, I found it.",
+            "Always a pleasure.",
+            "Next time I am in Oslo I will visit you.",
+            "In future the company wants to grow.",
+            "Why don't you like it?",
+            "I prefer tea.",
+            "I'd rather go to bed now.",
+            "The film was too long.",
+            "It was a long day.",
+            "My boss said don't touch it.",
+            "We should always have Paris.",
+            "I never said that",
+            "Thanks, that was not bad at all",
+            "He told me to stop smoking.",
         ] {
             assert_eq!(detect(message), [], "{message}");
         }

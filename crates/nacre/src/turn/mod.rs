@@ -176,16 +176,29 @@ struct Contributor {
 
 /// Whose what was said before is, and that nothing else is known: words of ownership alone make agents invent the
 /// rest.
-const OWNED: &str = "[CONTINUITY CONTEXT] Yours, from earlier. Only what is written here is known; check the rest.";
+const OWNED: &str =
+    "[CONTINUITY CONTEXT] Yours, from earlier. Only what is written here is known; check the rest.";
 
 /// All of them, by priority (T1): 5, 8, 10, 15, 20, 25. Programs of others come behind.
 static CONTRIBUTORS: [Contributor; 6] = [
     Contributor { name: "graph", heading: "[GRAPH MEMORY]", share: 40, reserved: 0, run: graph::offer },
     Contributor { name: "memory", heading: "[MEMORY]", share: 60, reserved: 0, run: recall::memory },
     Contributor { name: "continuity", heading: OWNED, share: 60, reserved: 0, run: recall::continuity },
-    Contributor { name: "stability", heading: "[STABILITY CONTEXT]", share: 30, reserved: 0, run: stability::offer },
+    Contributor {
+        name: "stability",
+        heading: "[STABILITY CONTEXT]",
+        share: 30,
+        reserved: 0,
+        run: stability::offer,
+    },
     Contributor { name: "lessons", heading: "[LESSONS]", share: 30, reserved: 15, run: lesson::offer },
-    Contributor { name: "policies", heading: "[GATING POLICIES]", share: 40, reserved: 25, run: policy::offer },
+    Contributor {
+        name: "policies",
+        heading: "[GATING POLICIES]",
+        share: 40,
+        reserved: 25,
+        run: policy::offer,
+    },
 ];
 
 /// The name under which programs of others are turned on, and their heading.
@@ -237,7 +250,9 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
     // What the marks take is spent first.
     let mut left = settings.tokens.saturating_sub(tokens(&frame("")));
     let on = |name: &str| settings.contributors.iter().any(|wanted| wanted == name);
-    for (place, contributor) in CONTRIBUTORS.iter().enumerate().filter(|(_, contributor)| on(contributor.name)) {
+    for (place, contributor) in
+        CONTRIBUTORS.iter().enumerate().filter(|(_, contributor)| on(contributor.name))
+    {
         if (request.late)() {
             turn.left_out.push(format!("{}: too late", contributor.name));
             continue;
@@ -253,7 +268,8 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
         let behind = CONTRIBUTORS[place + 1..].iter().filter(|later| on(later.name));
         let reserved: usize = behind.map(|later| part(later.reserved)).sum();
         let room = part(contributor.share).min(left.saturating_sub(reserved));
-        let block = turning.choose(contributor.name, contributor.heading, offers, room, settings.repeat_turns);
+        let block =
+            turning.choose(contributor.name, contributor.heading, offers, room, settings.repeat_turns);
         left -= block.as_ref().map_or(0, |block| spent(contributor.heading, block));
         turn.blocks.extend(block);
     }
@@ -269,12 +285,15 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
                     reason: "a plugin gave it".into(),
                     source: format!("plugin:{}:{}", plugin.name, exchange::hash(&[line])),
                 });
-                let (name, heading) = (format!("plugin {}", one_line(&plugin.name)), plugin_heading(&plugin.name));
+                let (name, heading) =
+                    (format!("plugin {}", one_line(&plugin.name)), plugin_heading(&plugin.name));
                 let block = turning.choose(&name, &heading, offers.collect(), left, settings.repeat_turns);
                 left -= block.as_ref().map_or(0, |block| spent(&heading, block));
                 turn.blocks.extend(block);
             }
-            Err(problem) => turn.left_out.push(format!("plugin {}: {}", one_line(&plugin.name), one_line(&problem))),
+            Err(problem) => {
+                turn.left_out.push(format!("plugin {}: {}", one_line(&plugin.name), one_line(&problem)))
+            }
         }
     }
     let Turning { group, state, mut considered, .. } = turning;

@@ -47,7 +47,10 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         let source = format!("policy:{}", policy.number);
         turning.consider("policies", &source, &policy.trigger, &best);
         if best.score >= turning.least {
-            offers.push((best.score, Offer { text: policy.line(), reason: policy.reason(&best.shared), source }));
+            offers.push((
+                best.score,
+                Offer { text: policy.line(), reason: policy.reason(&best.shared), source },
+            ));
         }
     }
     offers.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -56,8 +59,14 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
 
 impl Policy {
     fn line(&self) -> String {
-        let because = if self.reason.is_empty() { String::new() } else { format!(" ({})", one_line(&self.reason)) };
-        format!("- [{}] {}: {}{because}", one_line(&self.number), one_line(&self.trigger), one_line(&self.gate))
+        let because =
+            if self.reason.is_empty() { String::new() } else { format!(" ({})", one_line(&self.reason)) };
+        format!(
+            "- [{}] {}: {}{because}",
+            one_line(&self.number),
+            one_line(&self.trigger),
+            one_line(&self.gate)
+        )
     }
 
     fn reason(&self, shared: &[String]) -> String {
@@ -86,10 +95,12 @@ fn read(folder: &Path) -> Vec<Policy> {
 
 pub(crate) fn parse(text: &str) -> Vec<Policy> {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^(?:#{1,6}\s+|\d+[.)]\s+)?\**([A-Za-z]{1,6}-?\d{1,5}|\d{1,5})\**\s*[:.)—–-]\s*(.+)$").expect("a constant pattern")
+        Regex::new(r"^(?:#{1,6}\s+|\d+[.)]\s+)?\**([A-Za-z]{1,6}-?\d{1,5}|\d{1,5})\**\s*[:.)—–-]\s*(.+)$")
+            .expect("a constant pattern")
     });
     static BULLET: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)^\s*[-*+]?\s*\**(trigger|gate|reason|source)\**\s*:\**\s*(.+)$").expect("a constant pattern")
+        Regex::new(r"(?i)^\s*[-*+]?\s*\**(trigger|gate|reason|source)\**\s*:\**\s*(.+)$")
+            .expect("a constant pattern")
     });
     let mut policies: Vec<Policy> = Vec::new();
     for line in text.lines() {
@@ -117,16 +128,25 @@ mod tests {
 
     #[test]
     fn rules_are_read_as_people_write_them() {
-        let rule = |number: &str, trigger: &str, gate: &str| (number.to_owned(), trigger.to_owned(), gate.to_owned());
+        let rule = |number: &str, trigger: &str, gate: &str| {
+            (number.to_owned(), trigger.to_owned(), gate.to_owned())
+        };
         for (text, expected) in [
-            ("## GP-001: Never restart\n- Trigger: a restart\n- Gate: ask\n- Reason: lost 2h\n- Source: x.md", vec![rule("GP-001", "a restart", "ask")]),
-            ("1. GP-2: Pay\n   * **Trigger**: a payment\n   * **Gate:** show it", vec![rule("GP-2", "a payment", "show it")]),
+            (
+                "## GP-001: Never restart\n- Trigger: a restart\n- Gate: ask\n- Reason: lost 2h\n- Source: x.md",
+                vec![rule("GP-001", "a restart", "ask")],
+            ),
+            (
+                "1. GP-2: Pay\n   * **Trigger**: a payment\n   * **Gate:** show it",
+                vec![rule("GP-2", "a payment", "show it")],
+            ),
             ("### 7: Title\nTrigger: this\nGate: that", vec![rule("7", "this", "that")]),
             ("## GP-001: no gate\n- Trigger: a restart", vec![]),
             ("- Trigger: before any heading\n# Rules\nprose", vec![]),
             ("", vec![]),
         ] {
-            let found: Vec<_> = parse(text).into_iter().map(|one| (one.number, one.trigger, one.gate)).collect();
+            let found: Vec<_> =
+                parse(text).into_iter().map(|one| (one.number, one.trigger, one.gate)).collect();
             assert_eq!(found, expected, "{text}");
         }
     }

@@ -1,8 +1,8 @@
 //! What search finds for a message, weighed: entries and documents for `memory`, exchanges and messages of
 //! sessions for `continuity` (T3). One search serves both.
 
-use super::relevance::{About, Weighed};
-use super::{Offer, Turning, exchange, policy, said};
+use super::relevance::{About, Weighed, is_request};
+use super::{Offer, Turning, exchange, lesson, policy, said};
 use crate::brief::one_line;
 use crate::index::Scope;
 use crate::search::{self, Hit};
@@ -40,7 +40,12 @@ pub(super) fn memory(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         let age = now.whole_days_since(hit.at);
         let (text, source) = match (&hit.entry, &hit.document) {
             (Some(entry), _) => (
-                format!("- [{}] {} ({age}d ago) [id:{}]", entry.r#type, one_line(&said::cut(best, 400)), entry.number),
+                format!(
+                    "- [{}] {} ({age}d ago) [id:{}]",
+                    entry.r#type,
+                    one_line(&said::cut(best, 400)),
+                    entry.number
+                ),
                 hit.id.clone(),
             ),
             (_, Some(document)) => {
@@ -122,7 +127,8 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
     let language = turning.message.language();
     let mut kept: Vec<Recalled> = Vec::new();
     for one in good {
-        let same = kept.iter().position(|other| search::likeness(&other.hit.text, &one.hit.text, language) >= SAME);
+        let same =
+            kept.iter().position(|other| search::likeness(&other.hit.text, &one.hit.text, language) >= SAME);
         match same {
             // Of two that say the same the newer one holds.
             Some(place) if one.hit.at > kept[place].hit.at => kept[place] = one,
@@ -172,8 +178,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         }
     }
     for hit in hits {
-        // Has its own contributor.
-        if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) || is_in_sight(turning, &hit)? {
+        if is_told(turning, &hit)? {
             continue;
         }
         let about = About {
@@ -196,17 +201,19 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     Ok(recalled)
 }
 
-/// Tells whether this was said a moment ago, in this very session.
-fn is_in_sight(turning: &Turning<'_>, hit: &Hit) -> Result<bool> {
-    let Some(message) = &hit.message else { return Ok(false) };
-    if message.session != turning.caller.session.as_str() {
-        return Ok(false);
-    }
-    if hit.kind != exchange::KIND {
+/// Tells whether something is told elsewhere: said a moment ago in this very session, or a lesson by now.
+fn is_told(turning: &Turning<'_>, hit: &Hit) -> Result<bool> {
+    // Policies have a contributor of their own.
+    if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) {
         return Ok(true);
     }
-    let found = turning.group.read(|db| exchange::behind(db, &hit.id))?;
-    Ok(found.is_none_or(|(_, after)| after < IN_SIGHT))
+    let Some(message) = &hit.message else { return Ok(false) };
+    let here = message.session == turning.caller.session.as_str();
+    if hit.kind != exchange::KIND {
+        return Ok(here);
+    }
+    let Some((row, after)) = turning.group.read(|db| exchange::behind(db, &hit.id))? else { return Ok(true) };
+    Ok((here && after < IN_SIGHT) || !lesson::detect(&row.user).is_empty())
 }
 
 /// The parts of a hit that may fit: all of it; where it is long, its sentences; of a document, its paragraphs.
@@ -220,16 +227,21 @@ fn units(hit: &Hit) -> Vec<String> {
                 if part.starts_with('#') && !part.contains('\n') {
                     heading = part.trim_start_matches('#').trim();
                 } else {
-                    units.push(if heading.is_empty() { part.to_owned() } else { format!("{heading}: {part}") });
+                    units.push(if heading.is_empty() {
+                        part.to_owned()
+                    } else {
+                        format!("{heading}: {part}")
+                    });
                 }
             }
             units
         }
         _ => {
-            let sentences = said::sentences(&hit.text);
+            let mut sentences = said::sentences(&hit.text);
+            sentences.retain(|sentence| !is_request(sentence));
             let mut units: Vec<String> = sentences.iter().map(|one| (*one).to_owned()).collect();
             units.extend(sentences.windows(2).map(|pair| pair.join(" ")));
-            units.push(hit.text.clone());
+            units.extend((sentences.len() > 2).then(|| sentences.join(" ")));
             units
         }
     }

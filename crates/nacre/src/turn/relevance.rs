@@ -255,7 +255,8 @@ impl Message {
             f64::from(all - soft).min(4.0) / 4.0,
         ];
         let worth = BIAS + values.iter().zip(PARTS).map(|(value, (_, weight))| value * weight).sum::<f64>();
-        let parts = values.iter().zip(PARTS).map(|(value, (part, _))| Evidence { part, value: round(*value) });
+        let parts =
+            values.iter().zip(PARTS).map(|(value, (part, _))| Evidence { part, value: round(*value) });
         let (parts, score) = (parts.collect(), round(1.0 / (1.0 + (-worth).exp())));
         Weighed { parts, worth, score, covered, shared, similarity }
     }
@@ -300,7 +301,10 @@ impl Read {
             }
             for stem in analyse::words(word, language) {
                 // Entries call the user by this word.
-                if stem != "user" && !says_nothing(&stem, language) && words.iter().all(|known| known.stem != stem) {
+                if stem != "user"
+                    && !says_nothing(&stem, language)
+                    && words.iter().all(|known| known.stem != stem)
+                {
                     total += builtin::rarity(word).max(0.05);
                     words.push(Word { stem, vector: builtin::embed_weighted(word, |_| 1.0) });
                 }
@@ -343,8 +347,10 @@ fn weight(word: &str, name: bool) -> f32 {
 
 /// Tells whether the words before a noun say which one is meant: `the blue car`, `my car`, but not `a car`.
 fn is_definite(before: &[String]) -> bool {
-    const ENDS: &[&str] =
-        &["a", "an", "any", "some", "of", "in", "on", "at", "for", "to", "with", "from", "about", "and", "or", "is", "are", "does", "do", ""];
+    const ENDS: &[&str] = &[
+        "a", "an", "any", "some", "of", "in", "on", "at", "for", "to", "with", "from", "about", "and", "or",
+        "is", "are", "does", "do", "",
+    ];
     let near = before.iter().rev().take(3).map(String::as_str);
     near.take_while(|word| !ENDS.contains(word)).any(|word| WHICH.contains(&word))
 }
@@ -362,7 +368,10 @@ fn is_identifier(word: &str) -> bool {
 /// Tells whether a word is a name: a capital inside a sentence, several of them, or an identifier.
 fn is_name(word: &str, first: bool) -> bool {
     let capitals = word.chars().filter(|c| c.is_uppercase()).count();
-    let capital = word.starts_with(char::is_uppercase) && word != "I" && !word.starts_with("I'") && !word.starts_with("I’");
+    let capital = word.starts_with(char::is_uppercase)
+        && word != "I"
+        && !word.starts_with("I'")
+        && !word.starts_with("I’");
     is_identifier(word) || (capitals > 1 && capital) || (capital && !first)
 }
 
@@ -371,7 +380,8 @@ impl Traits {
         let any = |phrases: &[&str]| phrases.iter().any(|phrase| says(words, phrase));
         let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
         let [first, last] = [words.first(), words.last()].map(|word| word.map_or("", String::as_str));
-        let asks_what_for = says(&words[..words.len().min(2)], "what does") && matches!(last, "do" | "mean" | "for");
+        let asks_what_for =
+            says(&words[..words.len().min(2)], "what does") && matches!(last, "do" | "mean" | "for");
         let polite = !prose.contains('?') && has(&["please"]);
         Traits {
             personal: has(PERSONAL),
@@ -381,6 +391,13 @@ impl Traits {
             pointing: has(POINTING),
         }
     }
+}
+
+/// Tells whether a sentence only asks for something to be done: that it was asked for before tells nothing.
+pub(super) fn is_request(sentence: &str) -> bool {
+    let words = said::words(sentence);
+    let first = words.iter().find(|word| *word != "please").map_or("", String::as_str);
+    COMMANDS.contains(&first)
 }
 
 type Field = (&'static [&'static str], &'static [&'static str]);

@@ -62,7 +62,10 @@ fn abbreviates(text: &str) -> bool {
     let Some(bare) = last.strip_suffix('.') else { return false };
     let bare = bare.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
     bare.chars().count() == 1
-        || matches!(bare.as_str(), "dr" | "mr" | "mrs" | "ms" | "prof" | "st" | "no" | "e.g" | "i.e" | "etc" | "vs")
+        || matches!(
+            bare.as_str(),
+            "dr" | "mr" | "mrs" | "ms" | "prof" | "st" | "no" | "e.g" | "i.e" | "etc" | "vs"
+        )
 }
 
 /// Lower-case words, an apostrophe within its word, both kinds alike.
@@ -75,7 +78,9 @@ pub(crate) fn words(text: &str) -> Vec<String> {
 /// Tells whether words have a phrase, as whole words in a row. `*` stands for any one word.
 pub(crate) fn says(words: &[String], phrase: &str) -> bool {
     let wanted: Vec<&str> = phrase.split(' ').collect();
-    words.windows(wanted.len()).any(|row| row.iter().zip(&wanted).all(|(word, wanted)| *wanted == "*" || word == wanted))
+    words
+        .windows(wanted.len())
+        .any(|row| row.iter().zip(&wanted).all(|(word, wanted)| *wanted == "*" || word == wanted))
 }
 
 /// About how many tokens a model makes of a text: a quarter of its letters, and one for each character of other
@@ -130,7 +135,8 @@ mod tests {
 
     #[test]
     fn tokens_are_rather_too_many() {
-        for (text, least, most) in [("", 0, 0), ("a word or two", 4, 5), ("日本語", 3, 3), ("Lydhør", 2, 3)] {
+        for (text, least, most) in [("", 0, 0), ("a word or two", 4, 5), ("日本語", 3, 3), ("Lydhør", 2, 3)]
+        {
             assert!((least..=most).contains(&tokens(text)), "{text}: {}", tokens(text));
         }
     }

@@ -73,7 +73,10 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     for found in loops(turning.tools) {
         let times = found.times;
         add(
-            format!("You have called {} {times} times with the same arguments and the same result: do something else.", one_line(&found.tool)),
+            format!(
+                "You have called {} {times} times with the same arguments and the same result: do something else.",
+                one_line(&found.tool)
+            ),
             "a loop of tool calls",
             // The same loop one call later is the same loop.
             format!("loop:{}", found.hash),
@@ -81,11 +84,19 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     }
     let state = &turning.state;
     for doubt in &state.doubts {
-        add(one_line(doubt), "a claim that memory does not bear out", format!("doubt:{}", super::exchange::hash(&[doubt])));
+        add(
+            one_line(doubt),
+            "a claim that memory does not bear out",
+            format!("doubt:{}", super::exchange::hash(&[doubt])),
+        );
     }
     for strained in state.alignment.iter().filter(|one| one.at == state.turn && one.strained > one.kept) {
         add(
-            format!("Principle strained: {} ({})", one_line(&strained.principle), one_line(&strained.because)),
+            format!(
+                "Principle strained: {} ({})",
+                one_line(&strained.principle),
+                one_line(&strained.because)
+            ),
             "a principle of SOUL.md",
             format!("principle:{}:{}", strained.principle, strained.at),
         );
@@ -94,12 +105,21 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     if drift >= DRIFTS {
         let label = if drift >= 1.0 { "high" } else { "rising" };
         add(
-            format!("Entropy {drift:.1} ({label}): {}. Restate the goal before going on.", one_line(&state.signals.join(", "))),
+            format!(
+                "Entropy {drift:.1} ({label}): {}. Restate the goal before going on.",
+                one_line(&state.signals.join(", "))
+            ),
             "the signals of the last exchanges",
             format!("entropy:{}", state.turn),
         );
-        for anchor in topic::holding(state, turning.caller.now).filter(|anchor| anchor.kind == "contradiction").take(1) {
-            add(format!("The user said: \"{}\"", one_line(&anchor.text)), "an anchor of this session", format!("anchor:{}", super::exchange::hash(&[&anchor.text])));
+        for anchor in
+            topic::holding(state, turning.caller.now).filter(|anchor| anchor.kind == "contradiction").take(1)
+        {
+            add(
+                format!("The user said: \"{}\"", one_line(&anchor.text)),
+                "an anchor of this session",
+                format!("anchor:{}", super::exchange::hash(&[&anchor.text])),
+            );
         }
     }
     Ok(offers)
@@ -144,7 +164,10 @@ fn same(one: &ToolUse, other: &ToolUse) -> bool {
 }
 
 fn changes(call: &ToolUse) -> bool {
-    const WORDS: &[&str] = &["edit", "write", "patch", "create", "delete", "move", "rename", "commit", "insert", "update", "replace"];
+    const WORDS: &[&str] = &[
+        "edit", "write", "patch", "create", "delete", "move", "rename", "commit", "insert", "update",
+        "replace",
+    ];
     let name = call.name.to_lowercase();
     WORDS.iter().any(|word| name.contains(word))
 }
@@ -179,7 +202,9 @@ fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64,
     let corrections = sentences.iter().filter(|one| lesson::is_correction(&said::words(one))).count()
         + usize::from(!lesson::detect(&row.user).is_empty());
     let frustration = frustration(&words, &prose);
-    let repeats = |one: &str, other: &str| said::words(one).len() > 3 && search::likeness(one, other, language) >= REPEATS;
+    let repeats = |one: &str, other: &str| {
+        said::words(one).len() > 3 && search::likeness(one, other, language) >= REPEATS
+    };
     let asked_again = state.answered.iter().filter(|before| repeats(&prose, &before.user)).count();
     let agent = said::prose(&row.agent);
     let answered_again = state.answered.iter().filter(|before| repeats(&agent, &before.agent)).count();
@@ -205,15 +230,52 @@ fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64,
 /// How many times a message shows that its writer has had enough. A word that is denied does not count.
 fn frustration(words: &[String], prose: &str) -> usize {
     const WORDS: &[&str] = &[
-        "frustrating", "frustrated", "annoying", "annoyed", "useless", "ridiculous", "ugh", "argh", "wtf", "terrible", "awful", "hopeless",
-        "infuriating", "unbelievable", "sick", "fed", "damn", "dammit", "stupid", "garbage", "nonsense", "waste",
+        "frustrating",
+        "frustrated",
+        "annoying",
+        "annoyed",
+        "useless",
+        "ridiculous",
+        "ugh",
+        "argh",
+        "wtf",
+        "terrible",
+        "awful",
+        "hopeless",
+        "infuriating",
+        "unbelievable",
+        "sick",
+        "fed",
+        "damn",
+        "dammit",
+        "stupid",
+        "garbage",
+        "nonsense",
+        "waste",
     ];
     const PHRASES: &[&str] = &[
-        "still not working", "still doesn't work", "still does not work", "still broken", "still wrong", "doesn't work at all", "for the third time",
-        "for the last time", "how many times", "are you kidding", "come on", "again and again", "makes no sense", "i give up", "not again",
-        "nothing works", "keeps failing", "keeps breaking", "what is wrong with you",
+        "still not working",
+        "still doesn't work",
+        "still does not work",
+        "still broken",
+        "still wrong",
+        "doesn't work at all",
+        "for the third time",
+        "for the last time",
+        "how many times",
+        "are you kidding",
+        "come on",
+        "again and again",
+        "makes no sense",
+        "i give up",
+        "not again",
+        "nothing works",
+        "keeps failing",
+        "keeps breaking",
+        "what is wrong with you",
     ];
-    const DENIES: &[&str] = &["not", "no", "isn't", "aren't", "wasn't", "never", "don't", "less", "without", "nothing"];
+    const DENIES: &[&str] =
+        &["not", "no", "isn't", "aren't", "wasn't", "never", "don't", "less", "without", "nothing"];
     // "Sick of" and "fed up" are meant; "sick" and "fed" alone are not.
     let meant = |place: usize| match words[place].as_str() {
         "sick" => words.get(place + 1).is_some_and(|next| next == "of"),
@@ -221,14 +283,21 @@ fn frustration(words: &[String], prose: &str) -> usize {
         "waste" => words.get(place + 1).is_some_and(|next| next == "of"),
         _ => true,
     };
-    let denied = |place: usize| words[place.saturating_sub(2)..place].iter().any(|word| DENIES.contains(&word.as_str()));
-    let by_word =
-        (0..words.len()).filter(|place| WORDS.contains(&words[*place].as_str()) && meant(*place) && !denied(*place)).count();
+    let denied = |place: usize| {
+        words[place.saturating_sub(2)..place].iter().any(|word| DENIES.contains(&word.as_str()))
+    };
+    let by_word = (0..words.len())
+        .filter(|place| WORDS.contains(&words[*place].as_str()) && meant(*place) && !denied(*place))
+        .count();
     let by_phrase = PHRASES.iter().filter(|phrase| said::says(words, phrase)).count();
     let shouted = prose.split_whitespace().filter(|word| {
-        word.chars().filter(|c| c.is_uppercase()).count() > 3 && word.chars().all(|c| !c.is_lowercase() && !c.is_ascii_digit() && c != '_')
+        word.chars().filter(|c| c.is_uppercase()).count() > 3
+            && word.chars().all(|c| !c.is_lowercase() && !c.is_ascii_digit() && c != '_')
     });
-    by_word + by_phrase + usize::from(shouted.count() >= 3) + usize::from(prose.contains("!!") || prose.contains("?!"))
+    by_word
+        + by_phrase
+        + usize::from(shouted.count() >= 3)
+        + usize::from(prose.contains("!!") || prose.contains("?!"))
 }
 
 /// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks of
@@ -250,10 +319,13 @@ fn parse(text: &str) -> Vec<Principle> {
     for line in text.lines().map(str::trim) {
         if let Some(heading) = line.strip_prefix('#') {
             let words = said::words(heading);
-            within = words.iter().any(|word| matches!(word.as_str(), "principles" | "truths" | "values" | "code"));
+            within =
+                words.iter().any(|word| matches!(word.as_str(), "principles" | "truths" | "values" | "code"));
             continue;
         }
-        let Some(bullet) = line.strip_prefix(['-', '*', '+']).map(str::trim).filter(|_| within) else { continue };
+        let Some(bullet) = line.strip_prefix(['-', '*', '+']).map(str::trim).filter(|_| within) else {
+            continue;
+        };
         let (name, rest) = match bullet.strip_prefix("**").and_then(|bold| bold.split_once("**")) {
             Some(found) => found,
             None => match bullet.split_once(':') {
@@ -274,14 +346,20 @@ fn parse(text: &str) -> Vec<Principle> {
 /// Sees how an exchange kept the principles: what the user says of the answers, and what the answer does that a
 /// principle forbids in so many words.
 fn align(state: &mut State, row: &Row, principles: &[Principle], language: Language) {
-    const NEAR: f32 = 0.45;
+    const NEAR: f32 = 0.5;
+    const ALIKE: f64 = 0.4;
     state.alignment.retain(|one| principles.iter().any(|principle| principle.name == one.principle));
     let user = said::prose(&row.user);
     for principle in principles {
-        let whole = format!("{}: {}", principle.name, principle.text);
+        // It may say several things; a remark is about one of them.
+        let clauses = [principle.name.as_str()].into_iter().chain(principle.text.split([',', ';', '.', ':']));
+        let clauses: Vec<&str> = clauses.filter(|clause| clause.contains(char::is_alphabetic)).collect();
         let of = |sentence: &str| {
-            let near = builtin::embed_weighted(sentence, |_| 1.0).dot(&builtin::embed_weighted(&whole, |_| 1.0));
-            near >= NEAR || search::likeness(sentence, &whole, language) >= 0.3
+            let meant = builtin::embed_weighted(sentence, |_| 1.0);
+            clauses.iter().any(|clause| {
+                meant.dot(&builtin::embed_weighted(clause, |_| 1.0)) >= NEAR
+                    || search::likeness(sentence, clause, language) >= ALIKE
+            })
         };
         let mut seen: Vec<(bool, String)> = Vec::new();
         for sentence in said::sentences(&user) {
@@ -317,7 +395,17 @@ fn align(state: &mut State, row: &Row, principles: &[Principle], language: Langu
 }
 
 fn is_praise(words: &[String]) -> bool {
-    const PHRASES: &[&str] = &["i like", "i love", "exactly right", "well done", "thank you for", "thanks for", "much better", "that was perfect", "nicely"];
+    const PHRASES: &[&str] = &[
+        "i like",
+        "i love",
+        "exactly right",
+        "well done",
+        "thank you for",
+        "thanks for",
+        "much better",
+        "that was perfect",
+        "nicely",
+    ];
     PHRASES.iter().any(|phrase| said::says(words, phrase))
 }
 
@@ -325,7 +413,11 @@ fn is_praise(words: &[String]) -> bool {
 fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<String> {
     for clause in principle.text.split([',', ';', '.', ':']) {
         let words = said::words(clause);
-        let Some(start) = words.iter().position(|word| matches!(word.as_str(), "never" | "no" | "don't" | "avoid")) else { continue };
+        let Some(start) =
+            words.iter().position(|word| matches!(word.as_str(), "never" | "no" | "don't" | "avoid"))
+        else {
+            continue;
+        };
         let rest = words[start + 1..].join(" ");
         let mut wanted = analyse::words(&rest, language);
         wanted.retain(|word| !language.is_common(word) && !matches!(word.as_str(), "say" | "use" | "write"));
@@ -347,8 +439,24 @@ fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<S
 
 /// What of an answer claims to remember.
 const CLAIMS: &[&str] = &[
-    "you told me", "you've told me", "you mentioned", "you've mentioned", "you said", "as you said", "we discussed", "we've discussed", "we talked about",
-    "we decided", "we agreed", "you asked me to", "you prefer", "i remember that you", "i remember you", "i recall that you", "i recall you", "you decided",
+    "you told me",
+    "you've told me",
+    "you mentioned",
+    "you've mentioned",
+    "you said",
+    "as you said",
+    "we discussed",
+    "we've discussed",
+    "we talked about",
+    "we decided",
+    "we agreed",
+    "you asked me to",
+    "you prefer",
+    "i remember that you",
+    "i remember you",
+    "i recall that you",
+    "i recall you",
+    "you decided",
 ];
 
 /// Finds what an answer claims to remember and nothing remembered bears out, or what was on another day.
@@ -363,7 +471,10 @@ pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Ve
         if doubts.len() >= MOST || sentence.ends_with('?') {
             continue;
         }
-        let Some(claim) = CLAIMS.iter().find_map(|phrase| lower.split_once(phrase).map(|(_, rest)| rest)) else { continue };
+        let Some(claim) = CLAIMS.iter().find_map(|phrase| lower.split_once(phrase).map(|(_, rest)| rest))
+        else {
+            continue;
+        };
         let message = Message::new(claim, language);
         // Too little is said to look for.
         if message.rare_words() < 2 {
@@ -391,13 +502,16 @@ pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Ve
         let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= BORNE_OUT).collect();
         let claimed = said::cut(sentence, 140);
         if bearing.is_empty() {
-            doubts.push(format!("You said \"{claimed}\" and nothing remembered says so: check before you rely on it."));
+            doubts.push(format!(
+                "You said \"{claimed}\" and nothing remembered says so: check before you rely on it."
+            ));
             continue;
         }
         let days = search::named_days(&lower, row.at, &[]);
         #[expect(clippy::cast_precision_loss, reason = "days")]
         let day = |hit: &&&search::Hit| hit.at.as_millis() as f64 / 86_400_000.0;
-        let fits = |hit: &&&search::Hit| days.iter().any(|(from, to)| (from - 3.0..=to + 3.0).contains(&day(hit)));
+        let fits =
+            |hit: &&&search::Hit| days.iter().any(|(from, to)| (from - 3.0..=to + 3.0).contains(&day(hit)));
         // Only what was said has a day of its own.
         let spoken: Vec<_> = bearing.iter().filter(|hit| hit.message.is_some()).collect();
         if !days.is_empty()

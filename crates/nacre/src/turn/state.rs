@@ -43,7 +43,9 @@ pub struct State {
 impl State {
     /// Tells whether this was put in within the last turns.
     pub(crate) fn was_injected(&self, source: &str, within: u32) -> bool {
-        self.injected.iter().any(|(turn, known)| known == source && self.turn - (*turn).min(self.turn) < within)
+        self.injected
+            .iter()
+            .any(|(turn, known)| known == source && self.turn - (*turn).min(self.turn) < within)
     }
 
     /// Notes what is put in now. A host that archives nothing has turns all the same.

@@ -74,7 +74,18 @@ pub struct Anchor {
 const ANCHORED: &[(&str, &[&str])] = &[
     (
         "identity",
-        &["my name is", "call me", "i am a", "i am an", "i'm a", "i'm an", "i work as", "i work at", "i live in", "my pronouns"],
+        &[
+            "my name is",
+            "call me",
+            "i am a",
+            "i am an",
+            "i'm a",
+            "i'm an",
+            "i work as",
+            "i work at",
+            "i live in",
+            "my pronouns",
+        ],
     ),
     (
         "contradiction",
@@ -105,7 +116,8 @@ pub(super) fn follow(state: &mut State, row: &Row, language: Language) {
     state.anchors.retain(|anchor| now.as_millis() - anchor.at.as_millis() < ANCHORED_MS);
     for sentence in said::sentences(&said::prose(&row.user)) {
         let words = said::words(sentence);
-        let kind = ANCHORED.iter().find(|(_, phrases)| phrases.iter().any(|phrase| said::says(&words, phrase)));
+        let kind =
+            ANCHORED.iter().find(|(_, phrases)| phrases.iter().any(|phrase| said::says(&words, phrase)));
         if let Some((kind, _)) = kind
             && state.anchors.iter().all(|known| known.text != sentence)
         {

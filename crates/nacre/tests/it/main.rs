@@ -20,6 +20,8 @@ mod renewal;
 mod providers;
 // The summary at the start of a session (SPEC B).
 mod brief;
+// Each turn: what is put before a message, what is learned from the answer (SPEC T, W8).
+mod turn;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
 mod pipeline;
 // Settings, their layers and their suggestions (SPEC I7).

@@ -35,12 +35,42 @@ pub struct Show {
 #[derive(Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Item {
-    Entry { id: String, r#type: String, text: String, at: String },
-    Exchange { id: String, session: String, user: String, agent: String, at: String },
+    Entry {
+        id: String,
+        r#type: String,
+        text: String,
+        at: String,
+    },
+    Exchange {
+        id: String,
+        session: String,
+        user: String,
+        agent: String,
+        at: String,
+    },
     /// A correction, learned from what was said after something was asked.
-    Lesson { id: String, session: String, before: String, user: String, agent: String, at: String },
-    Document { id: String, path: String, text: String },
-    Policy { id: String, number: String, title: String, trigger: String, gate: String, reason: String, source: String },
+    Lesson {
+        id: String,
+        session: String,
+        before: String,
+        user: String,
+        agent: String,
+        at: String,
+    },
+    Document {
+        id: String,
+        path: String,
+        text: String,
+    },
+    Policy {
+        id: String,
+        number: String,
+        title: String,
+        trigger: String,
+        gate: String,
+        reason: String,
+        source: String,
+    },
 }
 
 /// One message, and what it needs.
@@ -95,7 +125,9 @@ pub fn run(half: &str, show: Show, global: &Global) -> Result<ExitCode> {
     );
     for (name, lines) in halves {
         let found = measure(&mut group, now, lines, &names, show)?;
-        let share = |part: usize, whole: usize| f64::from(u32::try_from(part).unwrap_or(0)) / f64::from(u32::try_from(whole.max(1)).unwrap_or(1));
+        let share = |part: usize, whole: usize| {
+            f64::from(u32::try_from(part).unwrap_or(0)) / f64::from(u32::try_from(whole.max(1)).unwrap_or(1))
+        };
         let (recall, precision) = (share(found.injected, found.needed), share(found.fitting, found.lines));
         let silence = share(found.silent, found.quiet);
         let useful = found.tokens.iter().sum::<f64>() / f64::from(u32::try_from(found.injected.max(1))?);
@@ -132,7 +164,8 @@ fn remember(group: &mut Group, now: Time) -> Result<BTreeMap<String, String>> {
         match serde_json::from_str(line).context("a line of memory.jsonl")? {
             Item::Entry { id, r#type, text, at } => {
                 let caller = Caller::person("bench".parse()?, Time::parse(&at).context("a time")?);
-                let stored = call(group, &caller, "memory_store", json!({ "content": text, "type": r#type }))?;
+                let stored =
+                    call(group, &caller, "memory_store", json!({ "content": text, "type": r#type }))?;
                 names.insert(stored.data["id"].as_str().unwrap_or_default().to_owned(), id);
             }
             Item::Exchange { id, session, user, agent, at } => {
@@ -191,8 +224,11 @@ fn measure(
         for one in &turn.considered {
             let source = name(&one.source, names);
             let (need, may) = (needs.contains(&source), also.contains(&source));
-            let evidence: Vec<(&str, f64)> = one.evidence.iter().map(|part| (part.part, part.value)).collect();
-            render::json(&json!({ "message": message, "source": source, "needed": need, "also": may, "score": one.score, "evidence": evidence }))?;
+            let evidence: Vec<(&str, f64)> =
+                one.evidence.iter().map(|part| (part.part, part.value)).collect();
+            render::json(
+                &json!({ "message": message, "source": source, "needed": need, "also": may, "score": one.score, "evidence": evidence }),
+            )?;
         }
         let tokens = f64::from(u32::try_from(turn.tokens)?);
         measured.tokens.push(tokens);
@@ -212,7 +248,8 @@ fn measure(
         measured.lines += found.len();
         measured.fitting += found.iter().filter(|one| needs.contains(one) || also.contains(one)).count();
         let missing: Vec<&String> = needs.iter().filter(|need| !got.contains(need.as_str())).collect();
-        let extra: Vec<&String> = found.iter().filter(|one| !needs.contains(one) && !also.contains(one)).collect();
+        let extra: Vec<&String> =
+            found.iter().filter(|one| !needs.contains(one) && !also.contains(one)).collect();
         if !missing.is_empty() || !extra.is_empty() {
             measured.wrong.push(format!("{message}  missing {missing:?}, not needed {extra:?}"));
         }
