@@ -13,6 +13,7 @@ use crate::call::audit;
 use crate::entry::{self, Entry, EntryType, Version};
 use crate::ids::{CollectionName, EntryId, GroupName};
 use crate::store::beside;
+use crate::turn::Kept;
 use crate::{Error, Result, Time, collection, files, graph, session};
 
 /// The file that import reads.
@@ -39,6 +40,9 @@ pub(crate) struct Records {
     /// The knowledge graph, as far as it was said and not read from documents.
     #[serde(default, skip_serializing_if = "graph::Records::is_empty")]
     pub(crate) graph: graph::Records,
+    /// Exchanges and lessons.
+    #[serde(default, skip_serializing_if = "Kept::is_empty")]
+    turns: Kept,
     #[serde(skip)]
     unreadable: usize,
 }
@@ -63,6 +67,10 @@ pub struct Imported {
     pub graph: usize,
     /// Messages of sessions that are new here.
     pub messages: usize,
+    /// Exchanges that are new here.
+    pub exchanges: usize,
+    /// Lessons that are new here.
+    pub lessons: usize,
     /// Entries that were here already.
     pub present: usize,
     /// Current entries whose content another current entry here has already; they came in as superseded by
@@ -93,8 +101,8 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
         collection::all(db)?.into_iter().map(|record| (record.name, record.sources)).collect();
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
-    let graph = graph::Records::all(db)?;
-    let records = Records { format: FORMAT, group, entries, versions, collections, graph, unreadable: 0 };
+    let (graph, turns) = (graph::Records::all(db)?, Kept::read(db)?);
+    let records = Records { format: FORMAT, group, entries, versions, collections, graph, turns, unreadable: 0 };
     let mut audit_lines = String::new();
     audit::walk(db, |line| {
         audit_lines.push_str(&serde_json::to_string(line)?);
@@ -203,6 +211,8 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         versions: HashMap::new(),
         collections: BTreeMap::new(),
         graph: graph::Records::all(&db).unwrap_or_default(),
+        // Of an older schema there are none.
+        turns: Kept::read(&db).unwrap_or_default(),
         unreadable: 0,
     };
     for number in 1..=highest {
@@ -276,5 +286,6 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
         done.added += 1;
     }
     done.graph = records.graph.take_in(db)?;
+    (done.exchanges, done.lessons) = records.turns.take_in(db)?;
     Ok(done)
 }

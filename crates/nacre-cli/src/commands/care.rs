@@ -266,6 +266,9 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
         if done.messages > 0 {
             text.push_str(&format!(", {} messages of sessions added", done.messages));
         }
+        if done.exchanges + done.lessons > 0 {
+            text.push_str(&format!(", {} exchanges and {} lessons added", done.exchanges, done.lessons));
+        }
         if done.same_content > 0 {
             text.push_str(&format!(
                 ", {} say what an entry here says and were filed under it",

@@ -11,6 +11,7 @@ use super::{lesson, said, stability, state, topic};
 use crate::call::{Caller, audit, redact};
 use crate::event::Event;
 use crate::group::{Group, payload};
+use crate::ids::SessionId;
 use crate::index::{self, Passage, analyse};
 use crate::{Result, Time};
 
@@ -117,6 +118,23 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
         index::put(db, &passage(row, (session, seq)))?;
     }
     Ok(())
+}
+
+/// Writes an exchange of an export, unless it is here. Its id is made anew: a file may say anything.
+pub(super) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
+    let kept = |text: &str| said::cut(&redact::text(&said::own(text)), LONGEST);
+    let (user, agent) = (kept(&row.user), kept(&row.agent));
+    let id = hash(&[&row.session, &user, &agent]);
+    if user.is_empty()
+        || agent.is_empty()
+        || row.session.parse::<SessionId>().is_err()
+        || is_present(db, &id)?
+    {
+        return Ok(false);
+    }
+    let searchable = !is_noise(&user, &agent);
+    insert(db, &Row { id, session: row.session.clone(), user, agent, at: row.at, searchable })?;
+    Ok(true)
 }
 
 /// Steps back from what a transcript of the session has too.

@@ -53,7 +53,7 @@ impl Cache {
 /// Returns what the graph knows of the entities that a message names, best first.
 ///
 /// The graph fills this in; until then it knows nothing.
-#[expect(clippy::unnecessary_wraps, clippy::needless_pass_by_ref_mut, reason = "what the graph will need")]
+#[expect(clippy::unnecessary_wraps, reason = "what the graph will need")]
 fn block(_group: &mut Group, _message: &str, _now: Time) -> Result<Vec<Recalled>> {
     Ok(Vec::new())
 }

@@ -8,7 +8,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
-use super::relevance::About;
+use super::relevance::{About, is_request};
 use super::state::State;
 use super::{Offer, Turning, said};
 use crate::brief::one_line;
@@ -388,7 +388,13 @@ pub(super) fn learn(
         }
         let folded = super::exchange::hash(&[&analyse::fold(&draft.text)]);
         let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
-        let asked = said::cut(&said::prose(asked), LONGEST);
+        // What was only told before says nothing about when the lesson applies.
+        let asked = said::prose(asked);
+        let asked = if is_request(&asked) || asked.ends_with('?') {
+            said::cut(&asked, LONGEST)
+        } else {
+            String::new()
+        };
         db.prepare_cached(sql)?.execute((&draft.text, folded, asked, draft.weight, at, session))?;
         learned.push(draft.text.clone());
     }
@@ -417,6 +423,24 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
     }
     state.awaiting = std::mem::take(&mut state.lessons);
     Ok(())
+}
+
+/// Writes a lesson of an export, unless one that says the same is here.
+pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
+    let language = index::language(db)?;
+    let Lesson { text, asked, weight, recurred, injected, kept, broken, learned_at, session, .. } = lesson;
+    let text = said::cut(text, LONGEST);
+    if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
+    let (folded, asked) = (super::exchange::hash(&[&analyse::fold(&text)]), said::cut(asked, LONGEST));
+    let weight = weight.clamp(0.0, 1.0);
+    let written = db
+        .prepare_cached(sql)?
+        .execute((&text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session))?;
+    Ok(written > 0)
 }
 
 pub(super) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {

@@ -23,6 +23,7 @@ mod words;
 
 use std::fmt::Write as _;
 
+use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -346,6 +347,38 @@ pub fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson>
     allow(caller)?;
     group.refresh(caller.now)?;
     lesson::forget(group, caller, number)
+}
+
+/// What turns have left behind, for an export.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Kept {
+    exchanges: Vec<exchange::Row>,
+    lessons: Vec<Lesson>,
+}
+
+impl Kept {
+    pub(crate) fn read(db: &Connection) -> Result<Kept> {
+        let mut lessons = lesson::all(db)?;
+        lessons.reverse();
+        Ok(Kept { exchanges: exchange::all(db)?, lessons })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.exchanges.is_empty() && self.lessons.is_empty()
+    }
+
+    /// Takes in what is not here yet. Returns how many exchanges and lessons that was.
+    pub(crate) fn take_in(&self, db: &Connection) -> Result<(usize, usize)> {
+        let mut done = (0, 0);
+        for row in &self.exchanges {
+            done.0 += usize::from(exchange::insert_new(db, row)?);
+        }
+        for lesson in &self.lessons {
+            done.1 += usize::from(lesson::insert(db, lesson)?);
+        }
+        Ok(done)
+    }
 }
 
 /// A skill gets what it needs handed over (A1).

@@ -178,7 +178,11 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         }
     }
     for hit in hits {
-        if is_told(turning, &hit)? {
+        let row = match hit.kind {
+            exchange::KIND => turning.group.read(|db| exchange::behind(db, &hit.id))?,
+            _ => None,
+        };
+        if is_told(turning, &hit, row.as_ref()) {
             continue;
         }
         let about = About {
@@ -187,7 +191,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
             gate: false,
         };
         let mut best: Option<(String, Weighed)> = None;
-        for unit in units(&hit) {
+        for unit in units(&hit, row.as_ref().map(|(row, _)| row)) {
             let weighed = turning.message.weigh(&unit, about, &mut turning.known);
             if best.as_ref().is_none_or(|(_, other)| weighed.worth > other.worth) {
                 best = Some((unit, weighed));
@@ -202,22 +206,21 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
 }
 
 /// Tells whether something is told elsewhere: said a moment ago in this very session, or a lesson by now.
-fn is_told(turning: &Turning<'_>, hit: &Hit) -> Result<bool> {
+fn is_told(turning: &Turning<'_>, hit: &Hit, row: Option<&(exchange::Row, i64)>) -> bool {
     // Policies have a contributor of their own.
     if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) {
-        return Ok(true);
+        return true;
     }
-    let Some(message) = &hit.message else { return Ok(false) };
+    let Some(message) = &hit.message else { return false };
     let here = message.session == turning.caller.session.as_str();
-    if hit.kind != exchange::KIND {
-        return Ok(here);
+    match row {
+        Some((row, after)) => (here && *after < IN_SIGHT) || !lesson::detect(&row.user).is_empty(),
+        None => here || hit.kind == exchange::KIND,
     }
-    let Some((row, after)) = turning.group.read(|db| exchange::behind(db, &hit.id))? else { return Ok(true) };
-    Ok((here && after < IN_SIGHT) || !lesson::detect(&row.user).is_empty())
 }
 
 /// The parts of a hit that may fit: all of it; where it is long, its sentences; of a document, its paragraphs.
-fn units(hit: &Hit) -> Vec<String> {
+fn units(hit: &Hit, row: Option<&exchange::Row>) -> Vec<String> {
     match hit.kind {
         "entry" => vec![hit.text.clone()],
         "document" => {
@@ -238,7 +241,14 @@ fn units(hit: &Hit) -> Vec<String> {
         }
         _ => {
             let mut sentences = said::sentences(&hit.text);
-            sentences.retain(|sentence| !is_request(sentence));
+            // What the user asked to be done; what the agent says in that form is advice.
+            let by_user = |sentence: &str| match (row, &hit.message) {
+                (Some(row), _) => row.user.contains(sentence),
+                (None, message) => {
+                    message.as_ref().is_none_or(|one| one.author.as_deref() != Some("assistant"))
+                }
+            };
+            sentences.retain(|sentence| !(is_request(sentence) && by_user(sentence)));
             let mut units: Vec<String> = sentences.iter().map(|one| (*one).to_owned()).collect();
             units.extend(sentences.windows(2).map(|pair| pair.join(" ")));
             units.extend((sentences.len() > 2).then(|| sentences.join(" ")));

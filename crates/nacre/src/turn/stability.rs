@@ -514,10 +514,7 @@ pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Ve
             |hit: &&&search::Hit| days.iter().any(|(from, to)| (from - 3.0..=to + 3.0).contains(&day(hit)));
         // Only what was said has a day of its own.
         let spoken: Vec<_> = bearing.iter().filter(|hit| hit.message.is_some()).collect();
-        if !days.is_empty()
-            && !spoken.is_empty()
-            && spoken.len() == bearing.len()
-            && !spoken.iter().any(|hit| fits(hit))
+        if !days.is_empty() && !spoken.is_empty() && spoken.len() == bearing.len() && !spoken.iter().any(fits)
         {
             let when = spoken[0].at.day_in_words();
             doubts.push(format!("You said \"{claimed}\", but that was on {when}."));

@@ -767,6 +767,22 @@ fn strangers_and_injected_text_teach_nothing() {
     assert_eq!(place.said(block, "Hello, what can I do for you today?").lessons, [""; 0]);
 }
 
+#[test]
+fn an_export_has_exchanges_and_lessons() {
+    let mut place = Place::new();
+    place.said("My cat is called Miso.", "What a fine name for a cat.");
+    place.said("Don't mock the database in unit tests.", "I have rewritten the test without mocks.");
+    let folder = place.folder.path().join("export");
+    place.group.export(&folder, place.caller.now).unwrap();
+    let mut other = Place::new();
+    for (exchanges, lessons) in [(2, 1), (0, 0)] {
+        let done = other.group.import(&other.caller.clone(), &folder).unwrap();
+        assert_eq!((done.exchanges, done.lessons), (exchanges, lessons));
+    }
+    assert_eq!(contributors(&other.session("new").turn("What is my cat called?")), ["continuity"]);
+    other.check();
+}
+
 // Policies.
 
 const POLICIES: &str = "# Gating policies\n
