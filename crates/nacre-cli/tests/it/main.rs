@@ -8,6 +8,8 @@ mod sealed;
 mod cli;
 // Documents: indexed, followed, shown.
 mod documents;
+// Turns: what is put before a message, and how well that works.
+mod turn;
 // Collections: many processes, kills, damage.
 mod collections;
 // A model behind a URL, from settings to hits.

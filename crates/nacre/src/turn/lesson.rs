@@ -305,35 +305,37 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
     None
 }
 
+/// What says that something was wrong.
+pub(super) const WRONG: &[&str] = &[
+    "that's wrong",
+    "that is wrong",
+    "this is wrong",
+    "that's not right",
+    "that is not right",
+    "that's incorrect",
+    "that is incorrect",
+    "not what i asked",
+    "not what i wanted",
+    "not what i meant",
+    "not what i said",
+    "you misunderstood",
+    "i already told you",
+    "i told you",
+    "i've told you",
+    "wrong again",
+    "still wrong",
+    "you forgot",
+    "you ignored",
+    "you did it again",
+    "you keep",
+    "that's not it",
+    "i said",
+    "how many times",
+];
+
 /// Tells whether a sentence says that something was wrong.
 pub(crate) fn is_correction(words: &[String]) -> bool {
-    const PHRASES: &[&str] = &[
-        "that's wrong",
-        "that is wrong",
-        "this is wrong",
-        "that's not right",
-        "that is not right",
-        "that's incorrect",
-        "that is incorrect",
-        "not what i asked",
-        "not what i wanted",
-        "not what i meant",
-        "not what i said",
-        "you misunderstood",
-        "i already told you",
-        "i told you",
-        "i've told you",
-        "wrong again",
-        "still wrong",
-        "you forgot",
-        "you ignored",
-        "you did it again",
-        "you keep",
-        "that's not it",
-        "i said",
-        "how many times",
-    ];
-    PHRASES.iter().any(|phrase| said::says(words, phrase))
+    WRONG.iter().any(|phrase| said::says(words, phrase))
 }
 
 fn is_too(words: &[String]) -> bool {

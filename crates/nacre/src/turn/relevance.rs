@@ -46,7 +46,7 @@ const PARTS: [(&str, f64); 22] = [
     ("how to do it", 1.2),
     ("was said", -0.8),
     ("gate unasked", -0.6),
-    ("same field", 3.6),
+    ("same field", 4.2),
     ("unsaid", -0.4),
 ];
 const BIAS: f64 = -5.1;

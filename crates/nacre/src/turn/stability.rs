@@ -227,53 +227,67 @@ fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64,
     (score, said)
 }
 
+/// Words and phrases of somebody who has had enough.
+const FRUSTRATED: &[&str] = &[
+    "frustrating",
+    "frustrated",
+    "annoying",
+    "annoyed",
+    "useless",
+    "ridiculous",
+    "ugh",
+    "argh",
+    "wtf",
+    "terrible",
+    "awful",
+    "hopeless",
+    "infuriating",
+    "unbelievable",
+    "sick",
+    "fed",
+    "damn",
+    "dammit",
+    "stupid",
+    "garbage",
+    "nonsense",
+    "waste",
+];
+const FRUSTRATED_PHRASES: &[&str] = &[
+    "still not working",
+    "still doesn't work",
+    "still does not work",
+    "still broken",
+    "still wrong",
+    "doesn't work at all",
+    "for the third time",
+    "for the last time",
+    "how many times",
+    "are you kidding",
+    "come on",
+    "again and again",
+    "makes no sense",
+    "i give up",
+    "not again",
+    "nothing works",
+    "keeps failing",
+    "keeps breaking",
+    "what is wrong with you",
+];
+/// What somebody says who is content with how things are done.
+const PRAISE: &[&str] = &[
+    "i like",
+    "i love",
+    "exactly right",
+    "well done",
+    "thank you for",
+    "thanks for",
+    "much better",
+    "that was perfect",
+    "nicely",
+];
+
 /// How many times a message shows that its writer has had enough. A word that is denied does not count.
 fn frustration(words: &[String], prose: &str) -> usize {
-    const WORDS: &[&str] = &[
-        "frustrating",
-        "frustrated",
-        "annoying",
-        "annoyed",
-        "useless",
-        "ridiculous",
-        "ugh",
-        "argh",
-        "wtf",
-        "terrible",
-        "awful",
-        "hopeless",
-        "infuriating",
-        "unbelievable",
-        "sick",
-        "fed",
-        "damn",
-        "dammit",
-        "stupid",
-        "garbage",
-        "nonsense",
-        "waste",
-    ];
-    const PHRASES: &[&str] = &[
-        "still not working",
-        "still doesn't work",
-        "still does not work",
-        "still broken",
-        "still wrong",
-        "doesn't work at all",
-        "for the third time",
-        "for the last time",
-        "how many times",
-        "are you kidding",
-        "come on",
-        "again and again",
-        "makes no sense",
-        "i give up",
-        "not again",
-        "nothing works",
-        "keeps failing",
-        "keeps breaking",
-        "what is wrong with you",
-    ];
     const DENIES: &[&str] =
         &["not", "no", "isn't", "aren't", "wasn't", "never", "don't", "less", "without", "nothing"];
     // "Sick of" and "fed up" are meant; "sick" and "fed" alone are not.
@@ -287,9 +301,9 @@ fn frustration(words: &[String], prose: &str) -> usize {
         words[place.saturating_sub(2)..place].iter().any(|word| DENIES.contains(&word.as_str()))
     };
     let by_word = (0..words.len())
-        .filter(|place| WORDS.contains(&words[*place].as_str()) && meant(*place) && !denied(*place))
+        .filter(|place| FRUSTRATED.contains(&words[*place].as_str()) && meant(*place) && !denied(*place))
         .count();
-    let by_phrase = PHRASES.iter().filter(|phrase| said::says(words, phrase)).count();
+    let by_phrase = FRUSTRATED_PHRASES.iter().filter(|phrase| said::says(words, phrase)).count();
     let shouted = prose.split_whitespace().filter(|word| {
         word.chars().filter(|c| c.is_uppercase()).count() > 3
             && word.chars().all(|c| !c.is_lowercase() && !c.is_ascii_digit() && c != '_')
@@ -395,18 +409,7 @@ fn align(state: &mut State, row: &Row, principles: &[Principle], language: Langu
 }
 
 fn is_praise(words: &[String]) -> bool {
-    const PHRASES: &[&str] = &[
-        "i like",
-        "i love",
-        "exactly right",
-        "well done",
-        "thank you for",
-        "thanks for",
-        "much better",
-        "that was perfect",
-        "nicely",
-    ];
-    PHRASES.iter().any(|phrase| said::says(words, phrase))
+    PRAISE.iter().any(|phrase| said::says(words, phrase))
 }
 
 /// The sentence of an answer that has all words of what a principle forbids: "never use emojis", "no small talk".
@@ -521,4 +524,65 @@ pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Ve
         }
     }
     Ok(doubts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phrase_can_match() {
+        // Phrases with a capital were looked for in lower-case text, and never found.
+        let tables = [FRUSTRATED, FRUSTRATED_PHRASES, PRAISE, lesson::WRONG].concat();
+        for phrase in tables.into_iter().chain(CLAIMS.iter().copied()) {
+            let spoken = said::words(&format!("Well, {}!", phrase.to_uppercase()));
+            assert!(said::says(&spoken, phrase), "{phrase}");
+        }
+    }
+
+    #[test]
+    fn frustration_is_counted_and_denials_are_not() {
+        for (text, count) in [
+            ("This is frustrating.", 1),
+            ("Annoying and useless!!", 3),
+            ("I am not frustrated", 0),
+            ("I am fed up, sick of it", 2),
+            ("I fed the sick bird", 0),
+            ("WHY DOES THIS NEVER WORK", 1),
+            ("The HTTP API returns JSON", 0),
+            ("It still doesn't work", 1),
+        ] {
+            assert_eq!(frustration(&said::words(text), text), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn principles_are_read_as_people_write_them() {
+        for (text, names) in [
+            (
+                "# Soul\n## Core Truths\n- **Be brief.** Short answers.\n- **Be kind**: always\n",
+                vec!["Be brief", "Be kind"],
+            ),
+            (
+                "## Values\n* Honesty: say so\n* just a bullet\n## Boundaries\n- **Not this**: x",
+                vec!["Honesty"],
+            ),
+            ("- **No heading**: x", vec![]),
+        ] {
+            let found: Vec<String> = parse(text).into_iter().map(|principle| principle.name).collect();
+            assert_eq!(found, names, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_principle_forbids_is_seen() {
+        let principle =
+            Principle { name: "Plain".into(), text: "clear words, never use marketing superlatives".into() };
+        let seen = |agent: &str| forbidden(&principle, agent, Language::default());
+        assert_eq!(
+            seen("It works. The marketing superlatives are in."),
+            Some("The marketing superlatives are in.".into())
+        );
+        assert_eq!(seen("The marketing team called."), None);
+    }
 }
