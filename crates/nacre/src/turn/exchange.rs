@@ -174,15 +174,28 @@ pub(crate) fn all(db: &Connection) -> Result<Vec<Row>> {
     Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The exchange behind a passage, and how many of its session came after it.
-pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<(Row, i64)>> {
+/// An exchange, and what came of it.
+pub(crate) struct Behind {
+    pub(crate) row: Row,
+    /// How many of its session came after it.
+    pub(crate) after: i64,
+    /// What the user said next.
+    pub(crate) next: String,
+}
+
+/// The exchange behind a passage.
+pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>> {
     let id = reference.rsplit('/').next().unwrap_or_default();
     let sql = "SELECT id, session, user, agent, at, searchable,
-        (SELECT count(*) FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number)
+        (SELECT count(*) FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number),
+        (SELECT user FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number
+            ORDER BY number LIMIT 1)
         FROM exchanges WHERE id = ?1";
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([id])?;
-    rows.next()?.map(|row| Ok((from_row(row)?, row.get(6)?))).transpose()
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let next: Option<String> = row.get(7)?;
+    Ok(Some(Behind { row: from_row(row)?, after: row.get(6)?, next: next.unwrap_or_default() }))
 }
 
 /// The newest exchange of a session.

@@ -28,6 +28,8 @@ const SAME: f64 = 0.5;
 const SAID_AGAIN: f64 = 0.34;
 /// What a new lesson counts at least: it is worth most on the day it was learned.
 const FLOOR: f64 = 0.6;
+/// How much of a message a lesson must cover with which it shares one word only.
+const COVERED: f64 = 0.7;
 /// When a lesson may become a principle: its age, how often it was put in, and how well that worked.
 const RIPE_DAYS: i64 = 30;
 const RIPE_INJECTED: i64 = 5;
@@ -128,7 +130,9 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         let source = source(lesson.number);
         turning.consider("lessons", &source, &lesson.text, &best);
         let score = best.score * lesson.counts();
-        if best.score >= turning.least && score >= turning.least * FLOOR {
+        // One word is too little: `summarise this` is not `summarise the incident`.
+        let applies = best.shared.len() > 1 || best.covered >= COVERED;
+        if applies && best.score >= turning.least && score >= turning.least * FLOOR {
             let age = now.whole_days_since(lesson.learned_at);
             let text = format!("- [lesson] {} ({age}d ago)", one_line(&lesson.text));
             let reason = match lesson.recurred {
@@ -173,6 +177,13 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
     }
     drafts.truncate(3);
     drafts
+}
+
+/// Tells whether a message corrects what was answered before.
+pub(super) fn corrects(user: &str) -> bool {
+    let prose = said::prose(user);
+    !detect(user).is_empty()
+        || said::sentences(&prose).iter().any(|sentence| is_correction(&said::words(sentence)))
 }
 
 /// Words that may stand before what a sentence says.

@@ -35,7 +35,8 @@ pub(crate) struct Policy {
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let policies = read(turning.group.folder());
-    if policies.is_empty() || !turning.message.says_something() {
+    // A rule stands before what is to be done.
+    if policies.is_empty() || !turning.message.says_something() || !turning.message.is_command() {
         return Ok(Vec::new());
     }
     let about = About { behavioral: true, gate: true, ..About::default() };

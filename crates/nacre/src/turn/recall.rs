@@ -68,7 +68,7 @@ pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     for Recalled { hit, weighed, .. } in &chosen {
         let text = match hit.kind {
             exchange::KIND => match turning.group.read(|db| exchange::behind(db, &hit.id))? {
-                Some((row, _)) => both(&row, now),
+                Some(behind) => both(&behind.row, now),
                 None => continue,
             },
             _ => single(hit, now),
@@ -177,12 +177,13 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
             hits.push(hit);
         }
     }
+    turning.message.learn_names(hits.iter().map(|hit| hit.text.as_str()));
     for hit in hits {
-        let row = match hit.kind {
+        let behind = match hit.kind {
             exchange::KIND => turning.group.read(|db| exchange::behind(db, &hit.id))?,
             _ => None,
         };
-        if is_told(turning, &hit, row.as_ref()) {
+        if is_told(turning, &hit, behind.as_ref()) {
             continue;
         }
         let about = About {
@@ -191,7 +192,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
             gate: false,
         };
         let mut best: Option<(String, Weighed)> = None;
-        for unit in units(&hit, row.as_ref().map(|(row, _)| row)) {
+        for unit in units(&hit, behind.as_ref().map(|behind| &behind.row)) {
             let weighed = turning.message.weigh(&unit, about, &mut turning.known);
             if best.as_ref().is_none_or(|(_, other)| weighed.worth > other.worth) {
                 best = Some((unit, weighed));
@@ -205,16 +206,22 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     Ok(recalled)
 }
 
-/// Tells whether something is told elsewhere: said a moment ago in this very session, or a lesson by now.
-fn is_told(turning: &Turning<'_>, hit: &Hit, row: Option<&(exchange::Row, i64)>) -> bool {
+/// Tells whether something is told elsewhere or no more: said a moment ago in this very session, a lesson by now, or
+/// corrected at once.
+fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::Behind>) -> bool {
     // Policies have a contributor of their own.
     if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) {
         return true;
     }
     let Some(message) = &hit.message else { return false };
     let here = message.session == turning.caller.session.as_str();
-    match row {
-        Some((row, after)) => (here && *after < IN_SIGHT) || !lesson::detect(&row.user).is_empty(),
+    match behind {
+        Some(behind) => {
+            // An answer that was corrected at once must not come back; what the user only told was not meant.
+            let asked = is_request(&behind.row.user) || behind.row.user.ends_with('?');
+            let corrected = asked && lesson::corrects(&behind.next);
+            (here && behind.after < IN_SIGHT) || corrected || !lesson::detect(&behind.row.user).is_empty()
+        }
         None => here || hit.kind == exchange::KIND,
     }
 }

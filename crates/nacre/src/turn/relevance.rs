@@ -8,48 +8,49 @@
 #![expect(clippy::cast_precision_loss, reason = "a few words")]
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
+use regex::Regex;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::said::{self, says};
-use super::words::{ANY, COMMANDS, EMPTY, FIELDS, GENERAL, PERSONAL, POINTING, RECALLS, TIMES, WHICH};
+use super::words::{ANY, COMMANDS, EMPTY, FIELDS, GENERAL, PERSONAL, POINTING, RECALLS, TIMES, WANTS, WHICH};
 use crate::Result;
 use crate::embed::builtin::{self, Vector};
 use crate::index::{Language, analyse};
 
 /// What speaks for and against, by the names that `--explain` shows, and how much it weighs.
-const PARTS: [(&str, f64); 22] = [
+const PARTS: [(&str, f64); 21] = [
     // How much of the message the text has, word for word and nearly, and how much of the text that is.
     ("covered", 1.9),
-    ("covered in meaning", 2.1),
-    ("about it", 0.8),
-    ("similarity", 1.7),
+    ("covered in meaning", 1.5),
+    ("about it", 1.4),
+    ("similarity", 2.4),
     // The words that both have: how rare the rarest is, how many they are, how usual in this memory.
-    ("strongest word", 0.8),
-    ("shared words", 2.6),
-    ("usual here", -3.0),
+    ("strongest word", 0.7),
+    ("shared words", 3.3),
+    ("usual here", -3.6),
     // Names of the message that the text has, and that it has not.
     ("names", 0.7),
-    ("other names", -1.4),
-    // What both have is what the text is about; it is a certain one; it is any one of its kind.
-    ("subject", 1.1),
-    ("which one", -0.1),
+    ("other names", -1.7),
+    // What both have is what the text is about; it is any one of its kind.
+    ("subject", 1.0),
     ("any one", -0.9),
     // The kind of message.
-    ("personal", 1.1),
-    ("recalls", 0.8),
-    ("general", -2.1),
-    ("of the world", -0.4),
-    ("points at something", -1.3),
+    ("personal", 0.6),
+    ("recalls", 0.6),
+    ("general", -2.6),
+    ("of the world", -1.0),
+    ("own name", 0.1),
+    ("only tells", -0.1),
+    ("points at something", -0.6),
     // The kind of text.
-    ("how to do it", 1.2),
-    ("was said", -0.8),
-    ("gate unasked", -0.6),
-    ("same field", 4.2),
-    ("unsaid", -0.4),
+    ("how to do it", 1.6),
+    ("was said", -0.9),
+    ("same field", 3.7),
 ];
-const BIAS: f64 = -5.1;
+const BIAS: f64 = -5.2;
 
 /// How many words at the beginning say what a text is about.
 const SUBJECT: usize = 3;
@@ -79,6 +80,8 @@ struct Term {
     definite: bool,
     /// Any one: `a` before it.
     any: bool,
+    /// Remembered as the name of somebody or something of the user's.
+    own: bool,
     /// How many passages have it, and how usual that makes it here, 0 to 1.
     here: i64,
     usual: f32,
@@ -95,6 +98,8 @@ struct Traits {
     general: bool,
     /// Tells the agent to do something.
     command: bool,
+    /// Neither asks nor tells to do anything.
+    tells: bool,
     /// Points at something that lies before both: this file, the code above.
     pointing: bool,
 }
@@ -155,6 +160,7 @@ impl Message {
                         name,
                         definite: is_definite(before),
                         any: before.iter().rev().take(3).any(|word| ANY.contains(&word.as_str())),
+                        own: false,
                         here: 0,
                         usual: 0.0,
                     });
@@ -178,6 +184,22 @@ impl Message {
         Ok(())
     }
 
+    /// Learns which of its words are names of the user's own, from texts that say so.
+    pub(crate) fn learn_names<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
+        for text in texts {
+            for name in own_names(text) {
+                for stem in analyse::words(bare(name), self.language) {
+                    self.terms.iter_mut().filter(|term| term.stem == stem).for_each(|term| term.own = true);
+                }
+            }
+        }
+    }
+
+    /// Tells whether it is for something to be done.
+    pub(crate) fn is_command(&self) -> bool {
+        self.traits.command
+    }
+
     /// Tells whether there is anything in it that could be about something remembered.
     pub(crate) fn says_something(&self) -> bool {
         !self.terms.is_empty()
@@ -195,7 +217,7 @@ impl Message {
     /// Weighs what speaks for a text.
     pub(crate) fn weigh(&self, text: &str, about: About, known: &mut Known) -> Weighed {
         let (traits, other) = (self.traits, known.of(text, self.language));
-        let (mut all, mut hard, mut soft, mut definite, mut any) = (0.0, 0.0, 0.0, 0.0, 0.0);
+        let (mut all, mut hard, mut soft, mut definite, mut any, mut own) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0f32);
         let (mut strongest, mut subject, mut usual) = (0.0f32, 0.0f32, 1.0f32);
         let (mut names, mut names_shared) = (0.0, 0.0);
         let mut shared: Vec<String> = Vec::new();
@@ -212,7 +234,8 @@ impl Message {
             hard += weight;
             names_shared += f32::from(u8::from(term.name));
             strongest = strongest.max(weight);
-            usual = usual.min(term.usual);
+            // A name is often said because it matters.
+            usual = usual.min(if term.own { term.usual / 2.0 } else { term.usual });
             if at < SUBJECT || other.called == Some(at) {
                 subject = subject.max(weight);
             }
@@ -221,6 +244,7 @@ impl Message {
                 definite += weight;
             }
             any += if term.any { weight } else { 0.0 };
+            own = own.max(if term.own { weight } else { 0.0 });
             if !shared.contains(&term.shown) {
                 shared.push(term.shown.clone());
             }
@@ -241,18 +265,17 @@ impl Message {
             share(names_shared, names),
             f64::from((names - names_shared) / 3.0).min(1.0),
             f64::from(subject),
-            share(definite, hard),
             share(any, hard) * flag(impersonal),
             flag(traits.personal),
             flag(traits.recalls),
-            flag(traits.general),
-            flag(impersonal && !traits.recalls && definite == 0.0),
+            flag(traits.general && !traits.personal && own == 0.0),
+            flag(impersonal && !traits.recalls && definite == 0.0 && own == 0.0),
+            f64::from(own),
+            flag(traits.tells),
             flag(traits.pointing && (about.gate || !about.behavioral)),
             flag(traits.command && about.behavioral),
             flag(about.spoken),
-            flag(about.gate && !traits.command),
             flag(self.fields & other.fields != 0),
-            f64::from(all - soft).min(4.0) / 4.0,
         ];
         let worth = BIAS + values.iter().zip(PARTS).map(|(value, (_, weight))| value * weight).sum::<f64>();
         let parts =
@@ -326,6 +349,24 @@ impl Read {
     }
 }
 
+/// The names that a text gives to somebody or something: `a dog called Luna`, `the manager is Tomas Eriksen`, `her
+/// sister Ingrid`, `Tidepool is the user's project`.
+fn own_names(text: &str) -> impl Iterator<Item = &str> {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+        let name = r"(\p{Lu}[\p{L}\d_-]+)(?: (\p{Lu}[\p{L}\d_-]+))?";
+        // One alone after `is` may be anything: PostgreSQL, Friday.
+        let both = r"(\p{Lu}[\p{L}\d_-]+) (\p{Lu}[\p{L}\d_-]+)";
+        let kin = r"(?:user's|my|our|his|her|their) (?:\p{Ll}+ )?\p{Ll}+,? ";
+        Regex::new(&format!(
+            r"\b(?:called|named) ([\p{{L}}\d_-]+)|\b(?:is|are|by) {both}|\b{kin}{name}|\b(\p{{L}}[\p{{L}}\d_-]+) is (?:the user's|my|our)\b"
+        ))
+        .expect("a constant pattern")
+    });
+    NAMES
+        .captures_iter(text)
+        .flat_map(|found| found.iter().skip(1).flatten().map(|name| name.as_str()).collect::<Vec<_>>())
+}
+
 /// A word without the signs around it and without the `'s` behind it.
 fn bare(word: &str) -> &str {
     let word = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -379,25 +420,40 @@ impl Traits {
     fn of(words: &[String], prose: &str) -> Traits {
         let any = |phrases: &[&str]| phrases.iter().any(|phrase| says(words, phrase));
         let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
-        let [first, last] = [words.first(), words.last()].map(|word| word.map_or("", String::as_str));
+        let last = words.last().map_or("", String::as_str);
         let asks_what_for =
             says(&words[..words.len().min(2)], "what does") && matches!(last, "do" | "mean" | "for");
-        let polite = !prose.contains('?') && has(&["please"]);
+        let command = is_command(words, prose) || any(WANTS);
         Traits {
-            personal: has(PERSONAL),
+            personal: is_personal(words),
             recalls: any(RECALLS),
             general: any(GENERAL) || asks_what_for,
-            command: COMMANDS.contains(&first) || any(&["can you", "could you"]) || polite,
+            command,
+            tells: !command && !prose.contains('?'),
             pointing: has(POINTING),
         }
     }
 }
 
+/// Tells whether somebody speaks of themselves or of both. `Tell me` does not.
+fn is_personal(words: &[String]) -> bool {
+    const TELL: &[&str] = &["tell", "show", "give", "find", "help", "let", "remind"];
+    let told = |place: usize| place > 0 && TELL.contains(&words[place - 1].as_str());
+    let is = |place: usize| PERSONAL.contains(&words[place].as_str());
+    (0..words.len()).any(|place| is(place) && !(matches!(words[place].as_str(), "me" | "us") && told(place)))
+}
+
+/// Tells whether a text begins with a verb that tells somebody to do something.
+fn is_command(words: &[String], prose: &str) -> bool {
+    let polite = |word: &&String| matches!(word.as_str(), "please" | "now" | "then" | "and" | "so" | "ok");
+    let first = words.iter().find(|word| !polite(word)).map_or("", String::as_str);
+    COMMANDS.contains(&first) && !prose.trim_end().ends_with('?')
+}
+
 /// Tells whether a sentence only asks for something to be done: that it was asked for before tells nothing.
 pub(super) fn is_request(sentence: &str) -> bool {
     let words = said::words(sentence);
-    let first = words.iter().find(|word| *word != "please").map_or("", String::as_str);
-    COMMANDS.contains(&first)
+    is_command(&words, sentence) || ["can you", "could you"].iter().any(|phrase| says(&words, phrase))
 }
 
 type Field = (&'static [&'static str], &'static [&'static str]);
