@@ -42,7 +42,7 @@ const PARTS: [(&str, f64); 21] = [
     ("recalls", 0.6),
     ("general", -2.6),
     ("of the world", -1.0),
-    ("own name", 0.1),
+    ("own name", 0.6),
     ("only tells", -0.1),
     ("points at something", -0.6),
     // The kind of text.
