@@ -102,7 +102,8 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
     let (graph, turns) = (graph::Records::all(db)?, Kept::read(db)?);
-    let records = Records { format: FORMAT, group, entries, versions, collections, graph, turns, unreadable: 0 };
+    let records =
+        Records { format: FORMAT, group, entries, versions, collections, graph, turns, unreadable: 0 };
     let mut audit_lines = String::new();
     audit::walk(db, |line| {
         audit_lines.push_str(&serde_json::to_string(line)?);

@@ -11,6 +11,7 @@ use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, Standing, flag};
 use super::{dense, packed, piece};
 use crate::embed::builtin;
+use crate::turn::exchange;
 use crate::{Result, Time};
 
 /// Where to search.
@@ -311,6 +312,7 @@ pub(super) fn stored(row: &rusqlite::Row<'_>) -> Result<(i64, Passage)> {
         kind: match row.get_ref(9)?.as_str().unwrap_or_default() {
             "chunk" => "chunk",
             "message" => "message",
+            exchange::KIND => exchange::KIND,
             _ => "entry",
         },
         reference: row.get(1)?,

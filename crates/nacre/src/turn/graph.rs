@@ -3,65 +3,68 @@
 //! Only where an entity matched: what full text alone found is for a search. The last few questions are kept
 //! for a minute, so that a host that asks twice does not pay, or wire, twice.
 
+use super::relevance::About;
 use super::{Offer, Turning};
 use crate::brief::one_line;
-use crate::group::Group;
+use crate::graph::Known;
+use crate::graph::recall::{self, ENTITY, Speaker};
+use crate::group::{Group, Recalled as Recalling};
 use crate::{Result, Time};
 
-/// From which score on an entity matched (G3).
-pub const LEAST: u32 = 65;
+/// From which score on what is asked of an entity is known, and not only who it is.
+const ANSWERS: f64 = 85.0;
+/// How many facts and relations are looked at.
+const MOST: usize = 8;
 /// How many questions are kept, for how long, and how much of each tells one from another.
 const KEPT: usize = 10;
 const KEPT_MS: i64 = 60_000;
 const KEY: usize = 100;
 
-/// One fact or relation that was recalled.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recalled {
-    /// As it is shown: `Ada.birthday = 7 July`, `Ada → partner_of → Ben`.
-    pub text: String,
-    /// What it is, for telling it from others.
-    pub source: String,
-    /// Its score by the four phases (G3).
-    pub score: u32,
-    /// It came by what was recalled with it before, not by its own match.
-    pub linked: bool,
-}
-
 /// What the last questions gave.
 #[derive(Default)]
-pub(crate) struct Cache(Vec<(String, Time, Vec<Recalled>)>);
+pub(crate) struct Cache(Vec<(String, Time, Vec<Known>)>);
 
 impl Cache {
-    fn get(&mut self, key: &str, now: Time) -> Option<Vec<Recalled>> {
+    fn get(&mut self, key: &str, now: Time) -> Option<Vec<Known>> {
         self.0.retain(|(_, at, _)| now.as_millis() - at.as_millis() < KEPT_MS);
         let place = self.0.iter().position(|(known, _, _)| known == key)?;
         // The one asked for last goes last.
         let found = self.0.remove(place);
         self.0.push(found);
-        self.0.last().map(|(_, _, recalled)| recalled.clone())
+        self.0.last().map(|(_, _, known)| known.clone())
     }
 
-    fn put(&mut self, key: String, now: Time, recalled: Vec<Recalled>) {
+    fn put(&mut self, key: String, now: Time, known: Vec<Known>) {
         if self.0.len() >= KEPT {
             self.0.remove(0);
         }
-        self.0.push((key, now, recalled));
+        self.0.push((key, now, known));
     }
 }
 
 /// Returns what the graph knows of the entities that a message names, best first.
-///
-/// The graph fills this in; until then it knows nothing.
-#[expect(clippy::unnecessary_wraps, reason = "what the graph will need")]
-fn block(_group: &mut Group, _message: &str, _now: Time) -> Result<Vec<Recalled>> {
-    Ok(Vec::new())
+fn block(group: &mut Group, message: &str, now: Time) -> Result<Vec<Known>> {
+    let language = group.settings().search.language();
+    let (speaker, limit) = (Speaker::User, MOST);
+    let request = recall::Request { query: message, speaker, limit, as_of: None, by_words: false };
+    let mut known = group.read(|db| recall::recall(db, &request, language))?.known;
+    known.retain(|one| one.linked || one.score >= ENTITY);
+    // What was linked comes only beside what matched.
+    if known.iter().all(|one| one.linked) {
+        known.clear();
+    }
+    let graph = known.iter().filter(|one| !one.linked).map(|one| one.id.clone()).collect();
+    group.note_recalled(message, Recalling { entries: Vec::new(), graph, at: now });
+    Ok(known)
 }
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
+    if !turning.message.says_something() {
+        return Ok(Vec::new());
+    }
     let now = turning.caller.now;
     let key: String = turning.message.prose.to_lowercase().chars().take(KEY).collect();
-    let recalled = match turning.group.turned.get(&key, now) {
+    let known = match turning.group.turned.get(&key, now) {
         Some(known) => known,
         None => {
             let message = turning.message.prose.clone();
@@ -70,20 +73,24 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
             found
         }
     };
-    // What was linked comes only beside what matched.
-    if recalled.iter().all(|one| one.linked || one.score < LEAST) {
-        return Ok(Vec::new());
+    let mut offers: Vec<(bool, Offer)> = Vec::new();
+    for one in known {
+        let weighed = turning.message.weigh(&one.text, About::default(), &mut turning.known);
+        turning.consider("graph", &one.id, &one.text, &weighed);
+        // Who is only named may be anybody: then what is known must help as anything else must.
+        let helps = one.linked || one.score >= ANSWERS || weighed.score >= turning.least;
+        if helps {
+            let linked = if one.linked { " [linked]" } else { "" };
+            let cited = one.cites.first().map(|cite| format!("; {}:{}", one_line(&cite.path), cite.line));
+            let reason = format!("{}{}", one_line(&one.why), cited.unwrap_or_default());
+            let text = format!("• {}{linked}", one_line(&one.text));
+            offers.push((one.linked, Offer { text, reason, source: one.id }));
+        }
     }
-    let line = |one: Recalled| {
-        let linked = if one.linked { " [linked]" } else { "" };
-        let reason = if one.linked {
-            "recalled together before".to_owned()
-        } else {
-            format!("an entity of the message, {}", one.score)
-        };
-        Offer { text: format!("• {}{linked}", one_line(&one.text)), reason, source: one.source }
-    };
-    Ok(recalled.into_iter().filter(|one| one.linked || one.score >= LEAST).map(line).collect())
+    if offers.iter().all(|(linked, _)| *linked) {
+        offers.clear();
+    }
+    Ok(offers.into_iter().map(|(_, offer)| offer).collect())
 }
 
 #[cfg(test)]
@@ -97,8 +104,8 @@ mod tests {
         for n in 0..11 {
             cache.put(format!("q{n}"), at(0), Vec::new());
         }
-        assert_eq!(cache.get("q0", at(1)), None, "the eleventh took its place");
-        assert_eq!(cache.get("q1", at(59)), Some(Vec::new()));
-        assert_eq!(cache.get("q1", at(60)), None);
+        assert!(cache.get("q0", at(1)).is_none(), "the eleventh took its place");
+        assert!(cache.get("q1", at(59)).is_some());
+        assert!(cache.get("q1", at(60)).is_none());
     }
 }

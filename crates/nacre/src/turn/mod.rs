@@ -10,7 +10,7 @@
 //! [`archive`] takes in one exchange once it is over: for continuity, for lessons, for the signals of stability.
 
 pub(crate) mod exchange;
-pub mod graph;
+pub(crate) mod graph;
 mod lesson;
 mod policy;
 mod recall;

@@ -161,6 +161,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         limit: HITS,
         at: now,
         explain: false,
+        of_agent: false,
     };
     let found = turning.group.search(&request, now)?;
     let Turning { group, message, .. } = turning;

@@ -500,6 +500,7 @@ pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Ve
             limit: 10,
             at: row.at,
             explain: false,
+            of_agent: false,
         };
         let found = group.search(&request, caller.now)?;
         let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= BORNE_OUT).collect();

@@ -196,6 +196,24 @@ fn what_a_restaurant_must_know_is_told_without_a_shared_word() {
     assert_eq!(lines(&place.session("other").turn("How do restaurants make money?")).len(), 0);
 }
 
+#[test]
+fn the_graph_answers_first_where_an_entity_is_named() {
+    let mut place = Place::new();
+    for (entity, key, value) in [("Luna", "birthday", "7 March 2019"), ("Luna", "breed", "border collie")] {
+        place.call("fact_upsert", json!({ "entity": entity, "key": key, "value": value }));
+    }
+    let turn = place.turn("When is Luna's birthday?");
+    assert_eq!(contributors(&turn)[0], "graph", "{turn:?}");
+    assert!(turn.markdown.contains("[GRAPH MEMORY]\n• Luna"), "{}", turn.markdown);
+    assert!(turn.markdown.contains("7 March 2019") && !turn.markdown.contains("collie"), "{}", turn.markdown);
+    assert_eq!(place.session("other").turn("When is Rex's birthday?").markdown, "", "nobody knows Rex");
+    assert_eq!(
+        place.session("third").turn("Thanks, Luna sends her regards!").markdown,
+        "",
+        "named, and nothing asked"
+    );
+}
+
 // Late, failing, forbidden.
 
 #[test]

@@ -232,8 +232,8 @@ fn measure(
         }
         let tokens = f64::from(u32::try_from(turn.tokens)?);
         measured.tokens.push(tokens);
-        let sources = turn.blocks.iter().flat_map(|block| &block.lines).map(|line| line.source.as_str());
-        let found: Vec<String> = sources.map(|source| name(source, names)).collect();
+        let lines = turn.blocks.iter().flat_map(|block| &block.lines);
+        let found: Vec<String> = lines.map(|line| of_line(line, names)).collect();
         let got: HashSet<&str> = found.iter().map(String::as_str).collect();
         if needs.is_empty() {
             measured.quiet += 1;
@@ -255,6 +255,14 @@ fn measure(
         }
     }
     Ok(measured)
+}
+
+/// The name of what a line is made from; of a fact, that of the document that it was read from.
+fn of_line(line: &turn::Line, names: &BTreeMap<String, String>) -> String {
+    let document = names
+        .iter()
+        .find(|(path, _)| line.source.starts_with("fact") && line.reason.contains(&format!("; {path}:")));
+    document.map_or_else(|| name(&line.source, names), |(_, name)| name.clone())
 }
 
 /// The name of what a line is made from; of a document, that of its file.
