@@ -68,8 +68,10 @@ pub struct Imported {
     /// Messages of sessions that are new here.
     pub messages: usize,
     /// Exchanges that are new here.
+    #[serde(skip_serializing_if = "is_zero")]
     pub exchanges: usize,
     /// Lessons that are new here.
+    #[serde(skip_serializing_if = "is_zero")]
     pub lessons: usize,
     /// Entries that were here already.
     pub present: usize,
@@ -82,6 +84,11 @@ pub struct Imported {
     /// wrote the export would decide which files are read.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub collections: BTreeMap<CollectionName, Vec<String>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// Writes everything into `folder`. Secrets are in it as they were stored: it is the person's own copy, and

@@ -53,4 +53,4 @@ fn turns_put_in_what_is_needed_and_are_silent_otherwise() {
     }
 }
 
-const FLOORS: &[(&str, f64, f64)] = &[("tuned", 0.9, 0.95)];
+const FLOORS: &[(&str, f64, f64)] = &[("tuned", 0.9, 0.95), ("aside", 0.84, 0.97)];
