@@ -53,8 +53,8 @@ pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) ->
     Vector(scan::sum(rows.into_iter())).normalised()
 }
 
-/// Returns how rare a word is, 0 (the commonest) to 1 (one that the vocabulary knows only in pieces, or not at
-/// all). The vocabulary is in the order of how often its words are used.
+/// Returns how rare a word is, 0 (the commonest) to 1 (one that the vocabulary knows only in pieces, or not
+/// at all). The vocabulary is in the order of how often its words are used.
 pub(crate) fn rarity(word: &str) -> f32 {
     const STEEP: f32 = 100.0;
     let (mut rank, mut pieces) = (0, 0);

@@ -1,8 +1,8 @@
 //! Exchanges: one message of the user with the agent's answer, archived for continuity across sessions (T3).
 //!
-//! An exchange is a row and, unless it is noise, a passage in the scope of sessions, written in one transaction
-//! with its audit row. Where the transcript of the same session is imported too, its messages are what is found
-//! and the exchange steps back, whichever came first: nothing is found twice.
+//! An exchange is a row and, unless it is noise, a passage in the scope of sessions, written in one
+//! transaction with its audit row. Where the transcript of the same session is imported too, its messages are
+//! what is found and the exchange steps back, whichever came first: nothing is found twice.
 
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! Lessons (T5): what the user corrected, kept with what had been asked, and told again where it applies.
 //!
 //! A lesson is learned from a sentence that tells the agent how to behave. Ordinary talk has the same words
-//! ("don't worry", "you should see this film", "no problem"), so a sentence counts only in a form that addresses
-//! the agent. What a lesson is worth is known by its outcomes: whether the user had to say it again after it was
-//! put in. Whether the conversation was calmer afterwards says nothing: it always is.
+//! ("don't worry", "you should see this film", "no problem"), so a sentence counts only in a form that
+//! addresses the agent. What a lesson is worth is known by its outcomes: whether the user had to say it again
+//! after it was put in. Whether the conversation was calmer afterwards says nothing: it always is.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,8 @@ pub struct Proposal {
 }
 
 impl Lesson {
-    /// Returns how well it works, 0 to 1: the share of outcomes in which it was kept. Before any, it is believed.
+    /// Returns how well it works, 0 to 1: the share of outcomes in which it was kept. Before any, it is
+    /// believed.
     pub fn effectiveness(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
         let share = (self.kept + 1) as f64 / (self.kept + self.broken + 1) as f64;
@@ -418,8 +419,8 @@ pub(super) fn learn(
     Ok(learned)
 }
 
-/// Sees whether the lessons that were put in before the last answer were kept: they were not if this message says
-/// them again.
+/// Sees whether the lessons that were put in before the last answer were kept: they were not if this message
+/// says them again.
 pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Draft]) -> Result<()> {
     let language = index::language(db)?;
     let corrects = said::sentences(user).iter().any(|sentence| is_correction(&said::words(sentence)));

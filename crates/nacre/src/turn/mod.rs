@@ -1,13 +1,14 @@
 //! Each turn (SPEC T): what an agent should know before it answers one message, and what is learned from the
 //! answer.
 //!
-//! [`run`] asks the contributors of one table, by priority, each within its own share of the tokens, and stops
-//! when the caller says that it is late. What fails or comes too late is left out and named; a turn never fails
-//! for it. Most turns need nothing, so most blocks are empty: what is put in has passed [`relevance`], is not
-//! what was put in a few turns ago, and says why it is there. All of it stands between the marks by which our
-//! own text is known again, so that it is never searched, archived or learned (T6).
+//! [`run`] asks the contributors of one table, by priority, each within its own share of the tokens, and
+//! stops when the caller says that it is late. What fails or comes too late is left out and named; a turn
+//! never fails for it. Most turns need nothing, so most blocks are empty: what is put in has passed
+//! [`relevance`], is not what was put in a few turns ago, and says why it is there. All of it stands between
+//! the marks by which our own text is known again, so that it is never searched, archived or learned (T6).
 //!
-//! [`archive`] takes in one exchange once it is over: for continuity, for lessons, for the signals of stability.
+//! [`archive`] takes in one exchange once it is over: for continuity, for lessons, for the signals of
+//! stability.
 
 pub(crate) mod exchange;
 pub(crate) mod graph;
@@ -175,8 +176,8 @@ struct Contributor {
     run: fn(&mut Turning<'_>) -> Result<Vec<Offer>>,
 }
 
-/// Whose what was said before is, and that nothing else is known: words of ownership alone make agents invent the
-/// rest.
+/// Whose what was said before is, and that nothing else is known: words of ownership alone make agents invent
+/// the rest.
 const OWNED: &str =
     "[CONTINUITY CONTEXT] Yours, from earlier. Only what is written here is known; check the rest.";
 
@@ -216,8 +217,8 @@ pub(crate) fn headings() -> impl Iterator<Item = &'static str> {
     CONTRIBUTORS.iter().map(|contributor| contributor.heading).chain([PLUGIN_HEADING])
 }
 
-/// Returns what to put before a message (T1). An error only where the caller may not ask: what is wrong with the
-/// memory is named in the answer, and the turn goes on without.
+/// Returns what to put before a message (T1). An error only where the caller may not ask: what is wrong with
+/// the memory is named in the answer, and the turn goes on without.
 pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<Turn> {
     allow(caller)?;
     let settings = group.settings().turn.clone();
@@ -336,8 +337,8 @@ pub fn lessons(group: &Group, caller: &Caller) -> Result<Vec<Lesson>> {
     Ok(lessons)
 }
 
-/// Returns the lessons that have proved themselves, each with the line that it would add to SOUL.md. Nothing is
-/// written: a person decides.
+/// Returns the lessons that have proved themselves, each with the line that it would add to SOUL.md. Nothing
+/// is written: a person decides.
 pub fn proposals(group: &Group, caller: &Caller) -> Result<Vec<Proposal>> {
     Ok(lessons(group, caller)?.iter().filter_map(|lesson| lesson.proposal(caller.now)).collect())
 }

@@ -1,8 +1,9 @@
-//! Gating policies (W8): numbered rules of `memory/gating-policies.md`. A turn that matches a trigger gets the rule.
+//! Gating policies (W8): numbered rules of `memory/gating-policies.md`. A turn that matches a trigger gets
+//! the rule.
 //!
 //! The file is a person's and is read anew each time: it is small, and a rule must hold from the moment it is
-//! written. A rule is a heading with its number and bullets that say trigger, gate, reason and source; what is
-//! not in that form is passed over.
+//! written. A rule is a heading with its number and bullets that say trigger, gate, reason and source; what
+//! is not in that form is passed over.
 
 use std::fs::File;
 use std::io::Read as _;

@@ -207,8 +207,8 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     Ok(recalled)
 }
 
-/// Tells whether something is told elsewhere or no more: said a moment ago in this very session, a lesson by now, or
-/// corrected at once.
+/// Tells whether something is told elsewhere or no more: said a moment ago in this very session, a lesson by
+/// now, or corrected at once.
 fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::Behind>) -> bool {
     // Policies have a contributor of their own.
     if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) {
@@ -227,7 +227,8 @@ fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::Behind>) 
     }
 }
 
-/// The parts of a hit that may fit: all of it; where it is long, its sentences; of a document, its paragraphs.
+/// The parts of a hit that may fit: all of it; where it is long, its sentences; of a document, its
+/// paragraphs.
 fn units(hit: &Hit, row: Option<&exchange::Row>) -> Vec<String> {
     match hit.kind {
         "entry" => vec![hit.text.clone()],

@@ -1,10 +1,10 @@
-//! Whether something that is remembered helps with a message. Search finds what is nearest; this tells whether
-//! the nearest is near enough to be put before the agent unasked, which is another question: most messages need
-//! nothing.
+//! Whether something that is remembered helps with a message. Search finds what is nearest; this tells
+//! whether the nearest is near enough to be put before the agent unasked, which is another question: most
+//! messages need nothing.
 //!
-//! What speaks for and against is a sum of named parts, as in search. The weights were found on the tuning half
-//! of `nacre bench inject` (docs/decisions/0018). The lists of words are English; in another language a message
-//! is weighed by its words and their meaning alone.
+//! What speaks for and against is a sum of named parts, as in search. The weights were found on the tuning
+//! half of `nacre bench inject` (docs/decisions/0018). The lists of words are English; in another language a
+//! message is weighed by its words and their meaning alone.
 #![expect(clippy::cast_precision_loss, reason = "a few words")]
 
 use std::collections::HashMap;
@@ -341,16 +341,16 @@ impl Read {
         Read { words, weight: total, vector, fields, called }
     }
 
-    /// How near the nearest word is to another, 0 to nearly 1. Words that have nothing to do with each other are at
-    /// 0.1 to 0.2, the forms of one word above 0.7.
+    /// How near the nearest word is to another, 0 to nearly 1. Words that have nothing to do with each other
+    /// are at 0.1 to 0.2, the forms of one word above 0.7.
     fn nearest(&self, other: &Vector) -> f32 {
         let best = self.words.iter().map(|word| word.vector.dot(other)).fold(0.0, f32::max);
         ((best - 0.2) / 0.5).clamp(0.0, 0.9)
     }
 }
 
-/// The names that a text gives to somebody or something: `a dog called Luna`, `the manager is Tomas Eriksen`, `her
-/// sister Ingrid`, `Tidepool is the user's project`.
+/// The names that a text gives to somebody or something: `a dog called Luna`, `the manager is Tomas Eriksen`,
+/// `her sister Ingrid`, `Tidepool is the user's project`.
 fn own_names(text: &str) -> impl Iterator<Item = &str> {
     static NAMES: LazyLock<Regex> = LazyLock::new(|| {
         let name = r"(\p{Lu}[\p{L}\d_-]+)(?: (\p{Lu}[\p{L}\d_-]+))?";

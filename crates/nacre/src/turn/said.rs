@@ -83,8 +83,8 @@ pub(crate) fn says(words: &[String], phrase: &str) -> bool {
         .any(|row| row.iter().zip(&wanted).all(|(word, wanted)| *wanted == "*" || word == wanted))
 }
 
-/// About how many tokens a model makes of a text: a quarter of its letters, and one for each character of other
-/// scripts. Rather too many than too few.
+/// About how many tokens a model makes of a text: a quarter of its letters, and one for each character of
+/// other scripts. Rather too many than too few.
 pub fn tokens(text: &str) -> usize {
     let plain = text.chars().filter(char::is_ascii).count();
     plain.div_ceil(4) + text.chars().filter(|c| !c.is_ascii() && !c.is_whitespace()).count()

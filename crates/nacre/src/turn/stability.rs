@@ -133,8 +133,9 @@ struct Loop {
     hash: String,
 }
 
-/// Finds loops among the last calls: the same tool with the same arguments and, as far as known, the same result.
-/// A call that changes something ends what was before it, for then the same call may well give another result.
+/// Finds loops among the last calls: the same tool with the same arguments and, as far as known, the same
+/// result. A call that changes something ends what was before it, for then the same call may well give
+/// another result.
 fn loops(tools: &[ToolUse]) -> Vec<Loop> {
     let recent = &tools[tools.len().saturating_sub(CALLS)..];
     let since = recent.iter().rposition(changes).map_or(0, |at| at + 1);
@@ -314,8 +315,8 @@ fn frustration(words: &[String], prose: &str) -> usize {
         + usize::from(prose.contains("!!") || prose.contains("?!"))
 }
 
-/// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks of
-/// principles, truths, values or a code.
+/// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks
+/// of principles, truths, values or a code.
 pub(super) fn principles(folder: &Path) -> Vec<Principle> {
     let path = folder.join("SOUL.md");
     let mut bytes = Vec::new();
@@ -357,8 +358,8 @@ fn parse(text: &str) -> Vec<Principle> {
     principles
 }
 
-/// Sees how an exchange kept the principles: what the user says of the answers, and what the answer does that a
-/// principle forbids in so many words.
+/// Sees how an exchange kept the principles: what the user says of the answers, and what the answer does that
+/// a principle forbids in so many words.
 fn align(state: &mut State, row: &Row, principles: &[Principle], language: Language) {
     const NEAR: f32 = 0.5;
     const ALIKE: f64 = 0.4;
@@ -412,7 +413,8 @@ fn is_praise(words: &[String]) -> bool {
     PRAISE.iter().any(|phrase| said::says(words, phrase))
 }
 
-/// The sentence of an answer that has all words of what a principle forbids: "never use emojis", "no small talk".
+/// The sentence of an answer that has all words of what a principle forbids: "never use emojis", "no small
+/// talk".
 fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<String> {
     for clause in principle.text.split([',', ';', '.', ':']) {
         let words = said::words(clause);

@@ -1,4 +1,5 @@
-//! Where a session stands in its turns: one row of JSON, written when something was put in or an exchange came.
+//! Where a session stands in its turns: one row of JSON, written when something was put in or an exchange
+//! came.
 
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,5 @@
-//! The words by which messages are told apart: which say nothing, who is meant, what is asked for. English; each list
-//! is a table to add to.
+//! The words by which messages are told apart: which say nothing, who is meant, what is asked for. English;
+//! each list is a table to add to.
 
 /// Words that stand in messages about anything, as the analyser stems them.
 pub(super) const EMPTY: &[&str] = &[
@@ -460,8 +460,8 @@ pub(super) const TIMES: &[&str] = &[
     "months",
 ];
 
-/// What holds in a whole field of life: the words by which a message is in it, and those by which a memory is a rule
-/// for it. Somebody who asks for a restaurant does not say that they eat no meat.
+/// What holds in a whole field of life: the words by which a message is in it, and those by which a memory is
+/// a rule for it. Somebody who asks for a restaurant does not say that they eat no meat.
 pub(super) const FIELDS: &[(&[&str], &[&str])] = &[
     (
         &[

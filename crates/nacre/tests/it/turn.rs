@@ -1,5 +1,5 @@
-//! Each turn: what is put before a message and what is learned from the answer (SPEC T, W8). Every way in which
-//! earlier systems failed here has a test that shows it can't happen.
+//! Each turn: what is put before a message and what is learned from the answer (SPEC T, W8). Every way in
+//! which earlier systems failed here has a test that shows it can't happen.
 
 use std::cell::Cell;
 
@@ -724,7 +724,7 @@ fn outcomes_tell_whether_a_lesson_works() {
         let lesson = turn::lessons(&place.group, &place.caller).unwrap().remove(0);
         (lesson.injected, lesson.kept, lesson.broken)
     };
-    let mut go = |place: &mut Place, n: usize, reaction: &str| {
+    let go = |place: &mut Place, n: usize, reaction: &str| {
         place.session(&format!("s{n}"));
         assert_eq!(contributors(&place.turn("Write a unit test for the database layer")), ["lessons"]);
         place.said(

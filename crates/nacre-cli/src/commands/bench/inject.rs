@@ -1,5 +1,5 @@
-//! `nacre bench inject`: what turns put before messages, on a set of our own, through the same calls as a host's.
-//! Half of the messages need something that is remembered, half need nothing.
+//! `nacre bench inject`: what turns put before messages, on a set of our own, through the same calls as a
+//! host's. Half of the messages need something that is remembered, half need nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt::Write as _;
