@@ -154,7 +154,7 @@ pub(crate) fn standing(standing: Standing, rank: &Rank, now: Time) -> f64 {
 /// The newest entries that steer the agent, at most so many.
 pub(crate) fn behavioral(db: &Connection, limit: usize) -> Result<Vec<Hit>> {
     let mut hits: Vec<Hit> = Vec::new();
-    entry::walk_current(db, true, |entry| {
+    entry::walk_standing(db, |entry| {
         let steers = entry.behavioral;
         if steers {
             hits.push(hit::entry_hit(entry, 0.0, 0.0, Vec::new(), Vec::new()));

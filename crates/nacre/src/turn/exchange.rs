@@ -21,7 +21,7 @@ pub(crate) const KIND: &str = "exchange";
 /// The most characters of each side that are kept.
 const LONGEST: usize = 6_000;
 
-/// One exchange.
+/// One exchange. Either side may be empty, not both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
     /// What the user said.
@@ -58,7 +58,7 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -
     let settings = group.settings().turn.clone();
     let kept = |text: &str| said::cut(&redact::text(&said::own(text)), LONGEST);
     let (user, agent) = (kept(&exchange.user), kept(&exchange.agent));
-    if !settings.archive || user.is_empty() || agent.is_empty() {
+    if !settings.archive || (user.is_empty() && agent.is_empty()) {
         return Ok(Archived::default());
     }
     let session = caller.session.as_str();
@@ -109,7 +109,7 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -
 /// Writes an exchange and its passage.
 pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     let said = said_hash(&row.user);
-    let searchable = row.searchable && !is_in_transcript(db, &row.session, &said)?;
+    let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
     let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
     let sql = "INSERT INTO exchanges (id, session, user, agent, at, seq, said, searchable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let Row { id, session: name, user, agent, at, .. } = row;
@@ -221,7 +221,7 @@ fn passage(row: &Row, place: (i64, i64)) -> Passage {
     Passage {
         kind: KIND,
         reference: reference(&row.session, &row.id),
-        text: format!("{}\n{}", row.user, row.agent),
+        text: format!("{}\n{}", row.user, row.agent).trim().to_owned(),
         // As messages have it: people ask for what was said on a day.
         title: row.at.day_in_words(),
         // Two speak. What the agent says in it must not pass for the user's word.

@@ -84,7 +84,11 @@ fn both(row: &exchange::Row, now: Time) -> String {
     let room = room(age);
     let agent = said::cut(&one_line(&row.agent), room / 2);
     let user = said::cut(&one_line(&row.user), room - agent.chars().count().min(room / 2));
-    format!("- The user said ({age}d ago): \"{user}\" You said: \"{agent}\"")
+    match (user.is_empty(), agent.is_empty()) {
+        (true, _) => format!("- You said ({age}d ago): \"{agent}\""),
+        (_, true) => format!("- The user said ({age}d ago): \"{user}\""),
+        _ => format!("- The user said ({age}d ago): \"{user}\" You said: \"{agent}\""),
+    }
 }
 
 fn single(hit: &Hit, now: Time) -> String {

@@ -372,6 +372,22 @@ fn an_exchange_is_archived_once() {
 }
 
 #[test]
+fn one_side_of_an_exchange_may_be_missing() {
+    let mut place = Place::new();
+    assert!(place.session("a").said("The carpenter for the kitchen is Magne Solheim.", "").added);
+    assert!(place.session("b").said("", "The roof of the barn is made of copper from Falun.").added);
+    assert!(!place.said("", "").added);
+    let turn = place.session("c").turn("Who is the carpenter for our kitchen?");
+    assert_eq!(
+        lines(&turn),
+        ["- The user said (0d ago): \"The carpenter for the kitchen is Magne Solheim.\""]
+    );
+    let turn = place.session("d").turn("What is the roof of our barn made of?");
+    assert_eq!(lines(&turn), ["- You said (0d ago): \"The roof of the barn is made of copper from Falun.\""]);
+    place.check();
+}
+
+#[test]
 fn a_transcript_of_the_same_session_is_not_found_beside_its_exchanges() {
     let transcript = r#"{"id":"m1","session":"one","role":"user","content":"My cat is called Miso."}
 {"id":"m2","session":"one","role":"assistant","content":"What a fine name for a cat."}"#;
