@@ -311,7 +311,8 @@ fn is_noise(user: &str, agent: &str) -> bool {
     let (user_words, agent_words) = (said::words(user), said::words(agent));
     let denies = DENIES.iter().any(|phrase| said::says(&agent_words, phrase));
     let asks = user.trim_end().ends_with('?') || ASKS.iter().any(|phrase| said::says(&user_words, phrase));
-    let bare = user_words.len() <= 3 && agent_words.len() <= 12;
+    let most = if user_words.is_empty() { 3 } else { 12 };
+    let bare = user_words.len() <= 3 && agent_words.len() <= most;
     (denies && asks) || bare
 }
 
