@@ -282,7 +282,7 @@ pub(super) fn hash(texts: &[&str]) -> String {
 }
 
 /// Tells whether an exchange is only about remembering: a question whether something is remembered that the
-/// agent denies, or a bare acknowledgement. It would outrank what it asks about.
+/// agent denies. It would outrank what it asks about.
 fn is_noise(user: &str, agent: &str) -> bool {
     const DENIES: &[&str] = &[
         "i don't have any memory",
@@ -311,9 +311,7 @@ fn is_noise(user: &str, agent: &str) -> bool {
     let (user_words, agent_words) = (said::words(user), said::words(agent));
     let denies = DENIES.iter().any(|phrase| said::says(&agent_words, phrase));
     let asks = user.trim_end().ends_with('?') || ASKS.iter().any(|phrase| said::says(&user_words, phrase));
-    let most = if user_words.is_empty() { 3 } else { 12 };
-    let bare = user_words.len() <= 3 && agent_words.len() <= most;
-    (denies && asks) || bare
+    denies && asks
 }
 
 #[cfg(test)]
@@ -325,7 +323,7 @@ mod tests {
         for (user, agent, noise) in [
             ("Do you remember my dog's name?", "I don't have any memory of that.", true),
             ("What did we decide on Monday?", "I'm sorry, I have no record of it.", true),
-            ("ok", "Great!", true),
+            ("ok", "Great!", false),
             ("Do you remember my dog's name?", "Yes, Luna.", false),
             (
                 "My dog is called Luna.",
