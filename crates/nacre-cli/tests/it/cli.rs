@@ -117,7 +117,7 @@ fn looking_after_it() {
     assert_eq!(doctor["ok"], true, "{doctor}");
     assert!(doctor.to_string().contains("rows, index and audit log agree"), "{doctor}");
     assert_eq!(home.json(["reindex"]), json!({ "passages": 2 }));
-    assert_eq!(home.json(["maintain"]), json!({ "purged": 0, "archived": 0 }));
+    assert_eq!(home.json(["maintain"]), json!({ "purged": 0, "archived": 0, "decayed_days": 0 }));
 
     assert_eq!(home.json(["audit", "verify"]), json!({ "ok": true, "rows": 3 }));
     let rows = home.json(["audit", "export"]);
@@ -171,12 +171,12 @@ fn an_export_comes_back_as_the_same_bytes() {
     let imported = two.json(["import", "nacre", &folder]);
     assert_eq!(
         imported,
-        json!({ "added": 3, "messages": 0, "present": 0, "same_content": 0, "unreadable": 0 })
+        json!({ "added": 3, "graph": 0, "messages": 0, "present": 0, "same_content": 0, "unreadable": 0 })
     );
     let first = std::fs::read_to_string(Path::new(&folder).join("nacre.json")).unwrap();
     assert_eq!(two.records("main"), first);
     let again = two.json(["import", "nacre", &folder]);
-    assert_eq!(again, json!({ "added": 0, "messages": 0, "present": 3, "same_content": 0, "unreadable": 0 }));
+    assert_eq!(again, json!({ "added": 0, "graph": 0, "messages": 0, "present": 3, "same_content": 0, "unreadable": 0 }));
     assert_eq!(two.records("main"), first, "twice is the same as once");
     assert_eq!(two.json(["doctor"])["ok"], true);
     assert_eq!(texts(&two.json(["search", "tabs"])), ["I prefer tabs over spaces"]);

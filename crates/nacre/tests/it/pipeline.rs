@@ -46,7 +46,7 @@ fn a2_arguments_are_checked_against_what_is_published() {
         (
             "memory_search",
             json!({ "scope": ["everything"] }),
-            "`scope` of `memory_search` has an item that is `everything`, none of entries, memory, sessions, sources",
+            "`scope` of `memory_search` has an item that is `everything`, none of entries, memory, sessions, sources, graph",
         ),
         (
             "memory_search",
@@ -83,7 +83,10 @@ fn a1_a_skill_touches_nothing() {
         let required = tool.input_schema(&Settings::default());
         let mut arguments = json!({});
         for field in required["required"].as_array().into_iter().flatten() {
-            arguments[field.as_str().unwrap()] = "1".into();
+            let field = field.as_str().unwrap();
+            // Where only some words are allowed, one of them.
+            let word = required["properties"][field]["enum"].get(0).cloned();
+            arguments[field] = word.unwrap_or_else(|| "1".into());
         }
         assert_eq!(place.refused(tool.name, arguments), "role_denied", "{}", tool.name);
     }
