@@ -152,10 +152,12 @@ impl Request for FactRequest {
                 permanent: self.permanent,
             };
             let set = fact::set(write.db, &origin, &draft)?;
-            if set.known {
+            if !set.changed {
                 write.unchanged();
             } else {
-                write.spend(Action::Store)?;
+                if !set.known {
+                    write.spend(Action::Store)?;
+                }
                 write.record(&set.fact.id, "chars", set.fact.value.chars().count());
             }
             Ok(set)

@@ -64,6 +64,8 @@ pub(crate) struct Set {
     pub(crate) replaced: Option<String>,
     /// It was known already.
     pub(crate) known: bool,
+    /// Something was written, if only what it weighs.
+    pub(crate) changed: bool,
 }
 
 pub(super) const COLUMNS: &str = "facts.id, roots.name, key, value, facts.category, importance, permanent, since, until,
@@ -178,7 +180,7 @@ pub(crate) fn set_with(
     if let Some(same) =
         before.iter().filter(|fact| fact.until.is_none() || fact.since <= origin.since).find(same)
     {
-        return confirm(db, same, draft);
+        return confirm(db, same, draft, &category);
     }
     if multi {
         let holding = before.iter().filter(|fact| fact.until.is_none()).count();
@@ -219,18 +221,21 @@ pub(crate) fn set_with(
     ))?;
     let fact = get(db, db.last_insert_rowid())?;
     writer.insert(&fact.passage())?;
-    Ok(Set { fact, replaced, known: false })
+    Ok(Set { fact, replaced, known: false, changed: true })
 }
 
 /// Takes what a draft says beyond the value, of a fact that is known.
-fn confirm(db: &Connection, known: &Fact, draft: &Draft<'_>) -> Result<Set> {
+fn confirm(db: &Connection, known: &Fact, draft: &Draft<'_>, category: &str) -> Result<Set> {
     let importance = draft.importance.map_or(known.importance, |given| given.clamp(0.0, 1.0));
     let permanent = draft.permanent.unwrap_or(known.permanent);
-    if (importance, permanent) != (known.importance, known.permanent) {
-        let sql = "UPDATE facts SET importance = ?2, permanent = ?3 WHERE id = ?1";
-        db.execute(sql, (known.number(), importance, permanent))?;
+    let category = if known.category == UNSAID { category } else { &known.category };
+    let changed =
+        (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
+    if changed {
+        let sql = "UPDATE facts SET importance = ?2, permanent = ?3, category = ?4 WHERE id = ?1";
+        db.execute(sql, (known.number(), importance, permanent, category))?;
     }
-    Ok(Set { fact: get(db, known.number())?, replaced: None, known: true })
+    Ok(Set { fact: get(db, known.number())?, replaced: None, known: true, changed })
 }
 
 fn end(db: &Connection, writer: &mut Writer<'_>, fact: &Fact, at: Time) -> Result<()> {
@@ -269,6 +274,11 @@ pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> R
                 WHERE key = ?1 AND until IS NOT NULL";
             hold_again(db, &name::ids(db, sql, [&key])?)?;
         }
+    } else if guard::is_multi(&key) {
+        return Err(Error::KeptOut {
+            what: key,
+            reason: "is a list by its nature; its values stand side by side".into(),
+        });
     } else if db.execute("DELETE FROM multi_keys WHERE key = ?1", [&key])? > 0 {
         let sql =
             "SELECT DISTINCT root FROM facts JOIN entities ON entities.id = facts.entity WHERE key = ?1";
@@ -300,9 +310,14 @@ pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<
     Ok(ended)
 }
 
-/// Makes facts that were ended hold again.
+/// Makes facts that were ended hold again, where no other value of a single-valued key does.
 pub(super) fn hold_again(db: &Connection, ids: &[i64]) -> Result<()> {
     for id in ids {
+        let Some(fact) = find(db, *id)? else { continue };
+        let other = "roots.name = ?1 AND key = ?2 AND until IS NULL LIMIT 1";
+        if !is_multi(db, &fact.key)? && !select(db, other, (&fact.entity, &fact.key))?.is_empty() {
+            continue;
+        }
         if db.execute("UPDATE facts SET until = NULL WHERE id = ?1", [id])? > 0 {
             index::set_live(db, KIND, &format!("{KIND}-{id}"), true)?;
         }
@@ -315,6 +330,7 @@ pub(crate) fn replaced_at(db: &Connection, reference: &str) -> Result<Vec<Cite>>
     let sql = "SELECT citations.path, citations.line FROM facts AS newer
         JOIN entities AS e ON e.id = newer.entity JOIN entities AS same ON same.root = e.root
         JOIN facts AS older ON older.entity = same.id AND older.key = newer.key AND older.until IS NOT NULL
+            AND older.value <> newer.value
         JOIN citations ON citations.kind = 'fact' AND citations.id = older.id
         WHERE newer.id = ?1";
     let mut statement = db.prepare_cached(sql)?;
@@ -346,14 +362,14 @@ pub(crate) struct Filter<'a> {
 pub(crate) fn list(db: &Connection, filter: &Filter<'_>, limit: usize) -> Result<Vec<Fact>> {
     let entity = filter.entity.map(|name| name::get(db, name)).transpose()?.map(|entity| entity.id);
     let key = filter.key.map(|key| guard::key(key, Source::Person)).transpose()?;
+    let category = filter.category.map(|name| category(db, name)).transpose()?;
     let condition =
         "(?1 IS NULL OR roots.id = ?1) AND (?2 IS NULL OR key = ?2) AND (?3 IS NULL OR facts.category = ?3)
         AND CASE WHEN ?4 THEN 1 WHEN ?5 IS NULL THEN until IS NULL
             ELSE since <= ?5 AND (until IS NULL OR until > ?5) END
         ORDER BY roots.name COLLATE NOCASE, key, since, facts.id LIMIT ?6";
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let mut facts =
-        select(db, condition, (entity, key, filter.category, filter.history, filter.as_of, limit))?;
+    let mut facts = select(db, condition, (entity, key, category, filter.history, filter.as_of, limit))?;
     for fact in &mut facts {
         fact.cites = cites(db, KIND, fact.number())?;
     }
@@ -405,6 +421,13 @@ pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Res
 /// Writes the passage of a row that was written.
 pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
     writer.insert(&get(db, id)?.passage()).map(drop)
+}
+
+/// Returns the passages of all facts of some entities, whose numbers are a JSON array.
+pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
+    let facts =
+        select(db, "facts.entity IN (SELECT value FROM json_each(?1)) ORDER BY facts.id", [entities])?;
+    Ok(facts.iter().map(Fact::passage).collect())
 }
 
 pub(super) fn passages(db: &Connection) -> Result<Vec<Passage>> {

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{EntityId, Origin, Source, guard, source_name};
-use crate::index::analyse;
+use crate::index::{Lexicon, Writer, analyse};
 use crate::{Error, Result, Time};
 
 /// An entity as it stands: who it is, and as whom it counts.
@@ -259,17 +259,33 @@ pub(crate) fn merge(db: &Connection, now: Time, gone: &str, kept: &str) -> Resul
     if gone.id == kept.id {
         return Err(Error::SelfAlias { alias: gone.name, entity: kept.name });
     }
-    let pair = (gone.id.min(kept.id), gone.id.max(kept.id));
-    let sql = "SELECT 1 FROM distinct_entities WHERE one = ?1 AND other = ?2";
-    if db.query_row(sql, pair, |_| Ok(())).optional()?.is_some() {
+    // Whoever counts as one of them is kept apart with it.
+    let sql =
+        "SELECT 1 FROM distinct_entities JOIN entities AS a ON a.id = one JOIN entities AS b ON b.id = other
+        WHERE a.root = ?1 AND b.root = ?2 OR a.root = ?2 AND b.root = ?1";
+    if db.query_row(sql, (gone.id, kept.id), |_| Ok(())).optional()?.is_some() {
         return Err(Error::NeverSame { one: gone.name, other: kept.name });
     }
     let moved: Vec<i64> = ids(db, "SELECT id FROM entities WHERE root = ?1", [gone.id])?;
     db.execute("UPDATE entities SET root = ?2 WHERE root = ?1", (gone.id, kept.id))?;
     let ended = super::fact::end_older(db, kept.id, now)?;
+    say_again(db, &moved)?;
     let sql = "INSERT INTO merges (kept, gone, moved, ended, at) VALUES (?1, ?2, ?3, ?4, ?5)";
     db.execute(sql, (kept.id, gone.id, serde_json::to_string(&moved)?, serde_json::to_string(&ended)?, now))?;
     Ok(db.last_insert_rowid())
+}
+
+/// Writes the passages of entities anew, under the name that they count as now.
+fn say_again(db: &Connection, entities: &[i64]) -> Result<()> {
+    let entities = serde_json::to_string(entities)?;
+    let mut passages = super::fact::passages_of(db, &entities)?;
+    passages.extend(super::relation::passages_of(db, &entities)?);
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    for passage in &passages {
+        writer.put(passage)?;
+    }
+    writer.finish()
 }
 
 /// Undoes the last merge that `name` went away by. Returns both entities' names.
@@ -288,9 +304,17 @@ pub(crate) fn unmerge(db: &Connection, now: Time, name: &str) -> Result<(String,
     let Some((merge, gone, (moved, ended, one, other))) = found else {
         return Err(Error::NotMerged { name: crate::ids::shorten(name) });
     };
-    for id in serde_json::from_str::<Vec<i64>>(&moved)? {
-        db.execute("UPDATE entities SET root = ?2 WHERE id = ?1", (id, gone))?;
+    let moved = serde_json::from_str::<Vec<i64>>(&moved)?;
+    for id in &moved {
+        // One that has come apart by itself since is not taken back.
+        let sql = "UPDATE entities SET root = ?2 WHERE id = ?1 AND root = (SELECT root FROM entities WHERE id = ?2)
+            AND NOT EXISTS (SELECT 1 FROM merges WHERE merges.gone = ?1 AND undone_at IS NULL AND merges.id > ?3)";
+        if *id != gone.0 {
+            db.execute(sql, (id, gone, merge))?;
+        }
     }
+    db.execute("UPDATE entities SET root = id WHERE id = ?1", [gone])?;
+    say_again(db, &moved)?;
     super::fact::hold_again(db, &serde_json::from_str::<Vec<i64>>(&ended)?)?;
     db.execute("UPDATE merges SET undone_at = ?2 WHERE id = ?1", (merge, now))?;
     Ok((one, other))

@@ -139,13 +139,18 @@ pub(crate) fn add_with(
     if let Some(known) = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop() {
         return Ok(Added { relation: with_cites(db, known)?, known: true });
     }
-    let sql = "INSERT INTO relations (subject, predicate, object, since, source, session) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+    // Said to have begun earlier, it held until it began as far as we knew.
+    let condition = "s.root = ?1 AND predicate = ?2 AND o.root = ?3 AND since > ?4 ORDER BY since LIMIT 1";
+    let later = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop();
+    let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, session)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
     let source = source_name(origin.source);
     db.prepare_cached(sql)?.execute((
         subject.id,
         &predicate,
         object.id,
         origin.since,
+        later.map(|later| later.since),
         source,
         origin.session,
     ))?;
@@ -184,6 +189,9 @@ pub(crate) fn list(
 /// Ends a relation that holds: by its id, or by subject, predicate and object. It stays as history.
 pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relation> {
     let relation = find(db, named)?;
+    if relation.until.is_some() {
+        return with_cites(db, relation);
+    }
     db.execute(
         "UPDATE relations SET until = ?2 WHERE id = ?1",
         (relation.number(), now.max(relation.since)),
@@ -237,6 +245,13 @@ pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Res
 /// Writes the passage of a row that was written.
 pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
     writer.insert(&get(db, id)?.passage()).map(drop)
+}
+
+/// Returns the passages of all relations of some entities, whose numbers are a JSON array.
+pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
+    let either = "relations.subject IN (SELECT value FROM json_each(?1))
+        OR relations.object IN (SELECT value FROM json_each(?1)) ORDER BY relations.id";
+    Ok(select(db, either, [entities])?.iter().map(Relation::passage).collect())
 }
 
 pub(super) fn passages(db: &Connection) -> Result<Vec<Passage>> {

@@ -63,13 +63,13 @@ fn refuse<T>(what: &str, reason: impl Into<String>) -> Result<T, Refusal> {
 
 /// Returns the category of that name: a built-in one, or one of those `added`.
 pub(crate) fn category(name: &str, added: &[String]) -> Result<String, Refusal> {
-    let given = name.trim().to_lowercase();
+    let given = joined(name);
     let known = || CATEGORIES.iter().map(|category| category.name).chain(added.iter().map(String::as_str));
     if known().any(|known| known == given) {
         return Ok(given);
     }
     // `people`, `tools`, `company`: the word was right, its form was not.
-    let meant = class_of(&given).or_else(|| nearest(&given, known()));
+    let meant = class_of(name.trim()).or_else(|| nearest(&given, known()));
     let hint = meant.map_or_else(
         || format!("the categories are {}", known().collect::<Vec<_>>().join(", ")),
         |meant| format!("did you mean `{meant}`?"),
