@@ -58,20 +58,17 @@ impl Picture {
     }
 
     fn dot(&self) -> String {
-        let quoted = |text: &str| {
-            format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " "))
-        };
+        let escaped = |text: &str| text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ");
         let mut text = String::from("digraph nacre {\n  node [shape=box];\n");
         for (number, entity) in self.entities.iter().enumerate() {
             let facts = self.facts_of(entity).map(|fact| format!("{}: {}", fact.key, fact.value));
             let label = std::iter::once(entity.name.clone()).chain(facts).collect::<Vec<_>>();
-            let label = label.iter().map(|line| quoted(line)).collect::<Vec<_>>();
-            let label = label.iter().map(|line| line.trim_matches('"')).collect::<Vec<_>>().join("\\n");
+            let label = label.iter().map(|line| escaped(line)).collect::<Vec<_>>().join("\\n");
             let _ = writeln!(text, "  n{number} [label=\"{label}\"];");
         }
         for relation in &self.relations {
             let (from, to) = (self.node(&relation.subject), self.node(&relation.object));
-            let _ = writeln!(text, "  n{from} -> n{to} [label={}];", quoted(&relation.predicate));
+            let _ = writeln!(text, "  n{from} -> n{to} [label=\"{}\"];", escaped(&relation.predicate));
         }
         text.push_str("}\n");
         text

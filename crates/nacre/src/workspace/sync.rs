@@ -225,6 +225,8 @@ impl Document {
             graph: graph.map(str::to_owned),
         };
         let since = Time::in_name(stem(&seen.path)).unwrap_or(Time::from_millis(stat.mtime));
+        // A file from the future, or about it, would win over all that is said until then.
+        let since = since.min(now);
         let said = graph.map(|_| read::document(&seen.path, &text));
         Some(Document { path: seen.path.clone(), row, passages, said, since })
     }
