@@ -59,7 +59,8 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
     Ok(())
 }
 
-/// Returns what was often recalled together with these and is not among them, the strongest first.
+/// Returns what was often recalled together with these and is not among them, the strongest first; more than can be
+/// brought along, because some of it may hold no longer.
 pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<String>> {
     let sql = "SELECT other, weight FROM recalled_together WHERE one = ?1 AND weight >= ?2";
     let mut statement = db.prepare_cached(sql)?;
@@ -75,7 +76,7 @@ pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<Strin
     }
     let mut strongest: Vec<(String, f64)> = weights.into_iter().collect();
     strongest.sort_by(|one, other| other.1.total_cmp(&one.1));
-    Ok(strongest.into_iter().take(LINKED).map(|(other, _)| other).collect())
+    Ok(strongest.into_iter().take(LINKED * 8).map(|(other, _)| other).collect())
 }
 
 /// Forgets the links of something that is gone.

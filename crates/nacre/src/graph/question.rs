@@ -326,9 +326,7 @@ fn speaking(db: &Connection, tokens: &mut [Token], speaker: Speaker) -> Result<O
 
 /// A name that is written with one letter wrong, or in the plural.
 fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
-    let near = |token: &&mut Token| {
-        token.word.chars().count() >= 5 && (token.capital && !token.first || token.possessive)
-    };
+    let near = |token: &&mut Token| token.word.chars().count() >= 5 && (token.capital || token.possessive);
     for token in tokens.iter_mut().filter(near) {
         let start: String = token.word.chars().take(2).collect();
         let sql = "SELECT folded FROM names WHERE folded >= ?1 AND folded < ?1 || char(1114111) LIMIT 500";
@@ -338,7 +336,8 @@ fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
         let close = names.iter().find(|name| {
             name.strip_suffix('s') == Some(&token.word)
                 || token.word.strip_suffix('s') == Some(name)
-                || crate::error::is_one_edit(name, &token.word)
+                // The capital of a first word says nothing of its being a name.
+                || (!token.first || token.possessive) && crate::error::is_one_edit(name, &token.word)
         });
         if let Some(entity) = close.map(|name| name::find(db, name)).transpose()?.flatten() {
             token.taken = true;

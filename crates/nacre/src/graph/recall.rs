@@ -417,7 +417,11 @@ fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<Known>) -> Resul
         return Ok(());
     }
     let references: Vec<String> = known.iter().map(|known| known.id.clone()).collect();
-    for reference in activation::linked(db, &references)?.into_iter().take(room) {
+    let most = known.len() + room;
+    for reference in activation::linked(db, &references)? {
+        if known.len() == most {
+            break;
+        }
         if let Some(row) = held(db, &reference, None)? {
             let mut linked = row.known(50.0, 0, "often recalled with the others".into());
             linked.linked = true;
