@@ -176,7 +176,10 @@ fn an_export_comes_back_as_the_same_bytes() {
     let first = std::fs::read_to_string(Path::new(&folder).join("nacre.json")).unwrap();
     assert_eq!(two.records("main"), first);
     let again = two.json(["import", "nacre", &folder]);
-    assert_eq!(again, json!({ "added": 0, "graph": 0, "messages": 0, "present": 3, "same_content": 0, "unreadable": 0 }));
+    assert_eq!(
+        again,
+        json!({ "added": 0, "graph": 0, "messages": 0, "present": 3, "same_content": 0, "unreadable": 0 })
+    );
     assert_eq!(two.records("main"), first, "twice is the same as once");
     assert_eq!(two.json(["doctor"])["ok"], true);
     assert_eq!(texts(&two.json(["search", "tabs"])), ["I prefer tabs over spaces"]);

@@ -24,6 +24,16 @@ mod brief;
 mod turn;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
 mod pipeline;
+// The knowledge graph: facts, relations and names (SPEC G1, G2).
+mod graph;
+// Questions to it: whom they name, what they ask, and what comes first (SPEC G3, G4, G5, G6).
+mod graph_recall;
+// What documents say of it, seeds, exports (SPEC G7, G8).
+mod graph_read;
+// The graph among what a search finds (SPEC Q2, E10).
+mod graph_search;
+// Bad input to it, and what must hold for any.
+mod graph_hostile;
 // Settings, their layers and their suggestions (SPEC I7).
 mod settings;
 // What must hold for any input.
