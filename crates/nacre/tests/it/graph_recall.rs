@@ -393,7 +393,11 @@ fn questions_in_another_language_find_keys_in_it() {
     place.set("Keystone", "Häfen", "3000");
     let told = place.told("Abhängigkeit von Keystone");
     let first = &told["known"][0];
-    assert_eq!((&first["text"], &first["score"]), (&json!("Keystone: abhängigkeiten = Redis"), &json!(88.0)), "`von` counts as a word of it");
+    assert_eq!(
+        (&first["text"], &first["score"]),
+        (&json!("Keystone: abhängigkeiten = Redis"), &json!(88.0)),
+        "`von` counts as a word of it"
+    );
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test writes files as any editor does")]
