@@ -10,15 +10,20 @@ use nacre::call::{
 };
 use serde_json::Value;
 
-use crate::args::{Alias, Entity, Fact, Graph, Relation};
+use crate::args::{Alias, Entity, Fact, Format, Graph, Relation};
 use crate::context::Context;
 use crate::render::{self, Paint, line, plain};
 
 pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
     let Some(query) = &args.query else {
         let format = args.export.expect("clap asks for one of both");
-        let picture = context.group()?.picture()?.write(format.into())?;
-        render::out(&plain_lines(&nacre::call::redact::text(&picture)))?;
+        let picture = context.group()?.picture()?;
+        match (context.global.json, format) {
+            (true, Format::Json) => render::json(&picture)?,
+            // One JSON value there is, whatever form it holds.
+            (true, _) => render::json(&picture.write(format.into())?)?,
+            (false, _) => render::out(&plain_lines(&picture.write(format.into())?))?,
+        }
         return Ok(ExitCode::SUCCESS);
     };
     let request =
@@ -89,7 +94,10 @@ pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
 }
 
 fn seed(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
-    let seeded = context.group()?.seed(&context.caller(), file)?;
+    let mut seeded = context.group()?.seed(&context.caller(), file)?;
+    for kept_out in &mut seeded.kept_out {
+        *kept_out = nacre::call::redact::text(kept_out).into_owned();
+    }
     if context.global.json {
         render::json(&seeded)?;
         return Ok(ExitCode::SUCCESS);
@@ -107,6 +115,8 @@ fn kept_out(context: &Context) -> Result<ExitCode> {
     group.sync(&context.caller())?;
     let kept_out = group.kept_out()?;
     if context.global.json {
+        let mut kept_out = serde_json::to_value(&kept_out)?;
+        nacre::call::redact::value(&mut kept_out);
         render::json(&kept_out)?;
         return Ok(ExitCode::SUCCESS);
     }

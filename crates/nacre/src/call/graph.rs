@@ -457,6 +457,9 @@ pub struct AliasSet {
     pub entity: String,
     /// It was known already.
     pub known: bool,
+    /// It was taken away.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub removed: bool,
 }
 
 impl Request for AliasRequest {
@@ -491,13 +494,17 @@ impl Request for AliasRequest {
                     write.record(&format!("alias of {}", entity.id.0), "chars", self.alias.chars().count())
                 }
             }
-            Ok(AliasSet { alias: self.alias.clone(), entity: entity.name, known })
+            Ok(AliasSet { alias: self.alias.clone(), entity: entity.name, known, removed: self.remove })
         })
     }
 
     fn say(answer: &AliasSet, _: Time) -> String {
         let known = if answer.known { " (known already)" } else { "" };
-        format!("`{}` is `{}`{known}.", one_line(&answer.alias), one_line(&answer.entity))
+        let (alias, entity) = (one_line(&answer.alias), one_line(&answer.entity));
+        match answer.removed {
+            true => format!("`{alias}` is no longer `{entity}`."),
+            false => format!("`{alias}` is `{entity}`{known}."),
+        }
     }
 }
 
@@ -530,7 +537,11 @@ impl Request for EntitiesRequest {
             let also = entity.aliases.join(", ");
             let also = if also.is_empty() { also } else { format!(", also {also}") };
             let EntityShown { name, category, facts, relations, .. } = entity;
-            one_line(&format!("{name} ({category}): {facts} facts, {relations} relations{also}"))
+            let category = if category.is_empty() { String::new() } else { format!(" ({category})") };
+            let count =
+                |count: i64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+            let (facts, relations) = (count(*facts, "fact"), count(*relations, "relation"));
+            one_line(&format!("{name}{category}: {facts}, {relations}{also}"))
         };
         answer.entities.iter().map(line).collect::<Vec<_>>().join("\n")
     }

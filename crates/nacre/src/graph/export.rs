@@ -1,5 +1,6 @@
 //! The graph as a picture for other programs: JSON, DOT and GraphML (G8).
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use rusqlite::Connection;
@@ -10,6 +11,7 @@ use super::fact::{self, Fact};
 use super::name::{self, EntityShown};
 use super::relation::{self, Relation};
 use crate::Result;
+use crate::call::redact;
 
 /// A form that other programs read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,12 +33,29 @@ pub struct Picture {
 }
 
 impl Picture {
+    /// Reads all that holds. Credentials go before it is written in a form, whose signs a mask would take for theirs.
     pub(crate) fn new(db: &Connection) -> Result<Picture> {
-        Ok(Picture {
+        let mut picture = Picture {
             entities: name::list(db)?,
             facts: fact::list(db, &fact::Filter::default(), usize::MAX)?,
             relations: relation::list(db, None, None, false, usize::MAX)?,
-        })
+        };
+        let hide = |text: &mut String| {
+            if let Cow::Owned(masked) = redact::text(text) {
+                *text = masked;
+            }
+        };
+        for entity in &mut picture.entities {
+            hide(&mut entity.name);
+            entity.aliases.iter_mut().for_each(hide);
+        }
+        for fact in &mut picture.facts {
+            [&mut fact.entity, &mut fact.key, &mut fact.value].into_iter().for_each(hide);
+        }
+        for relation in &mut picture.relations {
+            [&mut relation.subject, &mut relation.predicate, &mut relation.object].into_iter().for_each(hide);
+        }
+        Ok(picture)
     }
 
     /// Writes it in a form.
