@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::sealed::Sealed;
 
 impl Sealed {
-    fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
+    pub fn write(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.home().join("groups/main").join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();

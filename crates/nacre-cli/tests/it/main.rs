@@ -10,6 +10,8 @@ mod cli;
 mod documents;
 // Turns: what is put before a message, and how well that works.
 mod turn;
+// The knowledge graph: said, asked, drawn.
+mod graph;
 // Collections: many processes, kills, damage.
 mod collections;
 // A model behind a URL, from settings to hits.

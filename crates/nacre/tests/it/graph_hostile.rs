@@ -90,19 +90,19 @@ fn a_question_of_two_thousand_characters_of_names_is_answered() {
 }
 
 #[test]
-fn ten_thousand_values_of_one_key_are_a_history_of_ten_thousand() {
+fn thousands_of_values_of_one_key_are_a_history() {
     let mut place = Place::of_person();
-    let facts: Vec<Value> = (0..10_000)
+    let facts: Vec<Value> = (0..3_000)
         .map(|number| json!({ "entity": "Clock", "key": "tick", "value": number.to_string() }))
         .collect();
     let seed = place.folder.path().join("seed.json");
     write(&seed, &json!({ "fact": facts }).to_string());
     let caller = place.caller.clone();
-    assert_eq!(place.group.seed(&caller, &seed).unwrap().added, 10_000);
-    assert_eq!(place.facts(), ["Clock.tick = 9999"]);
-    assert_eq!(place.ask("Clock's tick"), ["Clock: tick = 9999"]);
+    assert_eq!(place.group.seed(&caller, &seed).unwrap().added, 3_000);
+    assert_eq!(place.facts(), ["Clock.tick = 2999"]);
+    assert_eq!(place.ask("Clock's tick"), ["Clock: tick = 2999"]);
     let history = place.call("fact_list", json!({ "history": true, "limit": 10000 })).data;
-    assert_eq!(history["facts"].as_array().unwrap().len(), 10_000);
+    assert_eq!(history["facts"].as_array().unwrap().len(), 3_000);
     place.check();
 }
 
@@ -146,7 +146,7 @@ fn question() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 32, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn no_question_breaks_the_graph(queries in prop::collection::vec(question(), 1..6), limit in 1..100usize) {

@@ -329,15 +329,19 @@ fn g8_pictures_are_what_other_programs_read() {
     place.set("Heron", "motto", "say \"hi\"");
     place.set("Heron", "path", "C:\\");
     place.set("Tern \"x\" <b> & co", "k{", "}]\"");
+    place.set("Heron", "login", "password=hunter22correct");
+    place.set("Heron", "password", "a");
     let picture = place.group.picture().unwrap();
     let json: Value = serde_json::from_str(&picture.write(Format::Json).unwrap()).unwrap();
     assert_eq!(json["facts"].as_array().unwrap().len(), place.facts().len());
     assert_eq!(json["relations"][0]["predicate"], "owns");
     let dot = picture.write(Format::Dot).unwrap();
     assert!(is_balanced(&dot), "{dot}");
+    assert!(dot.contains(r"\nlogin: password=[REDACTED]\nmotto"), "a mask takes no sign of DOT: {dot}");
     assert!(dot.contains(r#"motto: say \"hi\""#) && dot.contains("label=\"owns\""), "{dot}");
     let xml = picture.write(Format::GraphMl).unwrap();
     assert!(is_well_formed(&xml), "{xml}");
+    assert!([&json.to_string(), &dot, &xml].iter().all(|text| !text.contains("hunter22")));
     assert!(is_balanced(&Place::of_person().group.picture().unwrap().write(Format::Dot).unwrap()));
 }
 
