@@ -38,6 +38,7 @@ pub struct Brief {
     /// The text to put before the agent.
     pub markdown: String,
     /// What stands in it.
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub entries: Vec<BriefEntry>,
     /// When it was made.
     pub generated_at: Time,

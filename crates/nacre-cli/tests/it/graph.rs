@@ -175,7 +175,7 @@ fn my_is_the_persons_unless_the_agent_asks() {
 fn the_graph_over_mcp() {
     let home = Sealed::new();
     let mut server = home.mcp();
-    let listed = server.ask("tools/list", &json!({})).unwrap()["result"].to_string();
+    let listed = server.ask("tools/list", &json!({})).unwrap().to_string();
     assert!(listed.len() < 12_000, "a client reads the list at every start: {} bytes", listed.len());
     server.data("fact_upsert", &json!({ "entity": "Keystone", "key": "port", "value": "3000" }));
     let told = server.data("graph_search", &json!({ "query": "Keystone port" }));

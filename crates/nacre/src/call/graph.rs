@@ -39,7 +39,7 @@ pub struct GraphRequest {
     /// What held then, ISO 8601; default now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
-    /// Set when "my" and "I" in the query mean the agent, not the user.
+    /// "my" and "I" mean the agent, not the user.
     #[serde(default)]
     pub of_agent: bool,
 }

@@ -246,8 +246,7 @@ pub struct SearchRequest {
     /// Only what has all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Where to look; default entries, memory (documents) and graph (facts). sources: the user's collections of
-    /// books, papers and the like.
+    /// Default entries, memory (documents) and graph (facts). sources: the user's collections of books and the like.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
     /// Only in this collection of sources.
@@ -269,7 +268,7 @@ pub struct SearchRequest {
     /// Also say how each score came about.
     #[serde(default)]
     pub explain: bool,
-    /// Set when "my" and "I" in the query mean the agent, not the user.
+    /// "my" and "I" mean the agent, not the user.
     #[serde(default)]
     pub of_agent: bool,
 }
@@ -582,9 +581,11 @@ pub struct EntryWithPast {
     pub entry: Entry,
     /// The entries it came from and that came from it, oldest first, itself left out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub chain: Vec<Link>,
     /// Its earlier texts, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub versions: Vec<Version>,
 }
 

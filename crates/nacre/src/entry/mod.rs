@@ -228,14 +228,18 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub superseded_by: Option<EntryId>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
     pub superseded_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
     pub archived_at: Option<Time>,
     /// When it was last confirmed: reinforced or corrected.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
     pub last_hit_at: Option<Time>,
     /// When an agent was last shown it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
     pub last_returned_at: Option<Time>,
     pub provenance: Provenance,
 }

@@ -84,6 +84,7 @@ pub struct Known {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
     pub cites: Vec<Cite>,
     /// Often recalled together with the others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]

@@ -27,6 +27,7 @@ pub struct Hit {
     /// 0 to 1, how much of the question it has.
     pub relevance: f64,
     pub at: Time,
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub why: Vec<Why>,
     /// Of an entry.
     #[serde(flatten)]
@@ -42,6 +43,7 @@ pub struct Hit {
     pub graph: Option<GraphHit>,
     /// The parts of its score, which add up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
     pub explain: Vec<Part>,
 }
 
@@ -84,6 +86,7 @@ pub struct DocumentHit {
 pub struct GraphHit {
     /// The lines that say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub cites: Vec<crate::graph::Cite>,
 }
 
