@@ -180,6 +180,8 @@ fn the_graph_over_mcp() {
     server.data("fact_upsert", &json!({ "entity": "Keystone", "key": "port", "value": "3000" }));
     let told = server.data("graph_search", &json!({ "query": "Keystone port" }));
     assert_eq!(texts(&told), ["Keystone: port = 3000"]);
-    let denied = server.call("relation_add", &json!({ "subject": "A", "predicate": "owns", "object": "B" }));
-    assert_eq!(denied.unwrap()["isError"], true);
+    // What is not offered is not there.
+    let relation = json!({ "subject": "A", "predicate": "owns", "object": "B" });
+    let answer = server.ask("tools/call", &json!({ "name": "relation_add", "arguments": relation })).unwrap();
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
