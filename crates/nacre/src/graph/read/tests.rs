@@ -80,6 +80,8 @@ fn sentences_say_one_thing_of_something_named() {
         &["Keystone -uses-> Redis", "Keystone -uses-> PostgreSQL", "Keystone -uses-> Caddy"],
     );
     check("people/anna.md", "# Anna\n\nAnna moved from Oslo to Berlin.\n", &["3: Anna -lives_in-> Berlin"]);
+    // A heading's name may be the beginning of another.
+    check("a.md", "# Keystone\n\nKeystone Web runs on web2.\n", &["3: Keystone Web -runs_on-> web2"]);
     check(
         "keystone.md",
         "# Keystone\n\nThe rest.\n\nPort changed from 3000 to 4100.\n",

@@ -65,9 +65,11 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Takes a word for a name wherever it stands, as if it were code.
+    /// Takes a word for a name wherever it stands, as if it were code. One with a capital is one already, and may be a
+    /// person's or go on.
     pub(super) fn know(&mut self, name: &str) {
-        for word in self.words[..self.count].iter_mut().filter(|word| word.text == name) {
+        let unseen = |word: &&mut Word<'_>| word.text == name && !is_capital(word.text);
+        for word in self.words[..self.count].iter_mut().filter(unseen) {
             word.code = true;
         }
     }
