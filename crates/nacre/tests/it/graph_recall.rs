@@ -360,7 +360,7 @@ fn silence_has_a_reason() {
     for (query, says) in [
         ("Keystone's licence", "5 things are known of `Keystone`"),
         ("Zorro's phone", "nobody and nothing called `zorro` is known"),
-        ("quux", "no fact or relation matches"),
+        ("quux", "nobody and nothing called `quux` is known"),
     ] {
         let told = place.told(query);
         assert_eq!(told["known"], json!([]), "{query}");
