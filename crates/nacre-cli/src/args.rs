@@ -569,6 +569,11 @@ pub enum Entity {
         /// The one that was merged into another
         name: String,
     },
+    /// Forget one for good: its facts, its relations, its names
+    Remove {
+        /// Who or what
+        name: String,
+    },
     /// Say that two are never the same
     Distinct {
         /// One

@@ -187,6 +187,7 @@ pub fn entity(context: &Context, args: Entity) -> Result<ExitCode> {
         Entity::List => return answered(context, &context.call("entity_list", &EntitiesRequest {})?),
         Entity::Merge { one, into } => (EntityAct::Merge, one, into),
         Entity::Unmerge { name } => (EntityAct::Unmerge, name, String::new()),
+        Entity::Remove { name } => (EntityAct::Remove, name, String::new()),
         Entity::Distinct { one, other } => (EntityAct::Distinct, one, other),
     };
     answered(context, &context.call("entity_join", &EntityRequest { r#do, one, other })?)

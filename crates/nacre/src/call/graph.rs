@@ -547,15 +547,15 @@ impl Request for EntitiesRequest {
     }
 }
 
-/// Join two entities that are the same, undo that, or say that two are never the same.
+/// Join two entities that are the same, undo that, say that two are never the same, or forget one for good.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct EntityRequest {
     /// What to do.
     pub r#do: EntityAct,
-    /// The entity that counts as the other from now on.
+    /// The entity that counts as the other from now on, or is forgotten.
     pub one: String,
-    /// The other; not needed to undo.
+    /// The other; not needed to undo or to forget.
     #[serde(default)]
     pub other: String,
 }
@@ -569,6 +569,7 @@ pub enum EntityAct {
     Merge,
     Unmerge,
     Distinct,
+    Remove,
 }
 
 /// Two entities, and what they are to each other now.
@@ -584,7 +585,7 @@ impl Request for EntityRequest {
     type Answer = Joined;
 
     fn run(self, call: &mut Call<'_>) -> Result<Joined> {
-        call.write(|write| {
+        let joined = call.write(|write| {
             let now = write.origin.now;
             let (one, other, note) = match self.r#do {
                 EntityAct::Merge => {
@@ -597,6 +598,19 @@ impl Request for EntityRequest {
                     let (one, other) = name::unmerge(write.db, now, &self.one)?;
                     (one, other, "are two again")
                 }
+                EntityAct::Remove => {
+                    write.spend(Action::Delete)?;
+                    let (one, cited) = name::remove(write.db, &self.one)?;
+                    write.record(&"entity", "deleted", 1);
+                    let note = match cited.is_empty() {
+                        true => "is forgotten".to_owned(),
+                        false => format!(
+                            "is forgotten; what {} still says comes back when that is edited",
+                            cited.join(", ")
+                        ),
+                    };
+                    return Ok(Joined { one, other: String::new(), note });
+                }
                 EntityAct::Distinct => {
                     let (one, other) = name::keep_apart(write.db, &self.one, &self.other)?;
                     (one, other, "will never be merged")
@@ -604,10 +618,18 @@ impl Request for EntityRequest {
             };
             write.record(&"entities", "joined", 2);
             Ok(Joined { one, other, note: note.into() })
-        })
+        })?;
+        if self.r#do == EntityAct::Remove {
+            // The text still stands in the write-ahead log until that is emptied.
+            call.group().forget_log()?;
+        }
+        Ok(joined)
     }
 
     fn say(answer: &Joined, _: Time) -> String {
+        if answer.other.is_empty() {
+            return format!("`{}` {}.", one_line(&answer.one), one_line(&answer.note));
+        }
         format!("`{}` and `{}` {}.", one_line(&answer.one), one_line(&answer.other), answer.note)
     }
 }

@@ -72,6 +72,7 @@ pub(crate) fn hear(
     claims: &[Claim],
 ) -> Result<()> {
     for claim in claims {
+        make_room(db, writer, claim)?;
         let row = match take(db, writer, origin, claim, &Cited::new()) {
             Ok(Some(row)) => row,
             Ok(None) | Err(Error::KeptOut { .. } | Error::NameTaken { .. } | Error::NoEntity { .. }) => {
@@ -82,6 +83,22 @@ pub(crate) fn hear(
         let sql =
             "INSERT INTO citations (path, kind, id, line) VALUES (?1, ?2, ?3, 0) ON CONFLICT DO NOTHING";
         db.prepare_cached(sql)?.execute((format!("{MESSAGES}{message}"), row.0, row.1))?;
+    }
+    Ok(())
+}
+
+/// Lets the coldest fact of its category go that was taken from talk, where there are as many as there may be.
+fn make_room(db: &Connection, writer: &mut Writer<'_>, claim: &Claim) -> Result<()> {
+    let Claim::Fact { category: Some(category), .. } = claim else { return Ok(()) };
+    let talk = source_name(Source::Conversation);
+    let sql = "SELECT count(*) FROM facts WHERE category = ?1 AND source = ?2";
+    let count: i64 = db.prepare_cached(sql)?.query_row((category, talk), |row| row.get(0))?;
+    if usize::try_from(count).unwrap_or(0) >= super::guard::most_facts(category) {
+        let sql = "SELECT id FROM facts WHERE category = ?1 AND source = ?2
+            ORDER BY until IS NULL, activation, coalesce(last_accessed, since), id LIMIT 1";
+        for id in name::ids(db, sql, (category, talk))? {
+            fact::drop_row(db, writer, id)?;
+        }
     }
     Ok(())
 }

@@ -331,6 +331,43 @@ pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(Str
     Ok((one.name, other.name))
 }
 
+/// Forgets an entity for good: its facts and their history, its relations, its names, and those that count as it. Returns
+/// its name, and the documents that still speak of it: what they say comes back when they are edited.
+pub(crate) fn remove(db: &Connection, name: &str) -> Result<(String, Vec<String>)> {
+    const OF: &str = "IN (SELECT id FROM entities WHERE root = ?1)";
+    let entity = get(db, name)?;
+    let facts = ids(db, &format!("SELECT id FROM facts WHERE entity {OF}"), [entity.id])?;
+    let related = format!("SELECT id FROM relations WHERE subject {OF} OR object {OF}");
+    let relations = ids(db, &related, [entity.id])?;
+    let mut cited = Vec::new();
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    for (kind, rows) in [(super::fact::KIND, &facts), (super::relation::KIND, &relations)] {
+        for id in rows {
+            cited.extend(super::cites(db, kind, *id)?.into_iter().map(|cite| cite.path));
+            match kind {
+                super::fact::KIND => super::fact::drop_row(db, &mut writer, *id)?,
+                _ => super::relation::drop_row(db, &mut writer, *id)?,
+            }
+        }
+    }
+    writer.finish()?;
+    for sql in [
+        format!(
+            "DELETE FROM citations WHERE kind = 'name' AND id IN (SELECT id FROM names WHERE entity {OF})"
+        ),
+        format!("DELETE FROM names WHERE entity {OF}"),
+        format!("DELETE FROM distinct_entities WHERE one {OF} OR other {OF}"),
+        format!("DELETE FROM merges WHERE kept {OF} OR gone {OF}"),
+        "DELETE FROM entities WHERE root = ?1".to_owned(),
+    ] {
+        db.execute(&sql, [entity.id])?;
+    }
+    cited.sort();
+    cited.dedup();
+    Ok((entity.name, cited))
+}
+
 /// Removes entities that nothing is known of any more: no fact, no relation, no alias that a person gave.
 pub(crate) fn sweep(db: &Connection, entities: &[EntityId]) -> Result<()> {
     for id in entities {

@@ -91,6 +91,9 @@ impl Question {
         let mut tokens = tokens(text, language);
         let mut named = mentions(db, &mut tokens, language)?;
         if named.is_empty() {
+            named.extend(by_first_name(db, &mut tokens, language)?);
+        }
+        if named.is_empty() {
             named.extend(speaking(db, &mut tokens, speaker)?);
         }
         if named.is_empty() {
@@ -319,6 +322,43 @@ fn speaking(db: &Connection, tokens: &mut [Token], speaker: Speaker) -> Result<O
             let by = tokens.iter().find(|token| words.contains(&token.word.as_str()));
             let by = by.map(|token| token.word.clone()).unwrap_or_default();
             return Ok(Some(Mention { entity, by, speaks: true, by_chance: false }));
+        }
+    }
+    Ok(None)
+}
+
+/// Somebody who is called by a first name, where only one is known who has it. In lower case only where little else is
+/// said: `dana mobile`.
+fn by_first_name(db: &Connection, tokens: &mut [Token], language: Language) -> Result<Option<Mention>> {
+    const TERSE: usize = 3;
+    let terse = tokens.len() <= TERSE;
+    let may_be = |token: &&mut Token| {
+        let written = token.capital && !token.first || token.possessive || terse;
+        written
+            && token.word.len() > 2
+            && !language.is_common(&token.stem)
+            && !intent::is_attribute(&token.word)
+    };
+    for token in tokens.iter_mut().filter(may_be) {
+        let sql = "SELECT DISTINCT roots.id, roots.name, roots.category FROM names
+            JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
+            WHERE folded > ?1 || ' ' AND folded < ?1 || '!'
+                AND roots.category IN ('', 'person', 'family', 'friend', 'pet', 'user') LIMIT 20";
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map([&token.word], |row| {
+            Ok(Entity { id: row.get(0)?, name: row.get(1)?, category: row.get(2)? })
+        })?;
+        let mut found: Vec<Entity> = rows.collect::<rusqlite::Result<_>>()?;
+        // `Anna Berg`, not `Anna sends the report on Mondays`.
+        let is_persons = |name: &str| {
+            let words = name.split_whitespace();
+            words.clone().count() <= 3 && words.clone().all(|word| word.starts_with(char::is_uppercase))
+        };
+        found.retain(|entity| is_persons(&entity.name));
+        if let [_] = found[..] {
+            token.taken = true;
+            let by = token.word.clone();
+            return Ok(found.pop().map(|entity| Mention { entity, by, speaks: false, by_chance: false }));
         }
     }
     Ok(None)

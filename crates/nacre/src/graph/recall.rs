@@ -18,7 +18,7 @@ use super::name::Entity;
 use super::question::{Asked, Mention, Question};
 use super::relation::{self, Relation};
 use super::unknown::Unknown;
-use super::{Cite, EntityId, activation, cites, intent, name};
+use super::{Cite, EntityId, activation, cites, guard, intent, name};
 use crate::embed::builtin;
 use crate::index::{Language, analyse};
 use crate::{Result, Time};
@@ -529,8 +529,11 @@ fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
 
 /// Tells whether a word asks for what stands at the other end. `forward`: the subject is the one that is named.
 fn asks_for_end(asked: &Asked, predicate: &str, forward: bool, language: Language) -> bool {
-    if let Some(asks) = intent::asks_for_end(&asked.word, predicate, forward) {
-        return asks;
+    // What has no names for its ends may be another's inverse: who employs is who is worked at.
+    let asks = intent::asks_for_end(&asked.word, predicate, forward)
+        .or_else(|| intent::asks_for_end(&asked.word, guard::inverse(predicate)?, !forward));
+    if asks == Some(true) {
+        return true;
     }
     let says =
         has_stem(predicate, asked, language) || predicate.split('_').any(|part| asked.keys.contains(&part));

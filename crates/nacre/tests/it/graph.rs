@@ -476,3 +476,20 @@ fn categories_are_a_closed_list_that_a_person_may_add_to() {
     assert_eq!(place.call("fact_upsert", fact("family recipe")).data["category"], "family_recipe");
     assert_eq!(place.refused("fact_list", json!({ "category": "famly" })), "kept_out");
 }
+
+#[test]
+fn an_entity_is_forgotten_with_all_that_is_known_of_it() {
+    let mut place = Place::of_person();
+    place.set("Anna Berg", "phone", "555 0101");
+    place.set("Anna Berg", "phone", "555 0102");
+    place.relate("Anna Berg", "owns", "heron");
+    place.alias("Annie", "Anna Berg");
+    place.join("remove", "Annie", "");
+    assert!(place.facts().is_empty() && place.relations(json!({})).is_empty());
+    for name in ["Annie", "Anna Berg"] {
+        assert_eq!(place.refused("fact_list", json!({ "entity": name })), "no_entity");
+    }
+    let bytes = std::fs::read(place.folder.path().join("groups/main/memory.db")).unwrap();
+    assert!(!bytes.windows(4).any(|run| run == b"Anna"), "no trace is left in the file");
+    place.check();
+}

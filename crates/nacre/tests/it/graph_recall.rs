@@ -405,3 +405,19 @@ pub fn write(path: &std::path::Path, text: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, text).unwrap();
 }
+
+#[test]
+fn a_first_name_is_enough_where_only_one_has_it() {
+    let mut place = known();
+    let phone: &[&str] = &["Anna Berg: phone = 555 0101"];
+    check(&mut place, &[("what is Anna's phone?", phone), ("anna phone", phone)]);
+    place.set("Anna Lund", "phone", "555 0999");
+    assert_eq!(place.told("what is Anna's phone?")["entities"], json!([]), "two are called so");
+}
+
+#[test]
+fn what_a_predicate_says_of_its_inverse_is_asked_from_both_ends() {
+    let mut place = known();
+    place.relate("Brightwater", "employs", "Anna Berg");
+    check(&mut place, &[("Annie's employer", &["Brightwater employs Anna Berg"])]);
+}

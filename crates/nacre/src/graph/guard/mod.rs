@@ -83,7 +83,6 @@ pub(crate) fn born_permanent(category: &str) -> bool {
 }
 
 /// The most facts of a category that are taken from conversations.
-#[cfg_attr(not(test), expect(dead_code, reason = "conversations are not yet read"))]
 pub(crate) fn most_facts(category: &str) -> usize {
     CATEGORIES.iter().find(|known| known.name == category).map_or(100, |known| known.most)
 }
@@ -240,7 +239,6 @@ pub(crate) fn predicate(name: &str, from: From) -> Result<String, Refusal> {
 }
 
 /// Returns what a relation is called from its other end; a symmetric one is its own inverse.
-#[cfg_attr(not(test), expect(dead_code, reason = "relations are shown from one end so far"))]
 pub(crate) fn inverse(predicate: &str) -> Option<&'static str> {
     let both = words::PREDICATES.iter();
     both.clone()
