@@ -4,7 +4,7 @@
 //! [`run`] asks the contributors of one table, by priority, each within its own share of the tokens, and
 //! stops when the caller says that it is late. What fails or comes too late is left out and named; a turn
 //! never fails for it. Most turns need nothing, so most blocks are empty: what is put in has passed
-//! [`relevance`], is not what was put in a few turns ago, and says why it is there. All of it stands between
+//! `relevance`, is not what was put in a few turns ago, and says why it is there. All of it stands between
 //! the marks by which our own text is known again, so that it is never searched, archived or learned (T6).
 //!
 //! [`archive`] takes in one exchange once it is over: for continuity, for lessons, for the signals of
