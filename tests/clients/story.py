@@ -19,6 +19,10 @@ CALLS = [
     ("memory_search", {"query": "PostgreSQL", "include_superseded": True}, "superseded by"),
     ("memory_brief", {"include_provenance": True}, "PostgreSQL 17"),
     ("memory_delete", {"id": 1}, "Deleted [id:1]"),
+    ("fact_upsert", {"entity": "Heidi Boyd", "key": "birthday", "value": "7 July 1956", "category": "family"}, "birthday = 7 July 1956"),
+    ("fact_upsert", {"entity": "Heidi Boyd", "key": "birthday", "value": "8 July 1956"}, "was 7 July 1956"),
+    ("graph_search", {"query": "when is Heidi Boyd's birthday?", "limit": 3}, "8 July 1956"),
+    ("graph_search", {"query": "Heidi Boyd's shoe size"}, "none about"),
 ]
 
 # Arguments of memory_store that are wrong, and the field that the answer has to name.
