@@ -196,6 +196,14 @@ pub(crate) fn key(name: &str, from: From) -> Result<String, Refusal> {
     Ok(key)
 }
 
+/// Checks the head of a column and returns the key that its cells are values of.
+///
+/// A row says what it is that has a `Time` or is found `Where`; a line that says only `Time: 10:40` does not.
+pub(crate) fn column(title: &str, from: From) -> Result<String, Refusal> {
+    let key = joined(title);
+    if words::COLUMNS.contains(&&*key) { Ok(key) } else { self::key(title, from) }
+}
+
 fn sized(name: &str, key: String, what: &str) -> Result<String, Refusal> {
     if key.is_empty() {
         return refuse(name, format!("has no letter or digit that a {what} could be made of"));
@@ -359,6 +367,14 @@ pub(crate) fn is_day(word: &str) -> bool {
     let lower = lower(word);
     let one = if lower.ends_with("days") { &lower[..lower.len() - 1] } else { &lower };
     words::DAYS.binary_search(&one).is_ok()
+}
+
+/// Returns the number of the month that a word names.
+pub(crate) fn month(word: &str) -> Option<u32> {
+    let lower = lower(word);
+    let known = words::DAYS.binary_search(&&*lower).is_ok();
+    let at = words::MONTHS.iter().position(|month| known && lower.starts_with(month))?;
+    u32::try_from(at + 1).ok()
 }
 
 /// `step 3`, `part 1`, `week 12`.

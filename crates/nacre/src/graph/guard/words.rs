@@ -58,13 +58,21 @@ pub(crate) const CATEGORIES: &[Category] = &[
 /// Headings and columns that list entities of one category.
 pub(super) const CLASSES: &[(&str, &str)] = &[
     ("active projects", "project"),
+    ("animal", "pet"),
     ("animals", "pet"),
     ("app", "tool"),
     ("apps", "tool"),
+    ("box", "host"),
+    ("boxes", "host"),
+    ("business", "organization"),
+    ("businesses", "organization"),
     ("clients", "organization"),
+    ("colleague", "person"),
     ("colleagues", "person"),
     ("companies", "organization"),
     ("company", "organization"),
+    ("computer", "host"),
+    ("computers", "host"),
     ("contact", "person"),
     ("contacts", "person"),
     ("convention", "convention"),
@@ -76,31 +84,45 @@ pub(super) const CLASSES: &[(&str, &str)] = &[
     ("devices", "host"),
     ("docs", "document"),
     ("documents", "document"),
+    ("employee", "person"),
+    ("employees", "person"),
     ("events", "event"),
     ("family", "family"),
+    ("family and friends", "person"),
     ("family members", "family"),
+    ("firm", "organization"),
+    ("firms", "organization"),
     ("friend", "friend"),
     ("friends", "friend"),
+    ("friends and family", "person"),
     ("host", "host"),
     ("hosts", "host"),
+    ("house rules", "convention"),
     ("key decisions", "decision"),
     ("locations", "place"),
     ("machine", "host"),
     ("machines", "host"),
+    ("node", "host"),
+    ("nodes", "host"),
     ("organisations", "organization"),
     ("organization", "organization"),
     ("organizations", "organization"),
     ("people", "person"),
+    ("people and pets", "person"),
     ("person", "person"),
     ("persons", "person"),
     ("pet", "pet"),
     ("pets", "pet"),
     ("place", "place"),
     ("places", "place"),
+    ("policies", "convention"),
     ("preference", "preference"),
     ("preferences", "preference"),
+    ("program", "tool"),
+    ("programs", "tool"),
     ("project", "project"),
     ("projects", "project"),
+    ("relative", "family"),
     ("relatives", "family"),
     ("repos", "project"),
     ("repositories", "project"),
@@ -109,9 +131,17 @@ pub(super) const CLASSES: &[(&str, &str)] = &[
     ("servers", "host"),
     ("service", "tool"),
     ("services", "tool"),
+    ("staff", "person"),
+    ("supplier", "organization"),
+    ("suppliers", "organization"),
+    ("team", "person"),
     ("team members", "person"),
+    ("the team", "person"),
     ("tool", "tool"),
     ("tools", "tool"),
+    ("vendor", "organization"),
+    ("vendors", "organization"),
+    ("who", "person"),
 ];
 
 /// Relations with what they are called from the other end; a symmetric one has the same name there.
@@ -161,6 +191,20 @@ pub(super) const PREDICATES: &[(&str, &str)] = &[
     ("stored_in", "stores"),
     ("backs_up", "backed_up_by"),
     ("monitors", "monitored_by"),
+    ("looks_after", "looked_after_by"),
+    ("alerts", "alerted_by"),
+    ("approves", "approved_by"),
+    ("backed_up_to", "backup_of"),
+    ("insured_with", "insures"),
+    ("landlord_of", "tenant_of"),
+    ("mentor_of", "mentored_by"),
+    ("rented_from", "rented_to"),
+    ("teacher_of", "student_of"),
+    ("teaches", "taught_by"),
+    ("coach_of", "coached_by"),
+    ("godparent_of", "godchild_of"),
+    ("serves", "client_of"),
+    ("treats", "patient_of"),
 ];
 
 /// Relations that say more than one above: their other end has only the broader name.
@@ -188,6 +232,14 @@ pub(super) const NARROW: &[(&str, &str)] = &[
     ("cat_of", "has_pet"),
     ("boss_of", "reports_to"),
     ("manager_of", "reports_to"),
+    ("godmother_of", "godchild_of"),
+    ("godfather_of", "godchild_of"),
+    ("accountant_of", "client_of"),
+    ("lawyer_of", "client_of"),
+    ("dentist_of", "patient_of"),
+    ("doctor_of", "patient_of"),
+    ("therapist_of", "patient_of"),
+    ("vet_of", "patient_of"),
 ];
 
 /// Other names of the same relation.
@@ -303,12 +355,17 @@ pub(super) const ENDS: &[(&[&str], Option<&str>, Option<&str>)] = &[
 /// Keys whose values stand side by side.
 #[rustfmt::skip]
 pub(super) const MULTI: &[&str] = &[
-    "aliases", "allergic_to", "allergies", "allergy", "authors", "cats", "certifications", "children",
-    "clients", "colors", "colours", "contributors", "customers", "databases", "dependencies", "dislikes",
-    "dogs", "domains", "emails", "features", "frameworks", "friends", "hobbies", "hobby", "hosts",
-    "instruments", "interests", "kids", "languages", "likes", "maintainers", "members", "nicknames", "owners",
-    "parents", "participants", "pets", "phones", "ports", "projects", "repos", "repositories", "roles",
-    "services", "siblings", "skills", "sports", "tags", "technologies", "tools", "urls", "users",
+    "aliases", "allergic_to", "allergies", "allergy", "authors", "awards", "books", "brothers", "calendars",
+    "cats", "certifications", "children", "clients", "colors", "colours", "conditions", "contributors",
+    "courses", "customers", "databases", "daughters", "degrees", "dependencies", "devices", "dislikes",
+    "dogs", "domains", "editors", "emails", "features", "folders", "formats", "frameworks", "friends",
+    "genres", "godchildren", "grandchildren", "guests", "hobbies", "hobby", "hosts", "ingredients",
+    "instruments", "interests", "kids", "languages", "likes", "locations", "machines", "maintainers",
+    "medications", "members", "nephews", "nicknames", "nieces", "offices", "owners", "parents",
+    "participants", "partners", "pets", "phones", "platforms", "players", "ports", "projects", "pupils",
+    "qualifications", "repos", "repositories", "reviewers", "roles", "services", "shares", "siblings",
+    "sisters", "skills", "sons", "speakers", "sponsors", "sports", "students", "subjects", "suppliers",
+    "tags", "teachers", "technologies", "testers", "tools", "topics", "urls", "users", "vendors", "websites",
 ];
 
 /// Keys that a document or a conversation does not give: they change by the minute, or say nothing.
@@ -357,6 +414,13 @@ pub(super) const DAYS: &[&str] = &[
     "wed", "wednesday",
 ];
 
+/// The months in their order, by their first letters.
+pub(super) const MONTHS: [&str; 12] =
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"];
+
+/// Keys that say nothing by themselves, and are told as the columns of a table.
+pub(super) const COLUMNS: &[&str] = &["date", "day", "time", "when", "where", "who"];
+
 /// Nouns and other words that name nothing in particular, with and without an article.
 #[rustfmt::skip]
 pub(super) const GENERIC: &[&str] = &[
@@ -388,30 +452,33 @@ pub(super) const GENERIC: &[&str] = &[
 /// What sections are called, whatever they are about.
 #[rustfmt::skip]
 pub(super) const TITLES: &[&str] = &[
-    "about", "acknowledgements", "action items", "actions", "active", "added", "agenda", "api reference",
-    "appendix", "architecture", "archive", "authors", "background", "backlog", "basics", "benchmarks",
-    "best practices", "blockers", "bugs", "building", "caveats", "change log", "changed", "changelog",
-    "changes", "code of conduct", "commands", "communication", "completed", "conclusion", "configuration",
-    "contents", "context", "contributing", "conversation", "conversations", "core features", "credits",
-    "current", "current state", "current status", "daily", "daily log", "day", "decisions", "dependencies",
-    "deployment", "deprecated", "details", "development", "discussion", "documentation", "done", "errors",
-    "example", "examples", "faq", "features", "file structure", "finished", "fixed", "fixes", "follow up",
-    "follow-up", "follow-ups", "general", "getting started", "goals", "health", "heartbeat", "highlights",
-    "history", "how it works", "how to work", "ideas", "identity", "important", "improvements", "in progress",
-    "info", "information", "infrastructure", "insights", "installation", "introduction", "issues", "journal",
-    "key facts", "key features", "known facts", "known issues", "learned", "learnings", "lessons",
-    "lessons learned", "license", "limitations", "links", "log", "long-term memory", "memories", "memory",
-    "misc", "miscellaneous", "monitoring", "motivation", "news", "next", "next actions", "next steps", "note",
-    "notes", "observations", "open items", "open questions", "other", "overview", "performance", "personal",
-    "plan", "planning", "plans", "platform support", "preferences", "prerequisites", "problems", "progress",
-    "project structure", "questions", "quick facts", "quick reference", "quick start", "quickstart",
-    "reference", "references", "reflection", "reflections", "release notes", "reminders", "removed",
-    "requirements", "research", "resources", "results", "roadmap", "rules", "schedule", "security",
-    "session notes", "session summary", "settings", "setup", "soul", "stack", "standup", "stats", "status",
-    "status update", "summary", "support", "table of contents", "tasks", "tbd", "tech stack", "testing",
-    "this week", "timeline", "title", "tl;dr", "to do", "to-do", "today", "todo", "todos", "tomorrow",
+    "about", "acknowledgements", "action items", "actions", "active", "added", "agenda", "allergies",
+    "api reference", "appendix", "architecture", "archive", "authors", "background", "backlog", "basics",
+    "benchmarks", "best practices", "blockers", "bugs", "building", "caveats", "change log", "changed",
+    "changelog", "changes", "code of conduct", "commands", "communication", "completed", "conclusion",
+    "configuration", "contents", "context", "contributing", "conversation", "conversations", "core features",
+    "credits", "current", "current state", "current status", "daily", "daily log", "day", "day to day",
+    "decisions", "dependencies", "deployment", "deprecated", "details", "development", "discussion",
+    "documentation", "done", "errors", "example", "examples", "faq", "features", "file structure", "finished",
+    "firms", "fixed", "fixes", "follow up", "follow-up", "follow-ups", "general", "getting started", "goals",
+    "health", "heartbeat", "highlights", "history", "hobbies", "how it works", "how to work", "ideas",
+    "identity", "important", "improvements", "in progress", "info", "information", "infrastructure",
+    "insights", "installation", "insurance", "introduction", "issues", "journal", "key facts", "key features",
+    "known facts", "known issues", "languages", "later", "learned", "learnings", "lessons", "lessons learned",
+    "license", "limitations", "links", "log", "long-term memory", "maybe", "memories", "memory", "misc",
+    "miscellaneous", "monitoring", "motivation", "news", "next", "next actions", "next steps", "not now",
+    "note", "notes", "now", "numbers", "observations", "open items", "open questions", "other", "overview",
+    "performance", "personal", "plan", "planning", "plans", "platform support", "preferences",
+    "prerequisites", "problems", "progress", "project structure", "questions", "questions and answers",
+    "quick facts", "quick reference", "quick start", "quickstart", "reference", "references", "reflection",
+    "reflections", "release notes", "reminders", "removed", "requirements", "research", "resources",
+    "results", "roadmap", "rules", "schedule", "security", "session notes", "session summary", "settings",
+    "setup", "small print", "someday", "soon", "soul", "stack", "standup", "stats", "status", "status update",
+    "summary", "support", "table of contents", "tasks", "tbd", "tech stack", "testing", "this week",
+    "timeline", "timetable", "title", "tl;dr", "to do", "to-do", "today", "todo", "todos", "tomorrow",
     "troubleshooting", "unreleased", "untitled", "update", "updates", "usage", "use cases", "user profile",
-    "warning", "weekly", "what is remembered", "wins", "work", "work log", "work notes", "yesterday",
+    "vehicles", "waiting", "waiting for", "warning", "weak spots", "weather", "weekly", "what is remembered",
+    "wins", "wish list", "wishes", "wishlist", "work", "work log", "work notes", "yesterday",
 ];
 
 /// Endings of files.

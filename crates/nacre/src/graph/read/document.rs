@@ -3,100 +3,32 @@
 //! The nearest heading above that names something is what bullets and rows are about; headings such as
 //! `Notes` are passed over, headings such as `People` say what kind of thing their items are. USER.md is about
 //! the user, SOUL.md and IDENTITY.md about the agent; of changelogs, which say what was, nothing is read. In
-//! documents whose name has a date, sections and tagged lines are events.
+//! documents that have a date, sections, tagged lines and paragraphs with a title in front are events.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::ops::Range;
 
+use super::form::{
+    Tag, dashed, day_of, ending_tag, floor, key_and_value, leading_space, leading_tag, title_of, titled,
+    whole_sentences, without_number,
+};
+use super::keys::{ALIASES, COUNTS, KEYS, RELATIONS, VALUES, is_hosting};
 use super::markdown::{self, Block, Text, plain};
-use super::words::{sentences, whole_name};
+use super::words::{first_name, sentences, whole_name};
 use super::{Claim, Reading, Said, USUAL, checked, fact, relation, sentence};
 use crate::Time;
 use crate::graph::guard::{self, From, Refusal};
 
 /// What is tagged with less is not kept (origin of the tags: logs are pruned by it).
 const LEAST_IMPORTANCE: f64 = 0.4;
-/// The characters of an event's name.
-const TITLE: usize = 80;
 /// The characters that a section without a tag has at least, to be an event.
 const SECTION: usize = 50;
 /// More words than this are prose, not a value.
 const MANY_WORDS: usize = 25;
 /// The most values in one bullet's list.
 const LIST: usize = 10;
-
-/// Keys that give other names.
-const ALIASES: &[&str] = &[
-    "aka",
-    "alias",
-    "aliases",
-    "also_known_as",
-    "called",
-    "goes_by",
-    "nickname",
-    "nicknames",
-    "what_to_call_them",
-];
-
-/// Keys that give a relation, where their value is a name. With `of`, the value is who does it: the owner
-/// owns.
-const RELATIONS: &[(&str, &str, bool)] = &[
-    ("aunt", "aunt_of", true),
-    ("author", "wrote", true),
-    ("boss", "boss_of", true),
-    ("boyfriend", "boyfriend_of", true),
-    ("brother", "brother_of", true),
-    ("cat", "cat_of", true),
-    ("company", "works_at", false),
-    ("cousin", "cousin_of", true),
-    ("dad", "father_of", true),
-    ("daughter", "daughter_of", true),
-    ("dependencies", "depends_on", false),
-    ("depends_on", "depends_on", false),
-    ("dog", "dog_of", true),
-    ("employer", "works_at", false),
-    ("father", "father_of", true),
-    ("friend", "friend_of", true),
-    ("friends", "friend_of", true),
-    ("girlfriend", "girlfriend_of", true),
-    ("grandfather", "grandfather_of", true),
-    ("grandmother", "grandmother_of", true),
-    ("host", "runs_on", false),
-    ("hosted_on", "runs_on", false),
-    ("husband", "husband_of", true),
-    ("lead", "leads", true),
-    ("lives_in", "lives_in", false),
-    ("maintainer", "maintains", true),
-    ("maintainers", "maintains", true),
-    ("manager", "manager_of", true),
-    ("married_to", "married_to", false),
-    ("member_of", "member_of", false),
-    ("members", "member_of", true),
-    ("mom", "mother_of", true),
-    ("mother", "mother_of", true),
-    ("mum", "mother_of", true),
-    ("nephew", "nephew_of", true),
-    ("niece", "niece_of", true),
-    ("owned_by", "owns", true),
-    ("owner", "owns", true),
-    ("owns", "owns", false),
-    ("part_of", "part_of", false),
-    ("partner", "partner_of", true),
-    ("reports_to", "reports_to", false),
-    ("runs_on", "runs_on", false),
-    ("sister", "sister_of", true),
-    ("son", "son_of", true),
-    ("spouse", "married_to", true),
-    ("uncle", "uncle_of", true),
-    ("uses", "uses", false),
-    ("wife", "wife_of", true),
-    ("works_at", "works_at", false),
-    ("works_for", "works_at", false),
-];
-
-/// First columns and second columns of tables that list keys and values.
-const KEYS: &[&str] =
-    &["attribute", "detail", "field", "key", "parameter", "property", "setting", "variable"];
 
 /// Reads a document of the workspace.
 pub(crate) fn document(path: &str, text: &str) -> Reading {
@@ -120,12 +52,18 @@ struct Reader<'a> {
     owner: Option<Subject>,
     /// The category of what the title names, by the file's name.
     kind: Option<&'static str>,
-    /// As in the file's name.
-    date: Option<&'a str>,
+    /// As in the file's name, or else in its title.
+    date: Option<Cow<'a, str>>,
     outline: Vec<Head<'a>>,
     /// The bullet that deeper ones are about, by its indent.
     item: Option<(usize, Subject)>,
     table: Table<'a>,
+    /// Words in lower case that this document has as a heading, as the first of a row or as a machine.
+    known: HashSet<String>,
+    /// Nothing but the heading has been read of this section.
+    fresh: bool,
+    /// What the last sentence was about is what the section is about.
+    follows: bool,
 }
 
 /// What something is said of; its name has passed the guard.
@@ -159,13 +97,6 @@ enum Heading {
     General,
 }
 
-/// `[decision|i=0.9]`
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Tag<'a> {
-    kind: &'a str,
-    importance: f64,
-}
-
 #[derive(Default)]
 enum Table<'a> {
     #[default]
@@ -194,7 +125,7 @@ impl<'a> Reader<'a> {
         let folder = path.rsplit(['/', '\\']).nth(1);
         let kind = stem.split(['-', '_']).next().filter(|first| first.len() < stem.len());
         let kind = kind.and_then(guard::class_of).or_else(|| folder.and_then(guard::class_of));
-        let date = Time::day_in_name(file).map(|(day, _)| day);
+        let date = Time::day_in_name(file).map(|(day, _)| Cow::Borrowed(day));
         Reader {
             reading: Reading::default(),
             stem,
@@ -204,6 +135,9 @@ impl<'a> Reader<'a> {
             outline: Vec::new(),
             item: None,
             table: Table::None,
+            known: HashSet::new(),
+            fresh: false,
+            follows: false,
         }
     }
 
@@ -211,15 +145,13 @@ impl<'a> Reader<'a> {
         if !matches!(block, Block::Row { .. }) {
             self.table = Table::None;
         }
+        let fresh = std::mem::replace(&mut self.fresh, matches!(block, Block::Heading { .. }));
         match block {
             Block::Heading { level, title, line } => self.heading(level, title, line),
             Block::Bullet { indent, text } => self.bullet(indent, &text),
-            Block::Paragraph(text) => {
-                self.gather(&text.text);
-                self.prose(&text, 0);
-            }
+            Block::Paragraph(text) => self.paragraph(&text, fresh),
             Block::Row { text, line } => self.row(text, line),
-            Block::Blank => {}
+            Block::Blank => self.fresh = fresh,
             Block::Long { text, line } => {
                 let reason = format!("is a line of {} bytes; of such nothing is read", text.len());
                 let what = text.chars().take(40).collect::<String>();
@@ -234,6 +166,10 @@ impl<'a> Reader<'a> {
         self.item = None;
         let (title, tag) = ending_tag(title);
         let title = title.trim_end_matches(':');
+        if self.date.is_none() && level == 1 && self.outline.is_empty() {
+            self.date = day_of(title).map(Cow::Owned);
+        }
+        self.know(title);
         self.outline.push(Head {
             level,
             title,
@@ -280,7 +216,8 @@ impl<'a> Reader<'a> {
             Err(_) => return,
         };
         let mut facts = vec![("kind", kind.as_str())];
-        facts.extend(self.date.map(|date| ("day", date)));
+        let date = self.date.clone();
+        facts.extend(date.as_deref().map(|date| ("day", date)));
         let whole = whole_sentences(summary);
         if !whole.is_empty() {
             facts.push(("summary", whole));
@@ -321,14 +258,14 @@ impl<'a> Reader<'a> {
             if tag.importance >= LEAST_IMPORTANCE {
                 let words = plain(rest);
                 self.event(&words, &words, Some(tag), line);
-                self.prose(text, text.text.len() - rest.len());
+                self.prose(text, text.text.len() - rest.len()..text.text.len());
             }
             return;
         }
-        if let Some((title, rule)) = bold_sentence(full).filter(|_| self.lists_rules()) {
-            return self.rule(title, rule, line);
+        if self.lists_rules() && self.rule(full, line) {
+            return;
         }
-        if let Some((key, value)) = key_and_value(full) {
+        if let Some((key, value)) = key_and_value(full).or_else(|| dashed(full)) {
             let key = plain(key);
             let key = without_code(&key);
             if value.is_empty() {
@@ -347,23 +284,176 @@ impl<'a> Reader<'a> {
             self.item = self.item_subject(&name).map(|subject| (indent, subject));
             return;
         }
-        self.prose(text, skip);
+        if self.listed(&words, line) {
+            return;
+        }
+        self.prose(text, skip..text.text.len());
+    }
+
+    /// `- latex gloves` under `Allergies`.
+    fn listed(&mut self, words: &str, line: usize) -> bool {
+        let Some(head) = self.outline.last() else { return false };
+        let Some(key) = guard::key(head.title, From::Person).ok().filter(|key| guard::is_multi(key)) else {
+            return false;
+        };
+        // What goes on about it is no part of it.
+        let clause = [", which", ", who", ", but", ", because", " - ", " — ", " – "];
+        let end = clause.iter().filter_map(|clause| words.find(clause)).min().unwrap_or(words.len());
+        let value = words[..end].trim().trim_end_matches('.');
+        if value.contains(['.', ':', ';', '?']) || value.split(' ').count() > 6 {
+            return false;
+        }
+        // The heading is the key: it is about what stands above that.
+        let Some(subject) =
+            self.subject().filter(|subject| guard::key(&subject.name, From::Person) != Ok(key.clone()))
+        else {
+            return false;
+        };
+        self.values(&subject, &key, value, line);
+        true
+    }
+
+    fn paragraph(&mut self, text: &Text<'a>, fresh: bool) {
+        let full = text.text.as_ref();
+        self.gather(full);
+        let line = text.line(0);
+        if self.lists_rules() && self.rule(full, line) {
+            return;
+        }
+        if let Some((tag, rest)) = leading_tag(full) {
+            if tag.importance >= LEAST_IMPORTANCE {
+                let words = plain(rest);
+                self.event(&words, &words, Some(tag), line);
+            }
+            return;
+        }
+        if self.lead(text) || self.key_lines(text) {
+            return;
+        }
+        let before = self.reading.said.len();
+        let first = self.prose(text, 0..full.len());
+        if fresh && self.reading.said[before..].iter().all(|said| said.line > text.line(first)) {
+            self.opening(&plain(full), line);
+        }
+    }
+
+    /// `**Well.** The digger found a brick well.`: an event in a log, and elsewhere what a thing is.
+    fn lead(&mut self, text: &Text<'a>) -> bool {
+        let full = text.text.as_ref();
+        if !full.starts_with("**") || key_and_value(full).is_some() {
+            return false;
+        }
+        let Some(lead) = titled(full) else { return false };
+        let (title, words) = (plain(lead.title), plain(if lead.ends { lead.text } else { full }));
+        let line = text.line(0);
+        if let Some(date) = &self.date {
+            if words.len() < SECTION / 2 {
+                return false;
+            }
+            // Few words come again another day, and may be someone's name.
+            let few = title.split(' ').count() < 3;
+            let name = if few { format!("{title} ({date})") } else { title.into_owned() };
+            self.event(&name, &words, None, line);
+            self.prose(text, 0..full.len());
+            return true;
+        }
+        if !lead.ends || title.split(' ').count() > 4 {
+            return false;
+        }
+        let subject = match checked_subject(&title, None) {
+            Ok(subject) => subject,
+            Err(_) => return false,
+        };
+        let whole = whole_sentences(&words);
+        if !whole.is_empty() {
+            self.fact_of(&subject, "about", whole, line);
+        }
+        let above = self.item.replace((0, subject));
+        self.follows = true;
+        self.prose(text, full.len() - lead.text.len()..full.len());
+        self.item = above;
+        true
+    }
+
+    /// Lines of `**Key**: value`, or nothing but lines of `Key: value`.
+    fn key_lines(&mut self, text: &Text<'a>) -> bool {
+        let bold = |line: &str| line.starts_with("**") && key_and_value(line).is_some();
+        let plain_key = |line: &str| key_and_value(line).is_some_and(|(_, value)| !value.is_empty());
+        let full = text.text.as_ref();
+        let all = full.contains([':', '.'])
+            && text.lines().count() > 1
+            && text.lines().all(|(_, line)| plain_key(line));
+        let starts: Vec<usize> =
+            text.lines().filter(|(_, line)| all || bold(line)).map(|(start, _)| start).collect();
+        let Some(first) = starts.first() else { return false };
+        self.prose(text, 0..*first);
+        let ends = starts[1..].iter().map(|next| next - 1).chain(std::iter::once(full.len()));
+        for (start, end) in starts.iter().zip(ends) {
+            if let Some((key, value)) =
+                key_and_value(full[*start..end].trim_end()).filter(|(_, value)| !value.is_empty())
+            {
+                let key = plain(key);
+                self.pair(&without_code(&key), value, text.line(*start));
+            }
+        }
+        true
+    }
+
+    /// What a section opens with, where that tells what it is about without naming it.
+    fn opening(&mut self, words: &str, line: usize) {
+        const LEAST: usize = 20;
+        if self.date.is_some() || self.owner.is_some() || words.len() < LEAST || words.starts_with(['(', '"'])
+        {
+            return;
+        }
+        let speaks =
+            ["I ", "We ", "You ", "My ", "Our ", "If ", "When ", "See ", "This ", "These ", "No ", "Not "];
+        let Some(subject) = self.subject() else { return };
+        let here = self.outline.last().is_some_and(|head| matches!(&head.subject, Some(Heading::Names(_))));
+        let whole = whole_sentences(words);
+        if here
+            && self.item.is_none()
+            && !whole.is_empty()
+            && !speaks.iter().any(|word| words.starts_with(word))
+        {
+            self.fact_of(&subject, "about", whole, line);
+        }
+    }
+
+    /// Takes a word in lower case for a name from here on.
+    fn know(&mut self, word: &str) {
+        let word = word.trim_matches(['`', '*']);
+        if word.len() > 2
+            && word.len() <= 40
+            && word.starts_with(|c: char| c.is_ascii_lowercase())
+            && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_'))
+            && checked_subject(word, None).is_ok()
+        {
+            self.known.insert(word.to_owned());
+        }
     }
 
     /// Tells whether what stands here are rules, by the file's name or the heading.
     fn lists_rules(&self) -> bool {
         let file = self.stem.rsplit(['-', '_']).next().unwrap_or_default();
         matches!(file, "policies" | "rules" | "conventions")
-            || self.outline.last().is_some_and(|head| head.class == Some("convention"))
+            || self.outline.last().is_some_and(|head| {
+                let mut words = head.title.split(|c: char| !c.is_alphanumeric());
+                head.class == Some("convention")
+                    || words.any(|word| matches!(word, "Rules" | "rules" | "Policies" | "policies"))
+            })
     }
 
-    /// `**Mail to clients.** Nothing goes out unread.`
-    fn rule(&mut self, title: &str, rule: &str, line: usize) {
-        let (title, rule) = (plain(title), plain(rule));
+    /// `**Mail to clients.** Nothing goes out unread.`, with a number before it or without.
+    fn rule(&mut self, item: &str, line: usize) -> bool {
+        let item = without_number(item);
+        let Some(rule) = titled(item).filter(|rule| rule.ends) else { return false };
+        let (title, text) = (plain(rule.title), plain(rule.text));
         match checked_subject(&title, Some("convention")) {
-            Ok(subject) => self.fact_of(&subject, "rule", whole_sentences(&rule), line),
+            Ok(subject) => self.fact_of(&subject, "rule", whole_sentences(&text), line),
             Err(refusal) => self.reading.kept_out.push((line, refusal)),
         }
+        true
     }
 
     fn item_subject(&self, name: &str) -> Option<Subject> {
@@ -423,26 +513,44 @@ impl<'a> Reader<'a> {
                 continue;
             }
             let row = RELATIONS.binary_search_by_key(&&*known, |row| row.0).ok().map(|at| &RELATIONS[at]);
-            match (row, row.and_then(|_| whole_name(value))) {
-                (Some((_, predicate, true)), Some(name)) => {
-                    self.say(relation(&name, predicate, &subject.name), line);
-                }
-                (Some((_, predicate, false)), Some(name)) => {
-                    self.say(relation(&subject.name, predicate, &name), line);
-                }
-                _ => self.fact_of(subject, key, value, line),
+            let Some((_, predicate, of)) = row else {
+                self.fact_of(subject, key, value, line);
+                continue;
+            };
+            // `Maintainer: Josie Berg, with help`: the relation, and what else is said of it.
+            let whole = whole_name(value).or_else(|| self.machine(value, predicate));
+            let name = whole.clone().or_else(|| first_name(value));
+            if let Some(name) = name {
+                let (from, to) = if *of { (&name, &subject.name) } else { (&subject.name, &name) };
+                self.say(relation(from, predicate, to), line);
+            }
+            if whole.is_none() {
+                self.fact_of(subject, key, value, line);
             }
         }
     }
 
+    /// The name of a machine, which may be one word in lower case.
+    fn machine(&mut self, value: &str, predicate: &str) -> Option<String> {
+        if is_hosting(predicate) {
+            self.know(value);
+        }
+        self.known.get(value).cloned()
+    }
+
     fn fact_of(&mut self, subject: &Subject, key: &str, value: &str, line: usize) {
+        let key = guard::key(if key.eq_ignore_ascii_case("what") { "about" } else { key }, From::Document);
+        self.keyed(subject, key, value, line);
+    }
+
+    fn keyed(&mut self, subject: &Subject, key: Result<String, Refusal>, value: &str, line: usize) {
         let section = self.outline.last().and_then(|head| head.class);
         let category = match section {
             Some(section @ ("preference" | "convention" | "decision")) => Some(section),
             _ => subject.category,
         };
         let entity = subject.name.clone();
-        match (guard::key(key, From::Document), guard::value(value, From::Document)) {
+        match (key, guard::value(value, From::Document)) {
             (Ok(key), Ok(value)) => self.push(
                 Claim::Fact {
                     entity,
@@ -454,9 +562,9 @@ impl<'a> Reader<'a> {
                 },
                 line,
             ),
-            (Err(refusal), _) | (_, Err(refusal)) => {
-                let what = guard::one_line(&format!("{}: {}", key.trim(), refusal.what)).into_owned();
-                let what = if refusal.what == key.trim() { refusal.what } else { what };
+            (Err(refusal), _) => self.reading.kept_out.push((line, refusal)),
+            (Ok(key), Err(refusal)) => {
+                let what = guard::one_line(&format!("{key}: {}", refusal.what)).into_owned();
                 self.reading.kept_out.push((line, Refusal { what, reason: refusal.reason }));
             }
         }
@@ -488,15 +596,38 @@ impl<'a> Reader<'a> {
             return;
         };
         let title = plain(head[0]).trim().to_lowercase();
-        if head.len() == 2 && (title.is_empty() || KEYS.contains(&&*title)) {
+        let second = plain(head.get(1).copied().unwrap_or_default()).trim().to_lowercase();
+        if head.len() == 2 && (title.is_empty() || second.is_empty() || KEYS.contains(&&*title)) {
             let value = cells.next().unwrap_or_default();
             if !value.is_empty() {
                 self.pair(&first, value, line);
             }
             return;
         }
+        if head.len() == 2 && VALUES.contains(&&*second) {
+            let value = cells.next().unwrap_or_default();
+            // `Gertie, tyres`: whose they are, and what.
+            match first.split_once(", ").and_then(|(name, key)| Some((whole_name(name)?, key))) {
+                Some((name, key)) => match checked_subject(&name, None) {
+                    Ok(subject) => self.fact_of(&subject, key, &without_code(plain(value).trim()), line),
+                    Err(refusal) => self.reading.kept_out.push((line, refusal)),
+                },
+                None if value.is_empty() => {}
+                None => self.pair(&first, value, line),
+            }
+            return;
+        }
+        if COUNTS.contains(&&*title) {
+            return;
+        }
         let category = guard::class_of(&title).or_else(|| self.outline.last().and_then(|head| head.class));
-        let Some(name) = whole_name(&first).or_else(|| category.is_some().then_some(first)) else { return };
+        // A row of a table is about what stands first, if that is not a sentence.
+        let short = first.split(' ').count() <= 5 && !first.contains(['.', '?', '!', ';', ':', ',']);
+        let Some(name) = whole_name(&first).or_else(|| (category.is_some() || short).then(|| first.clone()))
+        else {
+            return;
+        };
+        self.know(&first);
         let subject = match checked_subject(&name, category) {
             Ok(subject) => subject,
             Err(refusal) => return self.reading.kept_out.push((line, refusal)),
@@ -504,36 +635,67 @@ impl<'a> Reader<'a> {
         for (key, value) in head[1..].iter().zip(cells).filter(|(_, value)| !value.is_empty()) {
             let key = plain(key);
             let value = link_or_plain(&key, value);
-            self.values(&subject, &key, &without_code(value.trim()), line);
+            let value = without_code(value.trim());
+            match guard::column(&key, From::Document) {
+                Ok(known) if guard::key(&known, From::Document).is_err() => {
+                    self.keyed(&subject, Ok(known), &value, line);
+                }
+                // `—` is a cell without anything in it.
+                _ if !value.contains(char::is_alphanumeric) => {}
+                _ => self.values(&subject, &key, &value, line),
+            }
         }
     }
 
-    /// Reads the sentences of a text, from a byte of it on.
-    fn prose(&mut self, text: &Text<'a>, from: usize) {
+    /// Reads the sentences of a part of a text. Returns where the first of them ends.
+    fn prose(&mut self, text: &Text<'a>, part: Range<usize>) -> usize {
         let full = text.text.as_ref();
-        sentences(&full[from..], |start, sentence, asks| {
-            if !asks {
-                self.sentence(sentence, text.line(from + start + leading_space(sentence)), true);
+        let from = part.start;
+        let mut first = None;
+        self.follows = true;
+        sentences(&full[part], |start, sentence, asks| {
+            first = first.or(Some(from + start + sentence.len()));
+            let line = text.line(from + start + leading_space(sentence));
+            let bare = sentence.trim();
+            if asks || bare.is_empty() {
+                return;
+            }
+            // `**Tel.**: 555 0117`, at the end of what is told.
+            match key_and_value(bare).filter(|(_, value)| bare.starts_with("**") && !value.is_empty()) {
+                Some((key, value)) => self.pair(&plain(key), value.trim_end_matches('.'), line),
+                None => self.sentence(sentence, line, true),
             }
         });
+        first.unwrap_or(from)
     }
 
     fn sentence(&mut self, sentence: &str, line: usize, marked: bool) {
-        if sentence.len() > 1_000 || !sentence::may_say(sentence) {
+        if sentence.len() > 1_000 {
             return;
         }
-        let words = if marked { plain(sentence) } else { sentence.into() };
         let subject = self.subject();
+        let living =
+            |category: &str| matches!(category, "family" | "friend" | "person" | "pet" | "self" | "user");
         let person = self
             .outline
             .iter()
             .filter_map(|head| head.class)
             .chain(self.kind)
             .any(|class| matches!(class, "person" | "family" | "friend"));
+        let section = sentence::Section {
+            about: subject.as_ref().map(|subject| subject.name.as_str()),
+            living: subject.as_ref().and_then(|subject| subject.category).map(living),
+            follows: self.follows,
+            person,
+            known: &self.known,
+        };
+        let goes_on = sentence::goes_on(sentence, section);
         let mut found = Vec::new();
-        sentence::read(&words, subject.as_ref().map(|subject| subject.name.as_str()), person, |claim| {
-            found.push(claim);
-        });
+        if sentence::may_say(sentence, section) {
+            let words = if marked { plain(sentence) } else { sentence.into() };
+            sentence::read(&words, section, |claim| found.push(claim));
+        }
+        self.follows = goes_on;
         for claim in found {
             self.say(claim, line);
         }
@@ -627,7 +789,7 @@ fn is_things(class: &str) -> bool {
 fn named(title: &str, kind: Option<&'static str>, event: bool) -> Heading {
     let title = plain(title);
     let title = without_code(&title);
-    let title = title.trim_start_matches(|c: char| !c.is_alphanumeric()).trim();
+    let title = without_number(title.trim_start_matches(|c: char| !c.is_alphanumeric()).trim());
     let (category, name) = match title.split_once(": ") {
         Some((class, name)) if guard::class_of(class).is_some() => (guard::class_of(class), name),
         _ => (kind, title),
@@ -668,62 +830,26 @@ fn without_code(text: &str) -> Cow<'_, str> {
     if text.contains('`') { text.replace('`', "").into() } else { text.into() }
 }
 
-/// The `name:` of a file about one person.
+/// The name of whom a file is about: its `name:`, or its title where that is the shorter form of it.
 fn own_name(text: &str) -> Option<String> {
-    text.lines().take(200).filter(|line| line.len() < 200).find_map(|line| {
-        let item = line.trim_start().strip_prefix(['-', '*', '+'])?.trim();
+    let lines = || text.lines().take(200).filter(|line| line.len() < 200).map(str::trim);
+    let given = lines().find_map(|line| {
+        let item =
+            line.strip_prefix(['-', '*', '+']).filter(|rest| rest.starts_with(' ')).unwrap_or(line).trim();
         let (key, value) = key_and_value(item)?;
         let key = plain(key).to_lowercase();
         let value = plain(value);
-        let value = value.trim();
+        // `(everyone says Fen)`
+        let value = value.split(" (").next().unwrap_or(&value).trim();
         let named = matches!(key.trim(), "name" | "full name") && guard::value(value, From::Document).is_ok();
         named.then(|| value.to_owned())
-    })
+    })?;
+    let title = lines().find(|line| !line.is_empty()).map(|line| line.trim_start_matches('#').trim());
+    let shorter = title.filter(|title| {
+        title.contains(' ') && title.split(' ').all(|word| given.split(' ').any(|other| other == word))
+    });
+    Some(shorter.map_or(given, str::to_owned))
 }
-
-/// Splits `key: value`, `**Key**: value`, `**Key:** value` and `**Key** - value`.
-fn key_and_value(item: &str) -> Option<(&str, &str)> {
-    if let Some(bold) = item.strip_prefix("**").or_else(|| item.strip_prefix("__")) {
-        let end = bold.find(&item[..2])?;
-        let (key, rest) = (&bold[..end], bold[end + 2..].trim_start());
-        let inner = key.trim_end().strip_suffix(':');
-        let outer = rest.strip_prefix(':').or_else(|| {
-            let dash = ["- ", "– ", "— "].iter().find_map(|dash| rest.strip_prefix(dash));
-            dash.filter(|_| bold[end + 2..].starts_with(' '))
-        });
-        let value = outer.or(inner.map(|_| rest))?;
-        let key = inner.unwrap_or(key).trim();
-        return is_key(key, 5).then_some((key, value.trim()));
-    }
-    let colon = item.as_bytes().iter().take(80).position(|byte| *byte == b':')?;
-    let (key, value) = (&item[..colon], &item[colon + 1..]);
-    (value.is_empty() || value.starts_with([' ', '\t'])).then_some(())?;
-    is_key(key, 3).then_some((key, value.trim()))
-}
-
-/// `**A title.** And what it says.`
-fn bold_sentence(item: &str) -> Option<(&str, &str)> {
-    let bold = item.strip_prefix("**")?;
-    let end = bold.find("**")?;
-    let (title, rest) = (bold[..end].trim().strip_suffix('.')?, bold[end + 2..].trim());
-    (!title.is_empty() && !rest.is_empty()).then_some((title, rest))
-}
-
-/// Whether some words can be a key, not the beginning of a sentence.
-fn is_key(key: &str, most: usize) -> bool {
-    key.starts_with(|c: char| c.is_alphanumeric() || c == '`')
-        && key.len() <= 60
-        && key.split_whitespace().count() <= most
-        && !key.contains([',', '.', '!', '?', '[', '"', '=', '/'])
-        && !key.split(' ').any(|word| CLAUSES.contains(&word))
-}
-
-/// Words that make a key a sentence.
-#[rustfmt::skip]
-const CLAUSES: &[&str] = &[
-    "It", "That", "This", "We", "You", "are", "can", "do", "does", "has", "have", "is", "it", "must", "not", "should",
-    "that", "this", "was", "we", "were", "will", "you",
-];
 
 /// A value without marks; where the key asks for an address, the one that a link goes to.
 fn link_or_plain<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
@@ -740,87 +866,4 @@ fn link_or_plain<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
         return value.into();
     }
     plain(value)
-}
-
-/// The tag that a line begins with, and what follows.
-fn leading_tag(text: &str) -> Option<(Tag<'_>, &str)> {
-    let inside = text.strip_prefix('[')?;
-    let end = inside.find(']').filter(|end| *end <= 60)?;
-    Some((tag(&inside[..end])?, inside[end + 1..].trim_start()))
-}
-
-/// A title without the tag that it ends in.
-fn ending_tag(title: &str) -> (&str, Option<Tag<'_>>) {
-    let read = || {
-        let inside = title.strip_suffix(']')?;
-        let start = inside.rfind('[')?;
-        Some((title[..start].trim_end(), tag(&inside[start + 1..])?))
-    };
-    read().map_or((title, None), |(title, tag)| (title, Some(tag)))
-}
-
-/// `decision|i=0.9`, with `i=1` and `i=.9` too.
-fn tag(inside: &str) -> Option<Tag<'_>> {
-    let (kind, importance) = inside.split_once('|')?;
-    let number =
-        importance.trim().strip_prefix("i=").or_else(|| importance.trim().strip_prefix("I="))?.trim();
-    let shape =
-        !number.is_empty() && number.len() <= 10 && number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
-    let importance: f64 = number.parse().ok().filter(|_| shape)?;
-    let kind = kind.trim();
-    let word = !kind.is_empty() && kind.chars().all(|c| c.is_alphanumeric() || matches!(c, '-' | '_' | ' '));
-    word.then_some(Tag { kind, importance: importance.min(1.0) })
-}
-
-/// The beginning of a text that can name an event: its first sentence, or as many words as fit.
-fn title_of(text: &str) -> &str {
-    let mut first = text;
-    let mut found = false;
-    sentences(&text[..floor(text, 4 * TITLE)], |start, sentence, _| {
-        if !found && !sentence.trim().is_empty() {
-            first = &text[start..start + sentence.len()];
-            found = true;
-        }
-    });
-    let first = first.trim();
-    let Some((end, _)) = first.char_indices().nth(TITLE) else { return first };
-    let cut = first[..end].rfind(' ').filter(|cut| *cut > 0).unwrap_or(end);
-    first[..cut].trim_end_matches([',', ':', '-', ' ', '('])
-}
-
-/// As many whole sentences from the start as a value may have.
-fn whole_sentences(text: &str) -> &str {
-    let most = text.char_indices().nth(guard::MAX_READ_VALUE).map_or(text.len(), |(at, _)| at);
-    let mut end = 0;
-    sentences(text, |start, sentence, _| {
-        // With the sign that ends it.
-        let after = (start + sentence.len() + 1).min(text.len());
-        let after = if text.is_char_boundary(after) { after } else { start + sentence.len() };
-        if after <= most && (end == 0 && start == 0 || end > 0) && end <= start {
-            end = after;
-        }
-    });
-    text[..end].trim()
-}
-
-fn leading_space(text: &str) -> usize {
-    text.len() - text.trim_start().len()
-}
-
-/// The last character boundary at or before a byte.
-fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn keys_of_relations_are_sorted_and_known() {
-        assert!(RELATIONS.is_sorted_by(|a, b| a.0 < b.0));
-        for (key, predicate, _) in RELATIONS {
-            assert!(guard::inverse(predicate).is_some(), "{key}: {predicate}");
-        }
-    }
 }

@@ -58,6 +58,14 @@ impl<'a> Text<'a> {
         self.line + self.breaks.partition_point(|start| *start <= at)
     }
 
+    /// Each line, with where it begins.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let starts = std::iter::once(0).chain(self.breaks.iter().copied());
+        // Between two lines stands the space that joins them.
+        let ends = self.breaks.iter().map(|next| next - 1).chain(std::iter::once(self.text.len()));
+        starts.zip(ends).map(|(start, end)| (start, &self.text[start..end]))
+    }
+
     fn push(&mut self, more: &str) {
         let text = self.text.to_mut();
         text.push(' ');
@@ -124,10 +132,27 @@ pub(super) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
         if has_listings && brief::is_ours(bare) {
             continue;
         }
+        // A line break that is meant is a line break.
+        let content = content.strip_suffix('\\').map_or(content, str::trim_end);
+        if content.is_empty() {
+            continue;
+        }
         if let Some((level, title)) = heading(bare) {
             flush(&mut open, &mut each);
             list = false;
             each(Block::Heading { level, title, line });
+        } else if let Some(level) = underline(content).filter(|_| indent < 4) {
+            // Under a line of text it makes that a heading; alone it parts what is above from what is below.
+            match open.take() {
+                Some(Block::Paragraph(Text { text: Cow::Borrowed(title), line, .. })) if !after_blank => {
+                    list = false;
+                    each(Block::Heading { level, title, line });
+                }
+                block => {
+                    open = block;
+                    flush(&mut open, &mut each);
+                }
+            }
         } else if content.starts_with('|') {
             flush(&mut open, &mut each);
             each(Block::Row { text: content, line });
@@ -177,6 +202,16 @@ fn before_comment<'a>(line: &'a str, until: &mut Option<&'static str>) -> &'a st
         rest = after;
     }
     rest
+}
+
+/// The level of the heading that a line of `=` or `-` makes of the one above it.
+fn underline(content: &str) -> Option<usize> {
+    let all = |mark: u8| content.len() >= 3 && content.bytes().all(|byte| byte == mark);
+    match content.as_bytes()[0] {
+        b'=' if all(b'=') => Some(1),
+        b'-' if all(b'-') => Some(2),
+        _ => None,
+    }
 }
 
 /// The text of a list item: after `-`, `*`, `+`, or a number.

@@ -2,8 +2,11 @@
 //!
 //! A sentence is read from its first word: a name, perhaps `now`, a verb of the table, and what it is about.
 //! What is denied, supposed, asked or long past gives nothing; of a change, only what holds now is read.
+//! In a section about something, its name may be left out: `Owner of Acme.`, `His wife is Dora.`
 
-use super::words::{Name, Word, Words, is_capital, name};
+use std::collections::HashSet;
+
+use super::words::{Name, Word, Words, bare, is_capital, is_possessive, name};
 use super::{Claim, relation};
 
 /// What a verb says.
@@ -41,6 +44,8 @@ const VERBS: &[Verb] = &[
     verb(&["is", "located", "in"], "located_in"),
     verb(&["is", "based", "in"], "located_in"),
     verb(&["works", "at"], "works_at"),
+    verb(&["is", "employed", "by"], "works_at"),
+    verb(&["is", "employed", "at"], "works_at"),
     verb(&["works", "for"], "works_at"),
     or_value(&["works", "as"], "job"),
     verb(&["works", "on"], "works_on"),
@@ -52,6 +57,19 @@ const VERBS: &[Verb] = &[
     verb(&["is", "engaged", "to"], "engaged_to"),
     verb(&["depends", "on"], "depends_on"),
     verb(&["requires"], "depends_on"),
+    verb(&["needs"], "depends_on"),
+    verb(&["listens", "on"], "port"),
+    verb(&["is", "backed", "up", "to"], "backed_up_to"),
+    verb(&["is", "rented", "from"], "rented_from"),
+    verb(&["is", "insured", "with"], "insured_with"),
+    verb(&["is", "insured", "by"], "insured_with"),
+    verb(&["looks", "after"], "looks_after"),
+    by(&["is", "looked", "after", "by"], "looks_after"),
+    verb(&["alerts"], "alerts"),
+    verb(&["approves"], "approves"),
+    by(&["is", "approved", "by"], "approves"),
+    or_value(&["teaches"], "teaches"),
+    by(&["is", "taught", "by"], "teaches"),
     verb(&["uses"], "uses"),
     by(&["is", "used", "by"], "uses"),
     verb(&["maintains"], "maintains"),
@@ -141,7 +159,7 @@ const EMPTY_NOUNS: &[&str] = &[
 const PERSONS: &[&str] = &[
     "assistant", "aunt", "author", "boss", "boyfriend", "brother", "cat", "ceo", "child", "coach",
     "colleague", "cousin", "coworker", "creator", "cto", "dad", "daughter", "dentist", "doctor", "dog",
-    "employer", "father", "fiance", "fiancee", "founder", "friend", "girlfriend", "grandfather", "grandma",
+    "employer", "father", "fiance", "fiancee", "founder", "friend", "girlfriend", "godfather", "godmother", "grandfather", "grandma",
     "grandmother", "grandpa", "husband", "landlord", "lawyer", "lead", "maintainer", "manager", "mentor",
     "mom", "mother", "mum", "neighbor", "neighbour", "nephew", "niece", "owner", "partner", "roommate",
     "sibling", "sister", "son", "spouse", "stepdaughter", "stepfather", "stepmother", "stepson", "teacher",
@@ -157,13 +175,72 @@ const PLAIN: &[&str] = &[
     "title",
 ];
 
-/// Reads the claims of one sentence. `about` is what the section is about, for sentences that leave it out;
-/// `person` is whether the section is about people.
-pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: impl FnMut(Claim)) {
-    let Some(mut words) = Words::of(sentence) else { return };
-    if let Some(name) = about {
-        words.know(name);
+/// Homes: whom one rents them from is the landlord.
+const HOMES: &[&str] = &["apartment", "flat", "home", "house", "place", "room", "studio"];
+
+/// How someone is reached, before the number or the address itself.
+const CONTACTS: &[&str] =
+    &["e-mail", "email", "fax", "helpdesk", "hotline", "landline", "mobile", "phone", "tel", "telephone"];
+
+/// Nouns that a role begins with where it is left out whose: `Head of Acme.` Those for people as well.
+const ROLES: &[&str] =
+    &["captain", "chair", "director", "head", "keeper", "member", "president", "secretary"];
+
+/// What the section that a sentence stands in is about.
+#[derive(Clone, Copy)]
+pub(super) struct Section<'a> {
+    pub(super) about: Option<&'a str>,
+    /// Whether that lives, if it is known.
+    pub(super) living: Option<bool>,
+    /// Whether the sentence before was about it too: then a pronoun means it.
+    pub(super) follows: bool,
+    /// Whether it is about people.
+    pub(super) person: bool,
+    /// Words in lower case that are names here.
+    pub(super) known: &'a HashSet<String>,
+}
+
+/// Tells whether a sentence goes on about what the section is about.
+pub(super) fn goes_on(sentence: &str, section: Section<'_>) -> bool {
+    let Some(about) = section.about else { return false };
+    let first = first_of(sentence);
+    let own = about.split(' ').next().unwrap_or(about);
+    section.follows && matches!(first, "He" | "Her" | "His" | "It" | "Its" | "She")
+        || bare(first) == own
+        || leaves_out(first)
+}
+
+fn first_of(sentence: &str) -> &str {
+    let start = sentence.trim_start().trim_start_matches(['*', '_', '`']);
+    let end = start.find(char::is_whitespace).unwrap_or(start.len());
+    start[..end].trim_end_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Whether a first word tells something of whom it does not name: `Owns`, `Based`, `Owner`, `Mobile`.
+fn leaves_out(first: &str) -> bool {
+    if !first.starts_with(char::is_uppercase) {
+        return false;
     }
+    let lower = first.to_lowercase();
+    let lower = lower.as_str();
+    VERBS.iter().any(|verb| match verb.words {
+        ["is", next, ..] => *next == lower && next.len() > 2,
+        ["was", ..] => false,
+        [next, ..] => *next == lower && lower.ends_with('s'),
+        [] => false,
+    }) || CONTACTS.contains(&lower)
+        || is_role(lower)
+}
+
+fn is_role(noun: &str) -> bool {
+    PERSONS.binary_search(&noun).is_ok() || ROLES.contains(&noun)
+}
+
+/// Reads the claims of one sentence.
+pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Claim)) {
+    let about = section.about;
+    let Some(mut words) = Words::of(sentence) else { return };
+    words.know(|word| about == Some(word) && !is_capital(word) || section.known.contains(word));
     let words = words.all();
     also_known(words, &mut say);
     // `The Keystone API`: the article is no part of it.
@@ -186,7 +263,16 @@ pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: i
         changed(owner, &words[..key], &words[key + 1..], &mut say);
         return;
     }
-    if first.open || STARTERS.binary_search(&first.text).is_ok() {
+    if first.open {
+        return;
+    }
+    if let Some(owner) = about
+        && !is_doubted(words)
+        && left_out(owner, words, section, &mut say)
+    {
+        return;
+    }
+    if STARTERS.binary_search(&first.text).is_ok() {
         return;
     }
     let Some(subject) = name(words, 4, true).filter(|_| !is_doubted(words)) else { return };
@@ -194,7 +280,82 @@ pub(super) fn read(sentence: &str, about: Option<&str>, person: bool, mut say: i
     if subject.possessive {
         possession(&subject, rest, &mut say);
     } else if words[subject.words - 1].stop == '\0' {
-        verbs(&subject, rest, person, &mut say);
+        verbs(&subject, rest, section.person, &mut say);
+    }
+}
+
+/// Sentences whose subject is what the section is about, by a pronoun or not at all.
+fn left_out(owner: &str, words: &[Word<'_>], section: Section<'_>, say: &mut impl FnMut(Claim)) -> bool {
+    let first = words[0];
+    let thing = section.living == Some(false);
+    let subject = Name { text: owner.to_owned(), words: 0, possessive: false, thing };
+    let meant = section.follows
+        && match first.text {
+            "He" | "Her" | "His" | "She" => section.living != Some(false),
+            "It" | "Its" => section.living != Some(true),
+            _ => false,
+        };
+    match first.text {
+        "He" | "It" | "She" if meant => {
+            verbs(&subject, &words[1..], section.person, say);
+            return true;
+        }
+        "Her" | "His" | "Its" if meant => {
+            possession(&subject, &words[1..], say);
+            return true;
+        }
+        _ => {}
+    }
+    // `Isla's godmother.`
+    if let Some(whose) = name(words, 3, false).filter(|whose| whose.possessive && whose.text != owner)
+        && let Some(noun) = words.get(whose.words)
+        && PERSONS.binary_search(&noun.text).is_ok()
+        && (noun.stop != '\0' || words.len() == whose.words + 1)
+    {
+        say(relation(owner, &format!("{}_of", noun.text), &whose.text));
+        return true;
+    }
+    if first.code || !leaves_out(first.text) {
+        return false;
+    }
+    let lower = first.text.to_lowercase();
+    let mut spoken: Vec<Word<'_>> = Vec::with_capacity(words.len() + 1);
+    spoken.push(Word { text: "is", ..Word::default() });
+    spoken.push(Word { text: &lower, ..first });
+    spoken.extend_from_slice(&words[1..]);
+    if CONTACTS.contains(&lower.as_str()) {
+        contacts(owner, &spoken[1..], say);
+    } else if is_role(&lower) {
+        role(&subject, &spoken[1..], say);
+    } else if VERBS.iter().any(|verb| begins(&spoken, verb.words)) {
+        verbs(&subject, &spoken, section.person, say);
+    } else {
+        verbs(&subject, &spoken[1..], section.person, say);
+    }
+    true
+}
+
+/// `Mobile 555 0231, e-mail anna@acme.example`
+fn contacts(owner: &str, words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    for at in 0..words.len() {
+        let starts = at == 0 || words[at - 1].stop == ',';
+        if !starts || !CONTACTS.contains(&words[at].text) {
+            continue;
+        }
+        let after = &words[at + 1..];
+        let number = |word: &&Word<'_>| {
+            word.text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'(' | b')'))
+        };
+        let stop = after.iter().position(|word| word.stop != '\0').map_or(after.len(), |at| at + 1);
+        let count = after[..stop].iter().take_while(number).count();
+        let digits =
+            || after[..count].iter().flat_map(|word| word.text.bytes()).filter(u8::is_ascii_digit).count();
+        let value = match after.first() {
+            Some(address) if address.text.contains('@') => address.text.to_owned(),
+            _ if count > 0 && digits() >= 4 => joined_by(&after[..count], ' '),
+            _ => continue,
+        };
+        say(super::fact(owner, words[at].text, &value));
     }
 }
 
@@ -202,69 +363,47 @@ fn is_doubted(words: &[Word<'_>]) -> bool {
     words.iter().any(|word| DOUBTS.binary_search(&word.text).is_ok() || word.text.ends_with("n’t"))
 }
 
-/// Whether a sentence has a word that any pattern needs, and begins with what may be a name. Most do not.
-pub(super) fn may_say(sentence: &str) -> bool {
-    may_begin(sentence.trim_start()) && has_cue(sentence)
+/// Whether a sentence has a word that any pattern needs, and begins with what may be a name, or with what leaves
+/// it out in a section that is about something. Most do not.
+pub(super) fn may_say(sentence: &str, section: Section<'_>) -> bool {
+    may_begin(sentence.trim_start(), section.known) && has_cue(sentence)
         || sentence.contains("changed ")
         || sentence.contains('(')
             && ["(aka", "(AKA", "(a.k.a", "(also "].iter().any(|cue| sentence.contains(cue))
+        || section.about.is_some() && (goes_on(sentence, section) || is_possessive(first_of(sentence)))
 }
 
 /// Whether a first word may be that of a name.
-fn may_begin(sentence: &str) -> bool {
+fn may_begin(sentence: &str, known: &HashSet<String>) -> bool {
     let end = sentence.find(' ').unwrap_or(sentence.len());
     let first = &sentence[..end];
     let Some(initial) = first.bytes().next() else { return false };
     match initial {
-        b'a'..=b'z' => first.bytes().any(|byte| !byte.is_ascii_lowercase()),
+        b'a'..=b'z' => first.bytes().any(|byte| !byte.is_ascii_lowercase()) || known.contains(first),
         b'A'..=b'Z' => first == "The" || STARTERS.binary_search(&first).is_err(),
         _ => true,
     }
 }
 
+/// The first words of what patterns look for.
+#[rustfmt::skip]
+const CUES: &[&str] = &[
+    "a.k.a", "aka", "alerts", "also", "approves", "belongs", "changed", "depends", "goes", "is", "leads", "listens",
+    "lives", "looks", "maintains", "manages", "married", "migrated", "moved", "needs", "owns", "relocated", "rents",
+    "replaced", "replaces", "reports", "requires", "runs", "switched", "teaches", "uses", "was", "works",
+];
+
 fn has_cue(sentence: &str) -> bool {
-    let bytes = sentence.as_bytes();
-    let mut at = 0;
-    let mut start = true;
-    while at < bytes.len() {
-        let rest = &bytes[at..];
-        if start {
-            let cue: bool = match bytes[at] {
-                b'i' => rest.starts_with(b"is "),
-                b'w' => rest.starts_with(b"was ") || rest.starts_with(b"works "),
-                b'r' => {
-                    rest.starts_with(b"runs ")
-                        || rest.starts_with(b"reports ")
-                        || rest.starts_with(b"requires ")
-                        || rest.starts_with(b"replace")
-                        || rest.starts_with(b"relocated ")
-                }
-                b'l' => rest.starts_with(b"lives ") || rest.starts_with(b"leads "),
-                b'o' => rest.starts_with(b"owns "),
-                b'b' => rest.starts_with(b"belongs "),
-                b'd' => rest.starts_with(b"depends "),
-                b'u' => rest.starts_with(b"uses "),
-                b'm' => {
-                    rest.starts_with(b"maintains ")
-                        || rest.starts_with(b"manages ")
-                        || rest.starts_with(b"moved ")
-                        || rest.starts_with(b"married ")
-                        || rest.starts_with(b"migrated ")
-                }
-                b's' => rest.starts_with(b"switched "),
-                b'c' => rest.starts_with(b"changed "),
-                b'g' => rest.starts_with(b"goes by "),
-                b'a' => rest.starts_with(b"aka ") || rest.starts_with(b"also ") || rest.starts_with(b"a.k.a"),
-                _ => false,
-            };
-            if cue {
-                return true;
-            }
+    // A relation of someone named may stand before any verb: `Anna's brother Ben came.`
+    let whose = |word: &str| PERSONS.binary_search(&word).is_ok();
+    let mut owned = false;
+    sentence.split([' ', '(']).any(|word| {
+        let after = std::mem::replace(&mut owned, is_possessive(word));
+        match word.as_bytes().first() {
+            Some(b'a'..=b'w') => CUES.binary_search(&word).is_ok() || after && whose(word),
+            _ => false,
         }
-        start = matches!(bytes[at], b' ' | b'(');
-        at += 1;
-    }
-    false
+    })
 }
 
 /// `X (aka Y)`, `X (also known as Y)`, wherever it stands.
@@ -296,6 +435,14 @@ fn also_known(words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
 
 /// `X's Y is Z`, `X's Y is now Z`, `X's Y changed from A to Z`.
 fn possession(owner: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    // `Anna's brother Ben came.`
+    if let [noun, after @ ..] = rest
+        && PERSONS.binary_search(&noun.text).is_ok()
+        && noun.stop == '\0'
+        && let Some(person) = name(after, 3, false).filter(|person| !person.possessive && !person.thing)
+    {
+        return say(relation(&person.text, &format!("{}_of", noun.text), &owner.text));
+    }
     let Some(at) = rest.iter().take(4).position(|word| matches!(word.text, "is" | "changed" | "moved"))
     else {
         return;
@@ -416,19 +563,36 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
         }
         return;
     }
+    // `runs on nas-01 and needs Redis`
+    if let Some(and) = rest.iter().position(|word| word.text == "and")
+        && VERBS.iter().any(|verb| begins(&rest[and + 1..], verb.words))
+    {
+        verbs(subject, &rest[..and], person, say);
+        return verbs(subject, &rest[and + 1..], person, say);
+    }
+    if rest.first().is_some_and(|word| word.text == "rents") {
+        return rents(subject, &rest[1..], say);
+    }
     let Some(verb) = VERBS.iter().find(|verb| begins(rest, verb.words)) else { return };
     // `Authentication uses Argon2`: what is called so is anybody's.
     if subject.words == 1 && !subject.thing && is_abstract(&subject.text) {
         return;
     }
     let after = &rest[verb.words.len()..];
-    if let [port, number, ..] = after
-        && port.text == "port"
-        && verb.predicate == "runs_on"
-        && !number.text.is_empty()
-        && number.text.bytes().all(|byte| byte.is_ascii_digit())
-    {
-        return say(super::fact(&subject.text, "port", number.text));
+    if matches!(verb.predicate, "runs_on" | "port") {
+        let number = match after {
+            [port, number, ..] if port.text == "port" => Some(number.text),
+            [number, ..] if verb.predicate == "port" => Some(number.text),
+            _ => None,
+        };
+        if let Some(number) = number.filter(|number| (1..=5).contains(&number.len()))
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return say(super::fact(&subject.text, "port", number));
+        }
+        if verb.predicate == "port" {
+            return;
+        }
     }
     // Plain words have hyphens too: `uses non-blocking calls`.
     let objects = names(after, matches!(verb.predicate, "depends_on" | "part_of" | "runs_on"));
@@ -449,6 +613,18 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
             say(super::fact(&subject.text, verb.predicate, &joined_by(words, ' ')));
         }
     }
+}
+
+/// `X rents the house from Y`.
+fn rents(subject: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let Some(from) = rest.iter().take(6).position(|word| word.text == "from") else { return };
+    let home = rest[..from].iter().any(|word| HOMES.contains(&word.text));
+    let owners = names(&rest[from + 1..], false);
+    let [owner] = owners.as_slice() else { return };
+    say(match home {
+        true => relation(&owner.text, "landlord_of", &subject.text),
+        false => relation(&subject.text, "rented_from", &owner.text),
+    });
 }
 
 /// `X is the Y of Z`.
@@ -546,8 +722,16 @@ mod tests {
 
     #[test]
     fn lists_are_sorted() {
-        for list in [DOUBTS, ENDS, STARTERS, EMPTY_NOUNS, PERSONS, PLAIN] {
+        for list in [CUES, DOUBTS, ENDS, STARTERS, EMPTY_NOUNS, PERSONS, PLAIN] {
             assert!(list.is_sorted(), "{:?}", list.windows(2).find(|pair| pair[0] > pair[1]));
+        }
+    }
+
+    #[test]
+    fn every_verb_has_its_cue() {
+        let verbs = VERBS.iter().map(|verb| verb.words[0]);
+        for first in verbs.chain(MOVES.iter().copied()).chain(NAMINGS.iter().map(|naming| naming[0])) {
+            assert!(CUES.binary_search(&first).is_ok(), "{first}");
         }
     }
 }

@@ -65,10 +65,10 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Takes a word for a name wherever it stands, as if it were code. One with a capital is one already, and may be a
-    /// person's or go on.
-    pub(super) fn know(&mut self, name: &str) {
-        let unseen = |word: &&mut Word<'_>| word.text == name && !is_capital(word.text);
+/// Takes words for names wherever they stand, as if they were code. One with a capital is one already, and may
+    /// be a person's or go on.
+    pub(super) fn know(&mut self, is_known: impl Fn(&str) -> bool) {
+        let unseen = |word: &&mut Word<'_>| !is_capital(word.text) && is_known(word.text);
         for word in self.words[..self.count].iter_mut().filter(unseen) {
             word.code = true;
         }
@@ -167,7 +167,7 @@ pub(super) fn bare(text: &str) -> &str {
 }
 
 /// Whether a word ends in a possessive.
-fn is_possessive(text: &str) -> bool {
+pub(super) fn is_possessive(text: &str) -> bool {
     text.ends_with("'s") || text.ends_with("’s")
 }
 
@@ -236,6 +236,14 @@ pub(super) fn whole_name(text: &str) -> Option<String> {
     let name = name(words, 5, true)?;
     let ends = matches!(words[name.words - 1].stop, '\0' | '.');
     (name.words == words.len() && ends && !name.possessive && !words[0].open).then_some(name.text)
+}
+
+/// Returns the name that a text begins with, before a comma or a bracket: `Josie Berg, with help`.
+pub(super) fn first_name(text: &str) -> Option<String> {
+    let end = text.find([',', '(', ';'])?;
+    let first = text[..end].trim_end();
+    // One word before a comma may be anything: `Sundays, after ten`.
+    whole_name(first).filter(|_| first.contains(' '))
 }
 
 pub(super) fn is_url(text: &str) -> bool {
