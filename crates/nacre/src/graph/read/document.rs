@@ -7,7 +7,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::form::{
@@ -40,6 +40,7 @@ pub(crate) fn document(path: &str, text: &str) -> Reading {
     }
     markdown::walk(text, |block| reader.block(block));
     reader.close(0);
+    reader.name_in_full();
     once(&mut reader.reading.said);
     reader.reading
 }
@@ -60,6 +61,8 @@ struct Reader<'a> {
     table: Table<'a>,
     /// Words in lower case that this document has as a heading, as the first of a row or as a machine.
     known: HashSet<String>,
+    /// The full names that this document has, by their first words; `None` where two begin so.
+    full: HashMap<String, Option<String>>,
     /// Nothing but the heading has been read of this section.
     fresh: bool,
     /// What the last sentence was about is what the section is about.
@@ -136,6 +139,7 @@ impl<'a> Reader<'a> {
             item: None,
             table: Table::None,
             known: HashSet::new(),
+            full: HashMap::new(),
             fresh: false,
             follows: false,
         }
@@ -330,9 +334,7 @@ impl<'a> Reader<'a> {
         if self.lead(text) || self.key_lines(text) {
             return;
         }
-        let before = self.reading.said.len();
-        let first = self.prose(text, 0..full.len());
-        if fresh && self.reading.said[before..].iter().all(|said| said.line > text.line(first)) {
+        if !self.prose(text, 0..full.len()) && fresh {
             self.opening(&plain(full), line);
         }
     }
@@ -420,9 +422,44 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Takes a word in lower case for a name from here on.
+    /// Calls by their full names people whom a relation calls by the first, where only one is called so here.
+    fn name_in_full(&mut self) {
+        let full = &mut self.full;
+        // What is told of under one word has that for a name.
+        for said in &self.reading.said {
+            if let Claim::Fact { entity, .. } = &said.claim {
+                full.remove(entity);
+            }
+        }
+        let lengthen = |name: &mut String| {
+            if let Some(Some(known)) = full.get(name.as_str()) {
+                name.clone_from(known);
+            }
+        };
+        for said in &mut self.reading.said {
+            if let Claim::Relation { subject, predicate, object } = &mut said.claim
+                && sentence::is_between_people(predicate)
+            {
+                lengthen(subject);
+                lengthen(object);
+            }
+        }
+        self.reading.said.retain(
+            |said| !matches!(&said.claim, Claim::Relation { subject, object, .. } if subject == object),
+        );
+    }
+
+    /// Takes note of a heading or the first cell of a row: one in lower case is a name from here on.
     fn know(&mut self, word: &str) {
         let word = word.trim_matches(['`', '*']);
+        if let Some(name) = whole_name(word) {
+            let first = name.split(' ').next().unwrap_or_default();
+            let known = self.full.entry(first.to_owned()).or_insert_with(|| Some(name.clone()));
+            // The first word alone is a name as well, or another name begins with it.
+            if known.as_ref().is_some_and(|known| *known != name || !name.contains(' ')) {
+                *known = None;
+            }
+        }
         if word.len() > 2
             && word.len() <= 40
             && word.starts_with(|c: char| c.is_ascii_lowercase())
@@ -449,7 +486,10 @@ impl<'a> Reader<'a> {
         let item = without_number(item);
         let Some(rule) = titled(item).filter(|rule| rule.ends) else { return false };
         let (title, text) = (plain(rule.title), plain(rule.text));
-        match checked_subject(&title, Some("convention")) {
+        // A rule may be called what sections are called, which alone is no name.
+        let subject = checked_subject(&title, Some("convention"))
+            .or_else(|_| checked_subject(&format!("{title} (rule)"), Some("convention")));
+        match subject {
             Ok(subject) => self.fact_of(&subject, "rule", whole_sentences(&text), line),
             Err(refusal) => self.reading.kept_out.push((line, refusal)),
         }
@@ -501,6 +541,8 @@ impl<'a> Reader<'a> {
         let listed = guard::is_multi(&known)
             || ALIASES.contains(&&*known)
             || matches!(known.as_str(), "depends_on" | "uses");
+        // `horse hair, mild; takes a tablet` is told, not listed.
+        let listed = listed && !(value.contains(',') && value.contains(';'));
         let parts = || value.split([',', ';']).map(str::trim).filter(|part| !part.is_empty());
         let values = if listed && parts().count() <= LIST { parts().collect() } else { vec![value] };
         for value in values {
@@ -621,8 +663,13 @@ impl<'a> Reader<'a> {
             return;
         }
         let category = guard::class_of(&title).or_else(|| self.outline.last().and_then(|head| head.class));
-        // A row of a table is about what stands first, if that is not a sentence.
-        let short = first.split(' ').count() <= 5 && !first.contains(['.', '?', '!', ';', ':', ',']);
+        // A row is about what stands first in it, if that is no sentence and the rest tells something of it.
+        let telling = |cell: &str| {
+            cell.starts_with(|c: char| c.is_ascii_digit() || c == '+') || whole_name(&plain(cell)).is_some()
+        };
+        let short = first.split(' ').count() <= 5
+            && !first.contains(['.', '?', '!', ';', ':', ','])
+            && cells.clone().any(telling);
         let Some(name) = whole_name(&first).or_else(|| (category.is_some() || short).then(|| first.clone()))
         else {
             return;
@@ -647,31 +694,36 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Reads the sentences of a part of a text. Returns where the first of them ends.
-    fn prose(&mut self, text: &Text<'a>, part: Range<usize>) -> usize {
+    /// Reads the sentences of a part of a text. Returns whether the first says something of what it names itself.
+    fn prose(&mut self, text: &Text<'a>, part: Range<usize>) -> bool {
         let full = text.text.as_ref();
         let from = part.start;
         let mut first = None;
         self.follows = true;
         sentences(&full[part], |start, sentence, asks| {
-            first = first.or(Some(from + start + sentence.len()));
             let line = text.line(from + start + leading_space(sentence));
             let bare = sentence.trim();
             if asks || bare.is_empty() {
                 return;
             }
             // `**Tel.**: 555 0117`, at the end of what is told.
-            match key_and_value(bare).filter(|(_, value)| bare.starts_with("**") && !value.is_empty()) {
-                Some((key, value)) => self.pair(&plain(key), value.trim_end_matches('.'), line),
-                None => self.sentence(sentence, line, true),
-            }
+            let stated =
+                match key_and_value(bare).filter(|(_, value)| bare.starts_with("**") && !value.is_empty()) {
+                    Some((key, value)) => {
+                        self.pair(&plain(key), value.trim_end_matches('.'), line);
+                        true
+                    }
+                    None => self.sentence(sentence, line, true),
+                };
+            first = first.or(Some(stated));
         });
-        first.unwrap_or(from)
+        first.unwrap_or_default()
     }
 
-    fn sentence(&mut self, sentence: &str, line: usize, marked: bool) {
+    /// Returns whether the sentence says something of what it names itself.
+    fn sentence(&mut self, sentence: &str, line: usize, marked: bool) -> bool {
         if sentence.len() > 1_000 {
-            return;
+            return true;
         }
         let subject = self.subject();
         let living =
@@ -696,9 +748,11 @@ impl<'a> Reader<'a> {
             sentence::read(&words, section, |claim| found.push(claim));
         }
         self.follows = goes_on;
+        let stated = !found.is_empty() && !sentence::is_left_out(sentence);
         for claim in found {
             self.say(claim, line);
         }
+        stated
     }
 
     /// What bullets and rows here are about.

@@ -123,15 +123,17 @@ pub(super) fn day_of(title: &str) -> Option<String> {
 /// Whether some words can be a key, not the beginning of a sentence.
 fn is_key(key: &str, most: usize) -> bool {
     // `Tel.` and `Customer no.` are short for something, `Done. Then` is two sentences.
-    let dots = |word: &str| match word.find('.') {
-        Some(at) => at + 1 == word.len() && word.chars().count() <= 5,
-        None => true,
-    };
+    let dots = key.match_indices('.').all(|(at, _)| {
+        let word = key[..at].rsplit(' ').next().unwrap_or_default();
+        let after = &key[at + 1..];
+        word.chars().count() <= 4
+            && (after.is_empty() || after.starts_with(' ') && !after[1..].starts_with(char::is_uppercase))
+    });
     key.starts_with(|c: char| c.is_alphanumeric() || c == '`')
         && key.len() <= 60
         && key.split_whitespace().count() <= most
         && !key.contains([',', '!', '?', '[', '"', '=', '/', '*'])
-        && key.split_whitespace().all(dots)
+        && dots
         && !key.split(' ').any(|word| CLAUSES.contains(&word))
 }
 

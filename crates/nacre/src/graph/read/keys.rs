@@ -17,6 +17,7 @@ pub(super) const ALIASES: &[&str] = &[
 /// owns.
 pub(super) const RELATIONS: &[(&str, &str, bool)] = &[
     ("accountant", "accountant_of", true),
+    ("alerts", "alerts", false),
     ("aunt", "aunt_of", true),
     ("author", "wrote", true),
     ("backed_up_to", "backed_up_to", false),

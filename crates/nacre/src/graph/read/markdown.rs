@@ -228,7 +228,7 @@ fn bullet(content: &str) -> Option<&str> {
 }
 
 /// The cells of a row, without the bars at its ends.
-pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> {
+pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> + Clone {
     let inner = row.strip_prefix('|').unwrap_or(row);
     inner.strip_suffix('|').unwrap_or(inner).split('|').map(str::trim)
 }

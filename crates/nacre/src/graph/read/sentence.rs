@@ -8,6 +8,7 @@ use std::collections::HashSet;
 
 use super::words::{Name, Word, Words, bare, is_capital, is_possessive, name};
 use super::{Claim, relation};
+use crate::graph::guard;
 
 /// What a verb says.
 struct Verb {
@@ -210,6 +211,12 @@ pub(super) fn goes_on(sentence: &str, section: Section<'_>) -> bool {
         || leaves_out(first)
 }
 
+/// Tells whether a sentence begins as if it had been said of whom.
+pub(super) fn is_left_out(sentence: &str) -> bool {
+    let first = first_of(sentence);
+    is_possessive(first) || leaves_out(first)
+}
+
 fn first_of(sentence: &str) -> &str {
     let start = sentence.trim_start().trim_start_matches(['*', '_', '`']);
     let end = start.find(char::is_whitespace).unwrap_or(start.len());
@@ -232,6 +239,11 @@ fn leaves_out(first: &str) -> bool {
         || is_role(lower)
 }
 
+/// Whether a relation is one that people have with each other: `mother_of`, `mentor_of`.
+pub(super) fn is_between_people(predicate: &str) -> bool {
+    predicate.strip_suffix("_of").is_some_and(|noun| PERSONS.binary_search(&noun).is_ok())
+}
+
 fn is_role(noun: &str) -> bool {
     PERSONS.binary_search(&noun).is_ok() || ROLES.contains(&noun)
 }
@@ -241,6 +253,7 @@ pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Cla
     let about = section.about;
     let Some(mut words) = Words::of(sentence) else { return };
     words.know(|word| about == Some(word) && !is_capital(word) || section.known.contains(word));
+    words.know_apposed(|noun| guard::class_of(noun).is_some());
     let words = words.all();
     also_known(words, &mut say);
     // `The Keystone API`: the article is no part of it.

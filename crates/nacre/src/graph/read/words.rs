@@ -74,6 +74,16 @@ impl<'a> Words<'a> {
         }
     }
 
+    /// Takes for a name what is told to be a thing: `keystone, the server in the cellar`.
+    pub(super) fn know_apposed(&mut self, is_thing: impl Fn(&str) -> bool) {
+        for at in 1..self.count.saturating_sub(2) {
+            let [word, article, noun] = [self.words[at], self.words[at + 1], self.words[at + 2]];
+            if word.stop == ',' && article.text == "the" && word.text.len() > 2 && is_thing(noun.text) {
+                self.words[at].code |= word.text.bytes().all(|byte| byte.is_ascii_lowercase());
+            }
+        }
+    }
+
     pub(super) fn all(&self) -> &[Word<'a>] {
         &self.words[..self.count]
     }
@@ -238,12 +248,15 @@ pub(super) fn whole_name(text: &str) -> Option<String> {
     (name.words == words.len() && ends && !name.possessive && !words[0].open).then_some(name.text)
 }
 
-/// Returns the name that a text begins with, before a comma or a bracket: `Josie Berg, with help`.
+/// Returns the name that a text begins with, before more about it: `Josie Berg, with help`, `to Josie Berg first`.
 pub(super) fn first_name(text: &str) -> Option<String> {
-    let end = text.find([',', '(', ';'])?;
-    let first = text[..end].trim_end();
-    // One word before a comma may be anything: `Sundays, after ten`.
-    whole_name(first).filter(|_| first.contains(' '))
+    let words = Words::beginning(text.strip_prefix("to ").unwrap_or(text));
+    let words = words.all();
+    // One word may be anything: `Sundays, after ten`.
+    let name = name(words, 4, false).filter(|name| name.words > 1 && !name.possessive)?;
+    let next = words.get(name.words)?;
+    let ends = matches!(words[name.words - 1].stop, ',' | ';') || next.open || next.text == "first";
+    (ends && !words[0].open).then_some(name.text)
 }
 
 pub(super) fn is_url(text: &str) -> bool {
