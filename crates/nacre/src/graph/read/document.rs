@@ -362,10 +362,7 @@ impl<'a> Reader<'a> {
         if !lead.ends || title.split(' ').count() > 4 {
             return false;
         }
-        let subject = match checked_subject(&title, None) {
-            Ok(subject) => subject,
-            Err(_) => return false,
-        };
+        let Ok(subject) = checked_subject(&title, None) else { return false };
         let whole = whole_sentences(&words);
         if !whole.is_empty() {
             self.fact_of(&subject, "about", whole, line);

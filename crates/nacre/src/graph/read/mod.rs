@@ -2,8 +2,9 @@
 //!
 //! Pure, linear in the text, and never wrong about where it read: any text gives a [`Reading`]. It is meant
 //! to be right rather than complete, since what is missed is still found as a passage. `markdown` walks the
-//! lines, `document` knows what each is about, `sentence` reads prose, `message` reads what people say of
-//! themselves. All of it goes through the guard; what is refused is listed.
+//! lines, `form` knows what one looks like and `keys` what it means, `document` what each is about; `sentence`
+//! reads prose, `message` what people say of themselves. All of it goes through the guard; what is refused is
+//! listed.
 
 mod document;
 mod form;

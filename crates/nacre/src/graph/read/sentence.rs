@@ -176,6 +176,23 @@ const PLAIN: &[&str] = &[
     "title",
 ];
 
+/// What several do, and the verb of one that says the same.
+const TOGETHER: &[(&[&str], &[&str])] = &[
+    (&["depend", "on"], &["depends", "on"]),
+    (&["live", "in"], &["lives", "in"]),
+    (&["look", "after"], &["looks", "after"]),
+    (&["maintain"], &["maintains"]),
+    (&["manage"], &["manages"]),
+    (&["need"], &["needs"]),
+    (&["own"], &["owns"]),
+    (&["report", "to"], &["reports", "to"]),
+    (&["run", "on"], &["runs", "on"]),
+    (&["use"], &["uses"]),
+    (&["work", "at"], &["works", "at"]),
+    (&["work", "for"], &["works", "for"]),
+    (&["work", "on"], &["works", "on"]),
+];
+
 /// Homes: whom one rents them from is the landlord.
 const HOMES: &[&str] = &["apartment", "flat", "home", "house", "place", "room", "studio"];
 
@@ -285,7 +302,7 @@ pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Cla
     {
         return;
     }
-    if STARTERS.binary_search(&first.text).is_ok() {
+    if together(words, section.person, &mut say) || STARTERS.binary_search(&first.text).is_ok() {
         return;
     }
     let Some(subject) = name(words, 4, true).filter(|_| !is_doubted(words)) else { return };
@@ -348,6 +365,35 @@ fn left_out(owner: &str, words: &[Word<'_>], section: Section<'_>, say: &mut imp
     true
 }
 
+/// `Anna and Ben report to Cleo`, `Two helpers, Anna and Ben, report to Cleo`.
+fn together(words: &[Word<'_>], person: bool, say: &mut impl FnMut(Claim)) -> bool {
+    let Some((at, (several, verb))) = (3..words.len()).find_map(|at| {
+        let found = TOGETHER.iter().find(|(several, _)| begins(&words[at..], several))?;
+        Some((at, found))
+    }) else {
+        return false;
+    };
+    // The names before the verb: all there are, or those between commas.
+    let comma = words[..at - 1].iter().take(5).position(|word| word.stop == ',');
+    let between = comma.filter(|_| words[at - 1].stop == ',').map(|comma| comma + 1);
+    let who = [Some(0), between].into_iter().flatten().find_map(|from| {
+        let first = words.get(from)?;
+        let one = name(&words[from..at], 3, false)?;
+        let and = words[from + one.words..at].first().filter(|word| word.text == "and")?;
+        let other = name(&words[from + one.words + 1..at], 3, false)?;
+        let whole = from + one.words + 1 + other.words == at && and.stop == '\0';
+        let named = !one.possessive && !other.possessive;
+        (whole && named && STARTERS.binary_search(&first.text).is_err()).then_some([one, other])
+    });
+    let Some(who) = who.filter(|_| !is_doubted(words)) else { return false };
+    let mut rest: Vec<Word<'_>> = verb.iter().map(|text| Word { text, ..Word::default() }).collect();
+    rest.extend_from_slice(&words[at + several.len()..]);
+    for subject in &who {
+        verbs(subject, &rest, person, say);
+    }
+    true
+}
+
 /// `Mobile 555 0231, e-mail anna@acme.example`
 fn contacts(owner: &str, words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
     for at in 0..words.len() {
@@ -381,9 +427,17 @@ fn is_doubted(words: &[Word<'_>]) -> bool {
 pub(super) fn may_say(sentence: &str, section: Section<'_>) -> bool {
     may_begin(sentence.trim_start(), section.known) && has_cue(sentence)
         || sentence.contains("changed ")
+        || sentence.contains(" and ") && TOGETHER.iter().any(|(several, _)| is_in(sentence, several[0]))
         || sentence.contains('(')
             && ["(aka", "(AKA", "(a.k.a", "(also "].iter().any(|cue| sentence.contains(cue))
         || section.about.is_some() && (goes_on(sentence, section) || is_possessive(first_of(sentence)))
+}
+
+/// Whether a sentence has a word with spaces around it.
+fn is_in(sentence: &str, word: &str) -> bool {
+    sentence
+        .match_indices(word)
+        .any(|(at, _)| sentence[..at].ends_with(' ') && sentence[at + word.len()..].starts_with(' '))
 }
 
 /// Whether a first word may be that of a name.

@@ -79,6 +79,13 @@ fn sentences_say_one_thing_of_something_named() {
         "Keystone uses Redis, PostgreSQL and Caddy.",
         &["Keystone -uses-> Redis", "Keystone -uses-> PostgreSQL", "Keystone -uses-> Caddy"],
     );
+    says("Anna and Ben report to Cleo.", &["Anna -reports_to-> Cleo", "Ben -reports_to-> Cleo"]);
+    says("Anna and Ben might report to Cleo.", &[]);
+    says("The boss and Ben report to Cleo.", &[]);
+    says(
+        "Two small helpers, Anna and Ben, report to Cleo and talk much.",
+        &["Anna -reports_to-> Cleo", "Ben -reports_to-> Cleo"],
+    );
     check("people/anna.md", "# Anna\n\nAnna moved from Oslo to Berlin.\n", &["3: Anna -lives_in-> Berlin"]);
     // A heading's name may be the beginning of another.
     check("a.md", "# Keystone\n\nKeystone Web runs on web2.\n", &["3: Keystone Web -runs_on-> web2"]);
