@@ -680,6 +680,10 @@ impl<'a> Reader<'a> {
             let key = plain(key);
             let value = link_or_plain(&key, value);
             let value = without_code(value.trim());
+            // What is said of a thing is what it is; of someone, it may be what they owe.
+            if is_someone(subject.category) && key.eq_ignore_ascii_case("what") {
+                continue;
+            }
             match guard::column(&key, From::Document) {
                 Ok(known) if guard::key(&known, From::Document).is_err() => {
                     self.keyed(&subject, Ok(known), &value, line);
@@ -805,6 +809,11 @@ impl<'a> Reader<'a> {
     fn push(&mut self, claim: Claim, line: usize) {
         self.reading.said.push(Said { claim, line });
     }
+}
+
+/// Whether a category is one of people.
+fn is_someone(category: Option<&str>) -> bool {
+    matches!(category, Some("family" | "friend" | "person" | "self" | "user"))
 }
 
 /// Keeps the first of those that say the same.

@@ -34,7 +34,11 @@ pub(super) fn key_and_value(item: &str) -> Option<(&str, &str)> {
     if let Some(colon) = colon {
         let (key, value) = (&item[..colon], &item[colon + 1..]);
         (value.is_empty() || value.starts_with([' ', '\t'])).then_some(())?;
-        return is_key(key, 5).then_some((key, value.trim()));
+        let value = value.trim();
+        // Many words are a key where a value stands behind them, not the rest of a sentence.
+        let stated = value.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase() || c == '+');
+        let most = if stated && !key.contains('`') { 5 } else { 3 };
+        return is_key(key, most).then_some((key, value));
     }
     let (key, value) = item.split_at(dots?);
     let (key, value) = (key.trim_end(), value.trim_start_matches('.').trim());
@@ -51,8 +55,12 @@ pub(super) fn dashed(item: &str) -> Option<(&str, &str)> {
     let telling = value
         .starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase() || matches!(c, '+' | '`'))
         || value.contains(['@', '/']);
-    (is_key(key, 3) && telling && value.split(' ').count() <= 8 && !value.ends_with(['.', '!', '?']))
-        .then_some((key, value))
+    (is_key(key, 3)
+        && !key.contains('`')
+        && telling
+        && value.split(' ').count() <= 8
+        && !value.ends_with(['.', '!', '?']))
+    .then_some((key, value))
 }
 
 /// A title in front of its text.

@@ -293,8 +293,8 @@ fn headings_and_keys_are_written_in_many_ways() {
     // A line of its own parts two sections, and is no key; neither is a sentence with a dash or a colon.
     check(
         "a.md",
-        "# Atlas\n\nA word: or two.\n\n---\n\n- It rained — all day.\n- Done. Then: home\n- port: 1\n",
-        &["9: Atlas.port = 1"],
+        "# Atlas\n\nA word: or two.\n\n---\n\n- It rained — all day.\n- Done. Then: home\n- Reads the numbers first: put them there\n- `list --all of it`: what there is\n- port: 1\n",
+        &["11: Atlas.port = 1"],
     );
     // What takes a list by its name, and what is said of it.
     check(
@@ -344,6 +344,11 @@ fn tables_are_about_their_first_column() {
         "a.md",
         "# Atlas\n\n| | |\n|---|---|\n| Port | 3000 |\n\n| Thing | Detail |\n|---|---|\n| Gull, tyres | 26 inch |\n| Colour | blue |\n\n| Week | First |\n|---|---|\n| 23 | Ida |\n",
         &["5: Atlas.port = 3000", "9: Gull.tyres = 26 inch", "10: Atlas.colour = blue"],
+    );
+    check(
+        "a.md",
+        "| Who | What | Since |\n|---|---|---|\n| Ida Holm | the March bill | May |\n",
+        &["3: Ida Holm.since = May [person]"],
     );
     // Whom a document names in full once is called so.
     check(
