@@ -269,7 +269,7 @@ fn is_role(noun: &str) -> bool {
 pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Claim)) {
     let about = section.about;
     let Some(mut words) = Words::of(sentence) else { return };
-    words.know(|word| about == Some(word) && !is_capital(word) || section.known.contains(word));
+    words.know(|word| about == Some(word) || section.known.contains(word));
     words.know_apposed(|noun| guard::class_of(noun).is_some());
     let words = words.all();
     also_known(words, &mut say);

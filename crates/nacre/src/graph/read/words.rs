@@ -65,7 +65,7 @@ impl<'a> Words<'a> {
         }
     }
 
-/// Takes words for names wherever they stand, as if they were code. One with a capital is one already, and may
+    /// Takes words for names wherever they stand, as if they were code. One with a capital is one already, and may
     /// be a person's or go on.
     pub(super) fn know(&mut self, is_known: impl Fn(&str) -> bool) {
         let unseen = |word: &&mut Word<'_>| !is_capital(word.text) && is_known(word.text);
