@@ -41,6 +41,7 @@ pub(crate) fn document(path: &str, text: &str) -> Reading {
     markdown::walk(text, |block| reader.block(block));
     reader.close(0);
     reader.name_in_full();
+    reader.say_openings();
     once(&mut reader.reading.said);
     reader.reading
 }
@@ -63,6 +64,8 @@ struct Reader<'a> {
     known: HashSet<String>,
     /// The full names that this document has, by their first words; `None` where two begin so.
     full: HashMap<String, Option<String>>,
+    /// What sections open with, by what they are about.
+    openings: Vec<(Subject, String, usize)>,
     /// Nothing but the heading has been read of this section.
     fresh: bool,
     /// What the last sentence was about is what the section is about.
@@ -140,6 +143,7 @@ impl<'a> Reader<'a> {
             table: Table::None,
             known: HashSet::new(),
             full: HashMap::new(),
+            openings: Vec::new(),
             fresh: false,
             follows: false,
         }
@@ -398,7 +402,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// What a section opens with, where that tells what it is about without naming it.
+    /// What a section opens with, where that may tell what it is about without naming it.
     fn opening(&mut self, words: &str, line: usize) {
         const LEAST: usize = 20;
         if self.date.is_some() || self.owner.is_some() || words.len() < LEAST || words.starts_with(['(', '"'])
@@ -415,7 +419,18 @@ impl<'a> Reader<'a> {
             && !whole.is_empty()
             && !speaks.iter().any(|word| words.starts_with(word))
         {
-            self.fact_of(&subject, "about", whole, line);
+            self.openings.push((subject, whole.to_owned(), line));
+        }
+    }
+
+    /// Says what sections open with of those that something else is known of: any text may have a title.
+    fn say_openings(&mut self) {
+        let openings = std::mem::take(&mut self.openings);
+        let said: HashSet<&str> = self.reading.said.iter().flat_map(|said| ends(&said.claim)).collect();
+        let known: Vec<_> =
+            openings.iter().filter(|(subject, ..)| said.contains(subject.name.as_str())).collect();
+        for (subject, words, line) in known {
+            self.fact_of(subject, "about", words, *line);
         }
     }
 
@@ -809,6 +824,15 @@ impl<'a> Reader<'a> {
     fn push(&mut self, claim: Claim, line: usize) {
         self.reading.said.push(Said { claim, line });
     }
+}
+
+/// Whom or what a claim is about.
+fn ends(claim: &Claim) -> impl Iterator<Item = &str> {
+    let (one, other) = match claim {
+        Claim::Fact { entity, .. } | Claim::Alias { entity, .. } => (entity, None),
+        Claim::Relation { subject, object, .. } => (subject, Some(object)),
+    };
+    std::iter::once(one.as_str()).chain(other.map(String::as_str))
 }
 
 /// Whether a category is one of people.

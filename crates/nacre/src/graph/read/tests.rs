@@ -411,11 +411,13 @@ fn what_a_section_is_about_may_be_left_out() {
     }
     // A pronoun that is not for such a thing.
     check("servers/a.md", "# Atlas\n\n- x\n\nHe runs on nas-01.\n", &[]);
-    // What a section opens with tells what it is about.
+    // What a section opens with tells what it is about, where something else is known of that.
+    let opening = "# Atlas\n\nSends the reminders at night. Nobody answers them.\n\nA second paragraph, of no account.\n";
+    check("a.md", opening, &[]);
     check(
         "a.md",
-        "# Atlas\n\nSends the reminders at night. Nobody answers them.\n\nA second paragraph that does not count.\n",
-        &["3: Atlas.about = Sends the reminders at night. Nobody answers them."],
+        &format!("{opening}\n- port: 3000\n"),
+        &["7: Atlas.port = 3000", "3: Atlas.about = Sends the reminders at night. Nobody answers them."],
     );
     check("a.md", "# Notes\n\nSends the reminders at night.\n", &[]);
 }
