@@ -54,7 +54,7 @@ const INTENTS: &[(&str, &str)] = &[
     ("hobby hobbies pastime interests sport plays play", "hobby hobbies interest sport plays instrument"),
     ("timezone zone clock", "timezone zone tz"),
     (
-        "schedule often cron frequency time hour start starts begin begins",
+        "schedule often cron frequency time hour start starts begin begins run runs",
         "schedule cron frequency window time starts",
     ),
     ("deadline due ship launch release released date", "deadline due launch release date milestone"),
@@ -75,7 +75,7 @@ const INTENTS: &[(&str, &str)] = &[
     ),
     ("car drive drives vehicle plate", "car vehicle plate drives"),
     ("nickname alias aka", "nickname alias aka"),
-    ("purpose goal", "purpose description summary goal"),
+    ("purpose goal good point", "purpose description summary goal does about"),
     ("rule policy gate allowed", "rule policy gate convention"),
     ("never boundary boundaries forbidden limits", "boundary boundaries never rule"),
     ("size measure", "size"),
@@ -93,7 +93,7 @@ const SAYS_LITTLE: &str = "\
     again anything can current currently detail details everything fact facts find get give got info \
     information kind know known like list look may need now number please recall remember remind say \
     show something tell thing things think use used want whats whos actually exactly days still name \
-    named called one many much go goes going come comes done today another";
+    named called one many much go goes going come comes deal done forgot forget today another";
 
 /// Predicates whose ends have names of their own: what the subject is to the object, what the object is to the
 /// subject, and words that ask for it whichever end is named.
@@ -154,7 +154,7 @@ const ENDS: &[(&str, &str, &str, &str)] = &[
         "depends_on",
         "dependents consumer consumers",
         "dependency dependencies",
-        "depend depends need needs require requires rely relies break breaks",
+        "depend depends need needs require requires rely relies break breaks stop stops fail fails down hit affected",
     ),
     ("uses", "user users", "tool tools library stack technology", "use uses used using built"),
     ("part_of", "part parts component components", "whole", "part belong belongs"),
@@ -200,6 +200,8 @@ const ENDS: &[(&str, &str, &str, &str)] = &[
         "",
     ),
     ("neighbor_of", "neighbor neighbour neighbors neighbours", "neighbor neighbour neighbors neighbours", ""),
+    ("looks_after", "maintainer maintainers keeper", "", "maintain maintains maintained charge responsible"),
+    ("approves", "approver boss", "", "approve approves approval approved sign signs"),
     ("replaced_by", "predecessor", "successor replacement", "replace replaced replaces"),
 ];
 

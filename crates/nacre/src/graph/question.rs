@@ -89,15 +89,22 @@ struct Token {
 impl Question {
     pub(super) fn new(db: &Connection, text: &str, speaker: Speaker, language: Language) -> Result<Question> {
         let mut tokens = tokens(text, language);
+        join_phrases(&mut tokens, language);
         let mut named = mentions(db, &mut tokens, language)?;
         if named.is_empty() {
             named.extend(by_first_name(db, &mut tokens, language)?);
         }
         if named.is_empty() {
-            named.extend(speaking(db, &mut tokens, speaker)?);
-        }
-        if named.is_empty() {
             named.extend(misspelt(db, &mut tokens)?);
+        }
+        // `Could you tell me of Orsolya` asks for Orsolya.
+        let stranger = |token: &Token| {
+            !token.taken && (token.capital && !token.first || token.possessive) && !is_calendar(&token.word)
+        };
+        let meant =
+            |token: &Token| stranger(token) && !language.is_common(&token.stem) && token.word.len() > 1;
+        if named.is_empty() && !tokens.iter().any(meant) {
+            named.extend(speaking(db, &tokens, speaker)?);
         }
         let says_nothing = |token: &Token| {
             token.stem.is_empty() || language.is_common(&token.stem) && !intent::names_end(&token.word)
@@ -162,6 +169,29 @@ fn tokens(text: &str, language: Language) -> Vec<Token> {
         }
     }
     tokens
+}
+
+/// Takes out what is only said to be polite, so that nobody is meant by it, and makes one word of a verb in two.
+fn join_phrases(tokens: &mut [Token], language: Language) {
+    const POLITE: &[(&[&str], &[&str])] = &[
+        (&["tell", "show", "give", "remind", "send", "get", "let"], &["me", "us"]),
+        (&["could", "can", "would", "will", "do", "did", "if"], &["you"]),
+        (&["i", "we"], &["forgot", "forget", "need", "want", "wonder", "think", "guess"]),
+    ];
+    for place in 1..tokens.len() {
+        let [before, here] = [place - 1, place].map(|place| tokens[place].word.clone());
+        let pair = |(first, second): &(&[&str], &[&str])| {
+            first.contains(&before.as_str()) && second.contains(&here.as_str())
+        };
+        if POLITE.iter().any(pair) {
+            tokens[place - 1].taken = true;
+            tokens[place].taken = true;
+        } else if matches!(before.as_str(), "look" | "looks" | "looked" | "looking") && here == "after" {
+            tokens[place].taken = true;
+            tokens[place - 1].word = "maintains".into();
+            tokens[place - 1].stem = analyse::words("maintains", language).pop().unwrap_or_default();
+        }
+    }
 }
 
 /// The runs of letters, digits and apostrophes, each with whether a sentence ends behind it.
@@ -232,7 +262,8 @@ fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result
         // What begins no name need not be looked up.
         let first = &tokens[place];
         let whose = matches!(first.word.as_str(), "my" | "our" | "your" | "his" | "her" | "their");
-        if language.is_common(&first.stem) && !whose && (!first.capital || first.first) && tokens.len() > 1 {
+        let common = language.is_common(&first.stem) && !whose && (!first.capital || first.first);
+        if first.taken || common && tokens.len() > 1 {
             place += 1;
             continue;
         }
@@ -305,7 +336,7 @@ fn name_at(
 }
 
 /// Who "my" and "you" are.
-fn speaking(db: &Connection, tokens: &mut [Token], speaker: Speaker) -> Result<Option<Mention>> {
+fn speaking(db: &Connection, tokens: &[Token], speaker: Speaker) -> Result<Option<Mention>> {
     let (me, you) = match speaker {
         Speaker::User => ("user", "self"),
         Speaker::Agent => ("self", "user"),
@@ -315,12 +346,9 @@ fn speaking(db: &Connection, tokens: &mut [Token], speaker: Speaker) -> Result<O
         (&["my", "mine", "i", "me", "myself", "our", "we", "im", "am"][..], me),
         (&["you"][..], you),
     ] {
-        if !tokens.iter().any(|token| words.contains(&token.word.as_str())) {
-            continue;
-        }
+        let said = tokens.iter().find(|token| !token.taken && words.contains(&token.word.as_str()));
+        let Some(by) = said.map(|token| token.word.clone()) else { continue };
         if let Some(entity) = name::speaking(db, category)? {
-            let by = tokens.iter().find(|token| words.contains(&token.word.as_str()));
-            let by = by.map(|token| token.word.clone()).unwrap_or_default();
             return Ok(Some(Mention { entity, by, speaks: true, by_chance: false }));
         }
     }

@@ -34,7 +34,7 @@ const UNCOVERED: f64 = 14.0;
 /// What a second hop costs.
 const HOP: f64 = 1.0;
 /// From which nearness of meaning a fact answers that shares no word with what is asked.
-const NEAR: f32 = 0.38;
+const NEAR: f32 = 0.42;
 /// The share of what is asked that an answer must have.
 const ENOUGH: f64 = 0.4;
 
