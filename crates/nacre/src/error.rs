@@ -83,6 +83,14 @@ pub enum Error {
     BadSettingsFile { origin: String, problem: String },
     #[error("`{}` is left as it is: {problem}", path.display())]
     ForeignSettings { path: PathBuf, problem: String },
+    #[error("plugins `{one}` and `{other}` would both make the brief")]
+    TwoBriefs { one: String, other: String },
+    #[error("there is no plugin `{given}` in the settings")]
+    NoPlugin { given: String, nearest: Option<String> },
+    #[error("plugin `{name}` is not enabled")]
+    PluginOff { name: String },
+    #[error("plugin `{name}` {problem}")]
+    PluginFailed { name: String, problem: String },
     #[error("there is no profile `{given}`")]
     UnknownProfile { given: String, known: String },
     #[error("`{}` is not an export of Nacre: {problem}", path.display())]
@@ -244,6 +252,30 @@ impl Error {
             ForeignSettings { .. } => {
                 ("foreign_settings", Invalid, "mend the file and try again; nothing was written".into())
             }
+            TwoBriefs { other, .. } => (
+                "two_briefs",
+                Conflict,
+                format!(
+                    "take `memory_brief` out of the `hooks` of one, or say `enabled = false` under `[plugins.{other}]`"
+                ),
+            ),
+            NoPlugin { nearest, .. } => {
+                let hint = match nearest {
+                    Some(_) => did_you_mean(nearest.as_deref()),
+                    None => "`nacre plugin list` shows those there are".into(),
+                };
+                ("no_plugin", NotFound, hint)
+            }
+            PluginOff { name } => (
+                "plugin_off",
+                Denied,
+                format!("say `enabled = true` under `[plugins.{name}]` in nacre.toml if you trust the program"),
+            ),
+            PluginFailed { .. } => (
+                "plugin_failed",
+                Unavailable,
+                "run its `command` by hand: it reads and writes JSON lines, as docs/plugins.md has them".into(),
+            ),
             UnknownProfile { known, .. } => ("unknown_profile", Invalid, format!("the profiles are {known}")),
             BadImport { .. } => ("bad_import", Invalid, "give the folder that `nacre export` wrote".into()),
             BadTranscript { .. } => (

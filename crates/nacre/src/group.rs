@@ -50,6 +50,8 @@ pub struct Group {
     pub(crate) turned: turn::graph::Cache,
     /// The model whose vectors are searched beside the built-in ones.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
+    /// What makes the brief in our place.
+    pub(crate) brief_plugin: Option<turn::BriefPlugin>,
 }
 
 /// Entries, and facts and relations, that came together in one answer, best first.
@@ -146,7 +148,7 @@ impl Group {
         let memory = Database::open(folder.join(FILE), owner, settings.search.language(), now)?;
         let (returned, recalled, asked, changed) = (BTreeMap::new(), Vec::new(), Vec::new(), None);
         let collections = BTreeMap::new();
-        let (embedder, turned) = (None, turn::graph::Cache::default());
+        let (embedder, brief_plugin, turned) = (None, None, turn::graph::Cache::default());
         let mut group = Group {
             name,
             folder,
@@ -160,6 +162,7 @@ impl Group {
             changed,
             turned,
             embedder,
+            brief_plugin,
         };
         group.purge(now)?;
         Ok(group)

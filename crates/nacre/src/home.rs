@@ -8,6 +8,7 @@ use crate::embed::Embedder;
 use crate::group::Group;
 use crate::ids::GroupName;
 use crate::settings::{self, Settings};
+use crate::turn::BriefPlugin;
 use crate::{Result, Time, files};
 
 /// The settings file's name in the home.
@@ -19,6 +20,7 @@ pub struct Home {
     path: PathBuf,
     settings: Arc<Settings>,
     embedder: Option<Arc<dyn Embedder>>,
+    brief_plugin: Option<BriefPlugin>,
 }
 
 impl std::fmt::Debug for Home {
@@ -30,13 +32,18 @@ impl std::fmt::Debug for Home {
 impl Home {
     /// Takes a folder as the home. Nothing is read or made until a group is opened.
     pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
-        Home { path: path.into(), settings: Arc::new(settings), embedder: None }
+        Home { path: path.into(), settings: Arc::new(settings), embedder: None, brief_plugin: None }
     }
 
     /// Has this model's vectors searched beside the built-in ones, as far as they have been made
     /// ([`Group::embed`]).
     pub fn with_embedder(self, embedder: Arc<dyn Embedder>) -> Home {
         Home { embedder: Some(embedder), ..self }
+    }
+
+    /// Has a plugin make the brief (B5).
+    pub fn with_brief_plugin(self, plugin: BriefPlugin) -> Home {
+        Home { brief_plugin: Some(plugin), ..self }
     }
 
     /// Returns the model that is searched beside the built-in one.
@@ -68,6 +75,7 @@ impl Home {
     pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
         let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), now)?;
         group.embedder = self.embedder.clone();
+        group.brief_plugin = self.brief_plugin.clone();
         Ok(group)
     }
 

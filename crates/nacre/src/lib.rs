@@ -55,7 +55,7 @@ mod time;
 pub mod turn;
 mod workspace;
 
-pub use brief::{Brief, BriefEntry, mark_injected, strip_injected};
+pub use brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
 pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
 pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
 pub use embed::{Builtin, Embedder, Installed, MiniLm, http};

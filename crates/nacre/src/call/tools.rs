@@ -411,7 +411,20 @@ impl Request for BriefRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<Brief> {
         let (limits, now) = (call.settings().brief.clone(), call.caller.now);
-        let brief = call.read(|db| brief::make(db, &limits, now, self.include_provenance))?;
+        let made = call.group().brief_plugin.clone().map(|plugin| {
+            let said = (plugin.make)(&call.caller.session);
+            (plugin.name, said)
+        });
+        let own = |db: &rusqlite::Connection| brief::make(db, &limits, now, self.include_provenance);
+        let brief = match made {
+            None => call.read(own)?,
+            Some((name, Ok(said))) => call.read(|db| brief::of_plugin(db, &name, &said, &limits, now))?,
+            Some((name, Err(problem))) => {
+                let mut brief = call.read(own)?;
+                brief.in_place_of(&name, &problem);
+                brief
+            }
+        };
         let size = brief.markdown.chars().count();
         call.tell(
             "memory:read",

@@ -4,7 +4,9 @@
 //! it in order: profile, file, environment, flags. A key that the defaults do not have is refused, with the
 //! one it was probably meant to be.
 
-use serde::Deserialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 
 use crate::error::nearest;
@@ -13,6 +15,9 @@ use crate::{Error, Result};
 
 /// The commented file with every key and its default.
 pub const DEFAULTS: &str = include_str!("defaults.toml");
+
+/// What a plugin has whose settings say nothing else.
+const PLUGIN: &str = include_str!("plugin.toml");
 
 /// The profiles: name and what it sets differently.
 const PROFILES: &[(&str, &str)] = &[
@@ -38,6 +43,7 @@ pub struct Settings {
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
+    pub plugins: BTreeMap<String, Plugin>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -232,6 +238,28 @@ pub enum Events {
     Queries,
 }
 
+/// A program of others (B5). None is there but those that a person named in the home's own settings.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "plugin.toml says what each key means")]
+pub struct Plugin {
+    pub command: Vec<String>,
+    pub hooks: Vec<Hook>,
+    pub tokens: usize,
+    pub time_limit_ms: u64,
+    pub enabled: bool,
+}
+
+/// Where a plugin may speak.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hook {
+    /// Before each message: lines that come behind our own.
+    Turn,
+    /// At the start of a session, in place of the brief. One plugin at most.
+    MemoryBrief,
+}
+
 /// One layer of settings and where it came from, for messages.
 #[derive(Clone, Debug)]
 pub struct Layer {
@@ -383,7 +411,33 @@ impl Settings {
                 within("tools.offer", false, &format!("names `{name}`, which is no tool{near}"))?;
             }
         }
+        for (name, plugin) in &self.plugins {
+            let key = |key: &str| format!("plugins.{name}.{key}");
+            let limit = plugin.time_limit_ms;
+            within(&key("time_limit_ms"), (1..=60_000).contains(&limit), "is not between 1 and 60000")?;
+            within(&key("tokens"), plugin.tokens <= 10_000, "is more than 10000")?;
+            let named = plugin.command.first().is_some_and(|program| !program.is_empty());
+            within(&key("command"), named || !plugin.enabled, "is empty, and the plugin is enabled")?;
+        }
+        let mut briefs = self.plugins_at(Hook::MemoryBrief);
+        if let (Some((one, _)), Some((other, _))) = (briefs.next(), briefs.next()) {
+            return Err(Error::TwoBriefs { one: one.into(), other: other.into() });
+        }
         Ok(())
+    }
+
+    /// Returns a plugin of the settings, whether or not it is enabled.
+    pub fn plugin(&self, name: &str) -> Result<&Plugin> {
+        self.plugins.get(name).ok_or_else(|| {
+            let near = nearest(name, self.plugins.keys().map(String::as_str)).map(str::to_owned);
+            Error::NoPlugin { given: crate::ids::shorten(name), nearest: near }
+        })
+    }
+
+    /// Returns the enabled plugins that may speak at a hook, by name.
+    pub fn plugins_at(&self, hook: Hook) -> impl Iterator<Item = (&str, &Plugin)> {
+        let all = self.plugins.iter().map(|(name, plugin)| (name.as_str(), plugin));
+        all.filter(move |(_, plugin)| plugin.enabled && plugin.hooks.contains(&hook))
     }
 }
 
@@ -427,6 +481,10 @@ fn defaults() -> Table {
     DEFAULTS.parse().expect("the defaults compiled in are valid")
 }
 
+fn plugin_defaults() -> Table {
+    PLUGIN.parse().expect("the defaults compiled in are valid")
+}
+
 fn keys() -> Vec<String> {
     let mut keys = Vec::new();
     flatten("", &defaults(), &mut |key, _| keys.push(key.to_owned()));
@@ -452,13 +510,25 @@ fn profile_layer(name: &str) -> Result<Layer> {
 }
 
 /// Puts a layer over what is there. Only keys that are there can be set, and only to the same kind of value.
+/// The names of plugins are the person's to choose; what stands under one is not.
 fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
     fn walk(prefix: &str, under: &mut Table, over: &Table, origin: &str) -> Result<()> {
         for (key, value) in over {
             let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            if prefix == "plugins" && !under.contains_key(key) {
+                let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+                if key.is_empty() || key.len() > 64 || !key.chars().all(fits) {
+                    let problem = "is no name: it needs 1 to 64 of letters, digits, `_` and `-`".into();
+                    return Err(Error::BadSetting { key: path, origin: origin.into(), problem });
+                }
+                under.insert(key.clone(), Value::Table(plugin_defaults()));
+            }
             match (under.get_mut(key), value) {
                 (None, _) => {
-                    let keys = keys();
+                    let mut keys = keys();
+                    if prefix.starts_with("plugins.") {
+                        keys.extend(plugin_defaults().keys().map(|key| format!("{prefix}.{key}")));
+                    }
                     let sections =
                         keys.iter().filter_map(|key| key.rsplit_once('.')).map(|(section, _)| section);
                     let known = keys.iter().map(String::as_str).chain(sections);

@@ -13,6 +13,7 @@
 pub(crate) mod exchange;
 pub(crate) mod graph;
 mod lesson;
+pub(crate) mod plugin;
 mod policy;
 mod recall;
 mod relevance;
@@ -40,6 +41,7 @@ use relevance::{Known, Message};
 
 pub use exchange::{Archived, Exchange};
 pub use lesson::{Lesson, Proposal};
+pub use plugin::{BriefPlugin, MakeBrief, Plugin, Said, harmless, heard};
 pub use relevance::Evidence;
 pub use said::tokens;
 pub use stability::{Alignment, Principle};
@@ -54,7 +56,7 @@ pub struct Request<'a> {
     pub tools: Vec<ToolUse>,
     /// Tells whether time is up. Asked before each contributor: the library has no clock.
     pub late: &'a dyn Fn() -> bool,
-    /// Programs of others that add lines; they come last.
+    /// Programs of others that add lines and were asked already; they come last.
     pub plugins: &'a [Plugin<'a>],
     /// Also say what was considered, and what spoke for it.
     pub explain: bool,
@@ -77,14 +79,6 @@ pub struct ToolUse {
     pub input: String,
     /// What came back; empty where that is not known.
     pub output: String,
-}
-
-/// A program of others that adds lines to a turn (B5). How it is started and spoken to is the caller's part.
-pub struct Plugin<'a> {
-    /// Its name.
-    pub name: String,
-    /// Asks it about a message: lines, or what went wrong.
-    pub ask: &'a dyn Fn(&str) -> Result<Vec<String>, String>,
 }
 
 /// What to put before the message.
@@ -276,26 +270,17 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
         turn.blocks.extend(block);
     }
     for plugin in request.plugins.iter().filter(|_| on(PLUGINS)) {
-        if (request.late)() {
-            turn.left_out.push(format!("plugin {}: too late", one_line(&plugin.name)));
-            continue;
-        }
-        match (plugin.ask)(&turning.message.prose) {
-            Ok(lines) => {
-                let offers = lines.iter().map(|line| Offer {
-                    text: format!("- {}", one_line(line)),
-                    reason: "a plugin gave it".into(),
-                    source: format!("plugin:{}:{}", plugin.name, exchange::hash(&[line])),
-                });
-                let (name, heading) =
-                    (format!("plugin {}", one_line(&plugin.name)), plugin_heading(&plugin.name));
-                let block = turning.choose(&name, &heading, offers.collect(), left, settings.repeat_turns);
+        let name = format!("plugin {}", one_line(&plugin.name));
+        match (plugin.answer)() {
+            Ok(said) => {
+                let heading = plugin_heading(&plugin.name);
+                let room = left.min(plugin.tokens);
+                let offers = plugin::offers(&plugin.name, &said, room.saturating_sub(tokens(&heading) + 2));
+                let block = turning.choose(&name, &heading, offers, room, settings.repeat_turns);
                 left -= block.as_ref().map_or(0, |block| spent(&heading, block));
                 turn.blocks.extend(block);
             }
-            Err(problem) => {
-                turn.left_out.push(format!("plugin {}: {}", one_line(&plugin.name), one_line(&problem)))
-            }
+            Err(problem) => turn.left_out.push(format!("{name}: {}", one_line(&redact::text(&problem)))),
         }
     }
     let Turning { group, state, mut considered, .. } = turning;

@@ -64,6 +64,32 @@ fn wrong_settings_are_refused_with_a_way_out() {
         ),
         ("profile = \"gate\"", "there is no profile `gate`", "`balanced`, `carapace`, `koshi`"),
         ("[brief\n", "nacre.toml is not valid TOML: line 1", ""),
+        (
+            "[plugins.weather]\ncomand = [\"x\"]",
+            "unknown setting `plugins.weather.comand` in nacre.toml",
+            "did you mean `plugins.weather.command`?",
+        ),
+        ("[plugins.\"a b\"]\ncommand = [\"x\"]", "setting `plugins.a b` in nacre.toml is no name", ""),
+        (
+            "[plugins]\nweather = 3",
+            "setting `plugins.weather` in nacre.toml is integer where table is needed",
+            "",
+        ),
+        (
+            "[plugins.weather]\ncommand = [\"x\"]\nhooks = [\"turns\"]",
+            "setting `plugins.weather.hooks` in the settings can't be [\"turns\"]",
+            "",
+        ),
+        (
+            "[plugins.weather]\nenabled = true",
+            "setting `plugins.weather.command` in the settings is empty, and the plugin is enabled",
+            "",
+        ),
+        (
+            "[plugins.a]\ncommand = [\"x\"]\ntime_limit_ms = 0",
+            "setting `plugins.a.time_limit_ms` in the settings is not between 1 and 60000",
+            "",
+        ),
     ] {
         let error = file(text).expect_err(text);
         assert!(error.to_string().contains(says), "{text}: {error}");
@@ -88,6 +114,34 @@ fn the_commented_file_changes_nothing_and_every_line_of_it_counts() {
             .1,
         "20"
     );
+}
+
+/// B5.
+#[test]
+fn at_most_one_plugin_makes_the_brief() {
+    let plugin = |name: &str, rest: &str| {
+        format!("[plugins.{name}]\ncommand = [\"x\"]\nhooks = [\"turn\", \"memory_brief\"]\n{rest}\n")
+    };
+    let both = plugin("a", "enabled = true") + &plugin("b", "enabled = true");
+    let error = file(&both).unwrap_err();
+    assert_eq!(
+        (error.code(), error.to_string().as_str()),
+        ("two_briefs", "plugins `a` and `b` would both make the brief")
+    );
+    assert!(error.hint().unwrap().contains("`[plugins.b]`"), "{:?}", error.hint());
+    // One that is not enabled does not count, and none is by default.
+    let settings = file(&(plugin("a", "enabled = true") + &plugin("b", ""))).unwrap();
+    let briefs: Vec<&str> = settings.plugins_at(settings::Hook::MemoryBrief).map(|(name, _)| name).collect();
+    assert_eq!(briefs, ["a"]);
+    assert_eq!((settings.plugins["b"].tokens, settings.plugins["b"].time_limit_ms), (80, 100));
+    assert_eq!(settings.plugin("bb").unwrap_err().hint().unwrap(), "did you mean `b`?");
+}
+
+/// A variable may come from the folder that somebody works in.
+#[test]
+fn no_variable_of_the_environment_names_a_program() {
+    let layers = Layer::from_environment(|name| name.contains("PLUGIN").then(|| "[\"sh\"]".into())).unwrap();
+    assert!(Settings::from_layers(None, &layers).unwrap().plugins.is_empty());
 }
 
 #[test]
