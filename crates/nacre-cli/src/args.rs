@@ -136,6 +136,9 @@ pub enum Command {
     /// The models that turn text into vectors
     #[command(subcommand)]
     Model(Model),
+    /// Programs of yours that add lines to turns or make the brief
+    #[command(subcommand)]
+    Plugin(Plugin),
     /// Bring the index up to date with the documents: the Markdown files in the group's folder. A search does
     /// so by itself; this shows what became of each
     Index,
@@ -652,6 +655,19 @@ pub enum Collection {
         /// Do not ask
         #[arg(long, short)]
         yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Plugin {
+    /// Show which plugins the settings name, whether they start, and what they claim
+    List,
+    /// Ask a plugin about a message and show what it says
+    Test {
+        /// Its name in the settings
+        name: String,
+        /// What the user says
+        message: String,
     },
 }
 

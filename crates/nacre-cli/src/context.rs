@@ -15,6 +15,7 @@ use nacre::{
 use serde::Serialize;
 
 use crate::args::Global;
+use crate::plugin::Plugins;
 use crate::render;
 
 /// Variables in which agents say which conversation this is.
@@ -24,6 +25,7 @@ pub struct Context {
     pub global: Global,
     pub home: Home,
     pub layers: Vec<Layer>,
+    pub plugins: Plugins,
 }
 
 impl Context {
@@ -31,7 +33,9 @@ impl Context {
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
         let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
-        Ok(Context { home: with_provider(Home::new(path, settings))?, layers, global })
+        let home = with_provider(Home::new(path, settings))?;
+        let plugins = Plugins::new(&home);
+        Ok(Context { home: plugins.make_briefs(home, &global.group), layers, plugins, global })
     }
 
     pub fn now(&self) -> Time {

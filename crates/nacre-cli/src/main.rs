@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod context;
 mod mcp;
+mod plugin;
 mod render;
 
 use std::process::ExitCode;

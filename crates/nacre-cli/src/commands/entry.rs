@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::text_or_stdin;
 use crate::args::{Brief, Search, Store, Update};
 use crate::context::Context;
+use crate::plugin;
 use crate::render::{self, Paint, age, line, plain};
 
 pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
@@ -52,6 +53,7 @@ fn show_answer(context: &Context, answer: &Answer) -> Result<ExitCode> {
 pub fn brief(context: &Context, args: &Brief) -> Result<ExitCode> {
     let answer =
         context.call("memory_brief", &BriefRequest { include_provenance: args.include_provenance })?;
+    plugin::note_brief(&answer);
     show_answer(context, &answer)
 }
 

@@ -19,15 +19,13 @@ use serde_json::{Value, json};
 
 use crate::args::{Global, Hook};
 use crate::context::{self, Context};
+use crate::plugin::{self, Plugins};
 use crate::render;
 
 /// The most characters of an answer: clients put aside what is longer. In UTF-16, which is what they count.
 const MOST: usize = 9_000;
 /// What of it a brief may take; JSON, a note and escapes take the rest.
 const MOST_BRIEF: usize = 8_000;
-
-/// How long a turn may take (T1); what is not there by then is left out.
-const TURN: Duration = Duration::from_millis(150);
 
 const COMPACTED: &str = "The conversation was just compacted. What it taught you that lasts and is not stored yet: \
     store it now, with memory_store. What was remembered before follows again.";
@@ -79,7 +77,10 @@ pub fn run(global: Global, args: &Hook) -> ExitCode {
     match receive.recv_timeout(Duration::from_millis(patience)) {
         Ok(Ok(answer)) => say(&answer),
         Ok(Err(problem)) => give_up(&render::message(&problem)),
-        Err(_) => give_up(&format!("there was no answer within {patience} ms")),
+        Err(_) => {
+            plugin::end_all();
+            give_up(&format!("there was no answer within {patience} ms"))
+        }
     }
 }
 
@@ -118,7 +119,7 @@ fn answer(global: Global, told: Option<&str>) -> Result<Value> {
         Event::SessionStart => session_start(global, &input)?,
         Event::UserPromptSubmit => prompt(global, &input)?,
         Event::PreCompact => {
-            let (group, caller) = open(global, &input)?;
+            let (group, caller, _) = open(global, &input)?;
             group.flush(&caller);
             String::new()
         }
@@ -167,7 +168,7 @@ fn in_form(name: &str, text: &str) -> Value {
 
 fn session_start(global: Global, input: &Input) -> Result<String> {
     let passed_on = global.clone();
-    let (mut group, caller) = open(global, input)?;
+    let (mut group, caller, _plugins) = open(global, input)?;
     if spool::waits(&home(&passed_on)?, &passed_on.group) {
         detach(&passed_on)?;
     }
@@ -177,7 +178,9 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
     // The brief is what the person has the agent told, whether or not it may ask for it by itself.
     let person = Caller::person(caller.session, caller.now);
     let brief = nacre::call(&mut group, &person, "memory_brief", json!({}))?;
-    let nothing = brief.data["entry_count"] == 0;
+    plugin::note_brief(&brief);
+    let plugins = brief.data["plugin"].is_object() && brief.data["plugin"]["problem"].is_null();
+    let nothing = brief.data["entry_count"] == 0 && !plugins;
     let brief = if nothing { String::new() } else { brief.text };
     Ok(match input.text(&["source"]) {
         Some("compact") => format!("{}\n{brief}", mark_injected(COMPACTED)).trim_end().to_owned(),
@@ -193,26 +196,36 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     if let Err(problem) = kept {
         render::note(&format!("this message is not kept: {}", render::message(&problem)));
     }
-    let (mut group, caller) = open(global, input)?;
+    let (mut group, caller, plugins) = open(global, input)?;
     let begun = Instant::now();
-    let late = || begun.elapsed() > TURN;
-    let request = turn::Request { late: &late, ..turn::Request::new(message) };
-    let said = turn::run(&mut group, &caller, &request)?.markdown;
+    let limit = Duration::from_millis(group.settings().turn.time_limit_ms);
+    let late = || begun.elapsed() > limit;
+    let asked = plugins.ask_turn(group.name(), &caller.session, message, limit);
+    let turn = plugin::with_answers(&asked, |plugins| {
+        let request = turn::Request { late: &late, plugins, ..turn::Request::new(message) };
+        turn::run(&mut group, &caller, &request)
+    })?;
+    for left_out in &turn.left_out {
+        render::note(&format!("left out: {left_out}"));
+    }
+    plugins.end(limit.saturating_sub(begun.elapsed()));
+    let said = turn.markdown;
     let marked = strip_injected(&said).trim().is_empty();
     Ok(if marked { said } else { mark_injected(&said) })
 }
 
 /// Opens the group to read from, on this machine alone: no model behind a URL is asked, for the person waits. Nor is it
 /// closed, which would bring the log of the database into its file: the process ends, and the next one does that.
-fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller)> {
+fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller, Plugins)> {
     let context = Context::new(global)?;
     let now = context.now();
     let session = input.session().unwrap_or_else(|| context.session());
     let mut settings = context.home.settings().clone();
     settings.brief.max_chars = settings.brief.max_chars.min(MOST_BRIEF);
     let home = Home::new(context.home.path(), settings);
-    let group = ManuallyDrop::new(home.group(&context.global.group, now)?);
-    Ok((group, Caller::agent(session, now)))
+    let (plugins, name) = (context.plugins, context.global.group);
+    let group = ManuallyDrop::new(plugins.make_briefs(home, &name).group(&name, now)?);
+    Ok((group, Caller::agent(session, now), plugins))
 }
 
 fn put(global: &Global, input: &Input, what: What) -> Result<()> {

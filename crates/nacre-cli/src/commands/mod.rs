@@ -10,6 +10,7 @@ mod graph;
 pub mod hook;
 mod install;
 mod model;
+mod plugin;
 mod session;
 mod tools;
 mod turn;
@@ -95,6 +96,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Session(args) => session::run(&context, &args),
         Command::Collection(args) => collection::run(&context, args),
         Command::Model(args) => model::run(&context, &args),
+        Command::Plugin(args) => plugin::run(&context, &args),
         Command::Graph(args) => graph::graph(&context, &args),
         Command::Fact(args) => graph::fact(&context, args),
         Command::Relation(args) => graph::relation(&context, args),

@@ -11,6 +11,7 @@ use serde_json::json;
 use super::text_or_stdin;
 use crate::args;
 use crate::context::Context;
+use crate::plugin;
 use crate::render::{self, plain};
 
 pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
@@ -40,8 +41,11 @@ pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
     let limit = Duration::from_millis(group.settings().turn.time_limit_ms);
     let begun = Instant::now();
     let late = || begun.elapsed() > limit;
-    let request = Request { late: &late, explain: args.explain, ..Request::new(message) };
-    let turn = turn::run(&mut group, &caller, &request)?;
+    let asked = context.plugins.ask_turn(&context.global.group, &caller.session, &message, limit);
+    let turn = plugin::with_answers(&asked, |plugins| {
+        let request = Request { late: &late, explain: args.explain, plugins, ..Request::new(message) };
+        turn::run(&mut group, &caller, &request)
+    })?;
     if context.global.json {
         render::json(&turn)?;
         return Ok(ExitCode::SUCCESS);

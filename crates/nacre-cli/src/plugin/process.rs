@@ -1,0 +1,140 @@
+//! A plugin's process: started in a group of its own, ended with all that it started, its errors kept for a
+//! message.
+
+use std::io::{BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::{Duration, Instant};
+
+/// How much of what it writes to its standard error is kept.
+const KEPT: usize = 2048;
+/// How often it is looked at while it ends.
+const GLANCE: Duration = Duration::from_millis(2);
+/// How long its last words are waited for once it is gone.
+const LAST_WORDS: Duration = Duration::from_millis(10);
+
+/// Every process that was started and may still run, so that all can be ended in a hurry.
+static STARTED: Mutex<Vec<Weak<Process>>> = Mutex::new(Vec::new());
+
+/// A process that one thread talks to and another may end.
+pub struct Process {
+    /// Gone once it was waited for. Its group is always killed before that: until then nothing else has its
+    /// number.
+    child: Mutex<Option<Child>>,
+    errors: Arc<Mutex<Vec<u8>>>,
+    silent: Mutex<Receiver<()>>,
+}
+
+/// Starts a program. A path is taken from the home, and the program runs there: never from or in the folder
+/// that somebody happens to work in.
+pub fn start(
+    command: &[String],
+    home: &Path,
+) -> std::io::Result<(Arc<Process>, ChildStdin, BufReader<ChildStdout>)> {
+    let (program, arguments) = command.split_first().expect("checked when the settings were read");
+    let is_path = program.contains(std::path::is_separator);
+    let program = if is_path { home.join(program).into_os_string() } else { program.into() };
+    let mut command = Command::new(program);
+    command.args(arguments).current_dir(home);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let mut child = command.spawn()?;
+    let (input, output, mut stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let (end, silent) = channel();
+    let kept = errors.clone();
+    std::thread::spawn(move || {
+        let mut buffer = [0; KEPT];
+        while let Some(count) =
+            stderr.as_mut().and_then(|stderr| stderr.read(&mut buffer).ok()).filter(|n| *n > 0)
+        {
+            let mut kept = lock(&kept);
+            kept.extend_from_slice(&buffer[..count]);
+            let excess = kept.len().saturating_sub(KEPT);
+            kept.drain(..excess);
+        }
+        drop(end);
+    });
+    let process = Arc::new(Process { child: Mutex::new(Some(child)), errors, silent: Mutex::new(silent) });
+    let mut started = lock(&STARTED);
+    started.retain(|process| process.strong_count() > 0);
+    started.push(Arc::downgrade(&process));
+    Ok((process, input.expect("piped"), BufReader::new(output.expect("piped"))))
+}
+
+/// Ends everything that was started, at once.
+pub fn end_all() {
+    let started: Vec<_> = lock(&STARTED).drain(..).collect();
+    for process in started.iter().filter_map(Weak::upgrade) {
+        process.end();
+    }
+}
+
+impl Process {
+    /// Ends it with all that it started. Returns how it ended, where that was not known before.
+    pub fn end(&self) -> Option<ExitStatus> {
+        let mut child = lock(&self.child).take()?;
+        kill_group(&child);
+        let _ = child.kill();
+        child.wait().ok()
+    }
+
+    /// Tells it to end, gives it a moment, and ends it.
+    pub fn end_kindly(&self, mut input: ChildStdin, goodbye: String, moment: Duration) {
+        let until = Instant::now() + moment;
+        // It may not read, and then this ends with it.
+        std::thread::spawn(move || input.write_all(goodbye.as_bytes()));
+        while Instant::now() < until && !self.is_over() {
+            std::thread::sleep(GLANCE);
+        }
+        self.end();
+    }
+
+    /// Whether it is over, without waiting for it.
+    fn is_over(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use rustix::process::{WaitId, WaitIdOptions, waitid};
+            let child = lock(&self.child);
+            let Some(pid) = child.as_ref().and_then(pid) else { return true };
+            let look = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+            !matches!(waitid(WaitId::Pid(pid), look), Ok(None))
+        }
+        #[cfg(not(unix))]
+        lock(&self.child).as_mut().is_none_or(|child| !matches!(child.try_wait(), Ok(None)))
+    }
+
+    /// The last of what it wrote to its standard error.
+    pub fn errors(&self) -> String {
+        let _ = lock(&self.silent).recv_timeout(LAST_WORDS);
+        String::from_utf8_lossy(&lock(&self.errors)).trim().to_owned()
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(unix)]
+fn pid(child: &Child) -> Option<rustix::process::Pid> {
+    rustix::process::Pid::from_raw(i32::try_from(child.id()).ok()?)
+}
+
+#[cfg(unix)]
+fn kill_group(child: &Child) {
+    if let Some(pid) = pid(child) {
+        let _ = rustix::process::kill_process_group(pid, rustix::process::Signal::KILL);
+    }
+}
+
+#[cfg(not(unix))]
+fn kill_group(_: &Child) {}
+
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
