@@ -12,6 +12,8 @@ mod documents;
 mod turn;
 // The knowledge graph: said, asked, drawn.
 mod graph;
+// Plugins: programs of others that behave, and more that do not.
+mod plugin;
 // Collections: many processes, kills, damage.
 mod collections;
 // A model behind a URL, from settings to hits.
