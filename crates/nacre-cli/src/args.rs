@@ -728,7 +728,7 @@ pub enum Bench {
     Graph60 {
         /// The folder with the set: `crates/nacre-cli/bench/graph60` of the repository
         data: PathBuf,
-        /// Which half of the questions: tuned, aside or all
+        /// Which questions: tuned, earlier (once kept aside), aside or all
         #[arg(long, default_value = "all")]
         half: String,
         /// Also show what was not answered, which ends the half's being kept aside

@@ -28,7 +28,10 @@ const INTENTS: &[(&str, &str)] = &[
         "role title position job profession responsible",
         "role title position job profession occupation responsible",
     ),
-    ("site website url link page homepage web address", "url website site link homepage web domain"),
+    (
+        "site website url link page homepage web address open browser browse",
+        "url website site link homepage web domain",
+    ),
     (
         "stack built technology technologies framework language tech written uses using",
         "stack technology framework language tech built uses",
@@ -85,7 +88,7 @@ const INTENTS: &[(&str, &str)] = &[
 /// Words for what people and things have, beside those that ask for a key of another name.
 const ATTRIBUTES: &str = "\
     anniversary bank battery blood brand budget cap capacity color colour cpu disk disks expiry eye eyes gender hair hardware \
-    height iban income invoice kilos length limit maker manufacturer memory middle nationality owner passport pin plan pronouns ram \
+    height iban income invoice kilos length limit maker manufacturer memory middle nationality owner passport pin plan procedure pronouns ram \
     religion serial shoe shoes shirt speed star subscription surname tax uptime username vendor visa warranty weigh weighs weight wifi zodiac";
 
 /// Words that say that something is asked, and not what.

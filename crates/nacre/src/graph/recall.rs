@@ -236,7 +236,10 @@ fn of_entity(
     }
     let named = question.ids();
     let all = (1u64 << asked.len().min(63)) - 1;
-    let share = |bits: u64| f64::from(bits.count_ones()) / f64::from(all.count_ones());
+    // A word that people use for what things have says more of what is asked than another.
+    let weight = |place: usize| if asked.get(place).is_some_and(Asked::is_attribute) { 2.0 } else { 1.0 };
+    let weigh = |bits: u64| (0..63).filter(|place| bits & 1 << place != 0).map(weight).sum::<f64>();
+    let share = |bits: u64| weigh(bits) / weigh(all);
     let mut found = Vec::new();
     for row in rows {
         let mut bits = row.covers(asked, language);

@@ -90,7 +90,7 @@ pub fn run(data: &Path, half: &str, failures: bool, global: &Global) -> Result<E
     let without = SCORE_PARTS.iter().filter(|part| **part != "vectors").map(|part| format!("\"{part}\""));
     let only_vectors = format!("search.without=[{}]", without.collect::<Vec<_>>().join(","));
     let mut results: BTreeMap<String, BTreeMap<&str, Score>> = BTreeMap::new();
-    for name in ["tuned", "aside"].iter().filter(|name| half == "all" || half == **name) {
+    for name in ["tuned", "earlier", "aside"].iter().filter(|name| half == "all" || half == **name) {
         let rows = rows(&data.join(format!("{name}.jsonl")))?;
         for way in WAYS {
             let set: Vec<String> = match way {

@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use super::keys::is_hosting;
 use super::words::{Name, Word, Words, bare, is_capital, is_possessive, name};
 use super::{Claim, relation};
 use crate::graph::guard;
@@ -663,6 +664,15 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
     }
     // Plain words have hyphens too: `uses non-blocking calls`.
     let objects = names(after, matches!(verb.predicate, "depends_on" | "part_of" | "runs_on"));
+    // Machines are often called in lower case: `Marlin runs on bittern.`
+    if objects.is_empty()
+        && is_hosting(verb.predicate)
+        && let [machine, ..] = after
+        && is_end(after, 1)
+        && may_be_machine(machine)
+    {
+        return say(relation(&subject.text, verb.predicate, machine.text));
+    }
     for object in &objects {
         let (from, to) = if verb.swapped { (object, subject) } else { (subject, object) };
         say(relation(&from.text, verb.predicate, &to.text));
@@ -680,6 +690,21 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
             say(super::fact(&subject.text, verb.predicate, &joined_by(words, ' ')));
         }
     }
+}
+
+/// Whether a word after `runs on` may be what a machine is called, and not what drives it.
+fn may_be_machine(word: &Word<'_>) -> bool {
+    #[rustfmt::skip]
+    const NO_MACHINES: &[&str] = &[
+        "arm", "batteries", "battery", "boot", "commit", "containers", "current", "demand", "diesel", "electricity", "every",
+        "gas", "hardware", "it", "linux", "macos", "main", "mains", "merge", "one", "petrol", "power", "premises", "production",
+        "push", "schedule", "solar", "startup", "steam", "that", "them", "these", "this", "those", "time", "top", "tuesdays",
+        "two", "unix", "weekdays", "weekends", "windows", "x86",
+    ];
+    word.text.len() >= 3
+        && !word.open
+        && word.text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && NO_MACHINES.binary_search(&word.text).is_err()
 }
 
 /// `X rents the house from Y`.
