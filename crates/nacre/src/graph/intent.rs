@@ -49,7 +49,7 @@ const INTENTS: &[(&str, &str)] = &[
     ("pet pets dog cat animal animals puppy kitten", "pet dog cat animal"),
     ("breed", "breed species kind"),
     ("allergy allergies allergic intolerant avoid eat", "allergy allergies allergic intolerance"),
-    ("diet eat eats food vegetarian vegan", "diet food eats"),
+    ("diet eat eats food vegetarian vegan serve cook", "diet food eats"),
     (
         "favourite favorite likes love loves prefer prefers enjoy enjoys",
         "favourite favorite likes like prefers preference loves",

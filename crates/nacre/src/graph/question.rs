@@ -263,7 +263,9 @@ fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result
         let first = &tokens[place];
         let whose = matches!(first.word.as_str(), "my" | "our" | "your" | "his" | "her" | "their");
         let common = language.is_common(&first.stem) && !whose && (!first.capital || first.first);
-        if first.taken || common && tokens.len() > 1 {
+        // `Hemi's landlord` is not the landlord that is somebody's alias.
+        let of_another = place > 0 && tokens[place - 1].possessive && intent::is_attribute(&first.word);
+        if first.taken || of_another || common && tokens.len() > 1 {
             place += 1;
             continue;
         }

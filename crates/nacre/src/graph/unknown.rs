@@ -55,6 +55,10 @@ impl Unknown {
     }
 
     fn is_near(&self, section: &str) -> bool {
+        // One word means too little to be near to anything.
+        if self.asked.len() < 2 {
+            return false;
+        }
         let asked = self.asked.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ");
         let wanted = builtin::embed_weighted(&asked, |_| 1.0);
         let lines = section.lines().filter(|line| line.split_whitespace().count() >= WORDS);
