@@ -385,3 +385,41 @@ fn an_export_brings_the_graph_back() {
         .call("fact_upsert", json!({ "entity": "Pie", "key": "time", "value": "1 h", "category": "recipe" }));
     other.check();
 }
+
+/// What people say of themselves is taken from imported conversations where the settings say so, and leads back to
+/// the message.
+#[test]
+fn conversations_are_heard_where_the_settings_say_so() {
+    let line = |id: &str, speaker: &str, text: &str| json!({ "id": id, "session": "s1", "speaker": speaker, "text": text, "timestamp": "2026-01-10T10:00:00Z" });
+    let talk = [
+        line("m1", "Caroline", "I had a long day. My sister Anna came to see me."),
+        line("m2", "Melanie", "How nice! If I were you I would work at Brightwater."),
+        line("m3", "assistant", "My name is Pearl and I live in the cloud."),
+        line("m4", "Caroline", "I live in Lisbon now."),
+    ]
+    .map(|line| format!("{line}\n"))
+    .concat();
+    let import = |settings: &[&str]| {
+        let mut place = Place::of_person_with(settings);
+        let caller = place.caller.clone();
+        place.group.import_session(&caller, talk.as_bytes(), "talk", |_| {}).unwrap();
+        place
+    };
+    assert!(import(&[]).facts().is_empty(), "nobody asked for it");
+
+    let mut place = import(&["graph.sessions=true"]);
+    let all: Vec<String> = place.facts().into_iter().chain(place.relations(json!({}))).collect();
+    assert!(
+        all.iter().any(|said| said.contains("Lisbon")) && all.iter().any(|said| said.contains("Anna")),
+        "{all:?}"
+    );
+    assert!(!all.iter().any(|said| said.contains("Brightwater") || said.contains("cloud")), "{all:?}");
+    let found = place.call(
+        "memory_search",
+        json!({ "query": "which city does Caroline live in?", "scope": ["sessions"] }),
+    );
+    assert_eq!(found.data["hits"][0]["message"], "m4");
+    let lanes = found.data["hits"][0]["why"].as_array().unwrap();
+    assert!(lanes.iter().any(|why| why["lane"] == "graph"), "{lanes:?}");
+    place.check();
+}

@@ -31,7 +31,7 @@ const SETS: &[(&str, &str)] = &[
     ("scifact", "scifact"),
 ];
 /// Parts of a score that messages do not have.
-const OF_OTHERS: &[&str] = &["relevance", "reinforcement", "recency", "age"];
+const OF_OTHERS: &[&str] = &["relevance", "reinforcement", "recency", "age", "graph"];
 /// How many hits a question asks for.
 const HITS: usize = 50;
 
