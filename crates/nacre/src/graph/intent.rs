@@ -89,7 +89,7 @@ const INTENTS: &[(&str, &str)] = &[
 const ATTRIBUTES: &str = "\
     anniversary bank battery blood brand budget cap capacity color colour cpu disk disks expiry eye eyes gender hair hardware \
     height iban income invoice kilos length limit maker manufacturer memory middle nationality owner passport pin plan procedure pronouns ram \
-    religion serial shoe shoes shirt speed star subscription surname tax uptime username vendor visa warranty weigh weighs weight wifi zodiac";
+    religion serial shoe shoes shirt speed star subscription surname tall tax uptime username vendor visa warranty weigh weighs weight wifi zodiac";
 
 /// Words that say that something is asked, and not what.
 const SAYS_LITTLE: &str = "\
@@ -203,6 +203,9 @@ const ENDS: &[(&str, &str, &str, &str)] = &[
         "",
     ),
     ("neighbor_of", "neighbor neighbour neighbors neighbours", "neighbor neighbour neighbors neighbours", ""),
+    ("godparent_of", "godparent godparents godmother godfather", "godchild godson goddaughter", ""),
+    ("godmother_of", "godparent godparents godmother", "godchild godson goddaughter", ""),
+    ("godfather_of", "godparent godparents godfather", "godchild godson goddaughter", ""),
     ("looks_after", "maintainer maintainers keeper", "", "maintain maintains maintained charge responsible"),
     ("approves", "approver boss", "", "approve approves approval approved sign signs"),
     ("replaced_by", "predecessor", "successor replacement", "replace replaced replaces"),

@@ -163,9 +163,10 @@ fn silence(question: &Question, of_named: usize) -> String {
     let list = |words: &[Asked]| words.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ");
     match question.named.first() {
         Some(mention) if of_named > 0 => format!(
-            "{of_named} things are known of `{0}`, none about `{1}`; `nacre fact list \"{0}\"` shows them",
+            "{} known of `{2}`, none about `{1}`; `nacre fact list \"{2}\"` shows what is",
+            if of_named == 1 { "one thing is".to_owned() } else { format!("{of_named} things are") },
+            list(&question.asked),
             mention.entity.name,
-            list(&question.asked)
         ),
         Some(mention) => format!("nothing is known of `{}`", mention.entity.name),
         None if !question.strangers.is_empty() => {
@@ -276,7 +277,8 @@ fn of_entity(
     let best = found.iter().map(|known| known.covered).max().unwrap_or(0);
     // What covers less than half of what the best does is beside the question.
     found.retain(|known| known.covered * 2 > best);
-    if found.is_empty() {
+    // What has a word of its own in the tables and is not there is not known.
+    if found.is_empty() && !asked.iter().all(Asked::is_attribute) {
         found = by_meaning(question, rows, who);
     }
     Ok(found)
@@ -527,7 +529,14 @@ fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
     if asked.stem.is_empty() || text.is_ascii() && beginning.is_some_and(absent) {
         return false;
     }
-    analyse::words(text, language).contains(&asked.stem)
+    // `certified` asks for a certification, though their stems differ in their last letters.
+    const ALIKE: usize = 6;
+    let beginning = asked.stem.get(..ALIKE);
+    let alike = |word: &String| {
+        let shorter = word.len().min(asked.stem.len());
+        beginning.is_some_and(|beginning| word.starts_with(beginning)) && shorter <= ALIKE + 1
+    };
+    analyse::words(text, language).iter().any(|word| *word == asked.stem || alike(word))
 }
 
 /// Tells whether a word asks for what stands at the other end. `forward`: the subject is the one that is named.

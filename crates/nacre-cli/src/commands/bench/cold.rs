@@ -184,7 +184,8 @@ impl Bench {
                 .spawn()?;
             child.stdin.take().context("a pipe was asked for")?.write_all(input.to_string().as_bytes())?;
             let output = child.wait_with_output()?;
-            ensure!(output.stdout.starts_with(b"{\"hookSpecificOutput\""), "the hook had nothing to say");
+            // Most messages need nothing: an empty answer is one too.
+            ensure!(output.status.success() && output.stdout.starts_with(b"{"), "the hook did not answer");
             Ok(())
         })
     }
