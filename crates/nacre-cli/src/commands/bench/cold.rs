@@ -49,7 +49,8 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
             mcp.push(times.2);
         }
     }
-    // Apart, for a hook leaves a message that the next search would take in.
+    // Apart and last, for a hook leaves a message that whoever opens the memory next would take in.
+    let idle = bench.idle_megabytes()?;
     let (mut beside, mut hook) = (Vec::new(), Vec::new());
     for run in 0..=runs {
         render::progress(&format!("hook {run} of {runs}"));
@@ -63,7 +64,6 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
     render::progress("");
     let (beside, slowest) = (percentile(&beside, 50), percentile(&hook, 95));
     let hook = percentile(&hook, 50);
-    let idle = bench.idle_megabytes()?;
     let [sqlite, search, mcp] = [sqlite, search, mcp].map(|times| percentile(&times, 50));
     let binary = megabytes(std::fs::metadata(&bench.nacre)?.len());
     let table = [
