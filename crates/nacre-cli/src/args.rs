@@ -145,7 +145,7 @@ pub enum Command {
     /// Make the search index anew
     Reindex,
     /// Do what is due: purge what was superseded long ago, archive what ranks lowest in a database that is
-    /// too large
+    /// too large, let facts fade that nobody recalls
     Maintain,
     /// Try it: store and find a first memory in an empty home that is thrown away afterwards
     Demo,

@@ -390,7 +390,11 @@ pub fn maintain(context: &Context) -> Result<ExitCode> {
     if context.global.json {
         render::json(&done)?;
     } else {
-        render::out(&format!("{} superseded entries purged, {} archived", done.purged, done.archived))?;
+        let faded = format!("facts faded for {} days", done.decayed_days);
+        render::out(&format!(
+            "{} superseded entries purged, {} archived, {faded}",
+            done.purged, done.archived
+        ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
