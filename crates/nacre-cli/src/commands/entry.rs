@@ -41,7 +41,8 @@ pub fn named(context: &Context, tool: &str, id: &EntryRef) -> Result<ExitCode> {
     show_answer(context, &answer)
 }
 
-fn show_answer(context: &Context, answer: &Answer) -> Result<ExitCode> {
+/// Shows an answer as it is: its data to a program, its text to a person.
+pub fn show_answer(context: &Context, answer: &Answer) -> Result<ExitCode> {
     if context.global.json {
         render::json(&answer.data)?
     } else {

@@ -10,6 +10,7 @@ use nacre::call::{
 };
 use serde_json::Value;
 
+use super::entry::show_answer;
 use crate::args::{Alias, Entity, Fact, Format, Graph, Relation};
 use crate::context::Context;
 use crate::render::{self, Paint, line, plain};
@@ -90,7 +91,7 @@ pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
         Fact::Seed { file } => return seed(context, &file),
         Fact::KeptOut => return kept_out(context),
     };
-    answered(context, &answer)
+    show_answer(context, &answer)
 }
 
 fn seed(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
@@ -149,7 +150,7 @@ pub fn relation(context: &Context, args: Relation) -> Result<ExitCode> {
             context.call("relation_end", &RelationEndRequest { id, subject, predicate, object, remove })?
         }
     };
-    answered(context, &answer)
+    show_answer(context, &answer)
 }
 
 pub fn alias(context: &Context, args: Alias) -> Result<ExitCode> {
@@ -179,25 +180,16 @@ pub fn alias(context: &Context, args: Alias) -> Result<ExitCode> {
             return Ok(ExitCode::SUCCESS);
         }
     };
-    answered(context, &answer)
+    show_answer(context, &answer)
 }
 
 pub fn entity(context: &Context, args: Entity) -> Result<ExitCode> {
     let (r#do, one, other) = match args {
-        Entity::List => return answered(context, &context.call("entity_list", &EntitiesRequest {})?),
+        Entity::List => return show_answer(context, &context.call("entity_list", &EntitiesRequest {})?),
         Entity::Merge { one, into } => (EntityAct::Merge, one, into),
         Entity::Unmerge { name } => (EntityAct::Unmerge, name, String::new()),
         Entity::Remove { name } => (EntityAct::Remove, name, String::new()),
         Entity::Distinct { one, other } => (EntityAct::Distinct, one, other),
     };
-    answered(context, &context.call("entity_join", &EntityRequest { r#do, one, other })?)
-}
-
-fn answered(context: &Context, answer: &Answer) -> Result<ExitCode> {
-    if context.global.json {
-        render::json(&answer.data)?
-    } else {
-        render::out(&plain(&answer.text))?
-    }
-    Ok(ExitCode::SUCCESS)
+    show_answer(context, &context.call("entity_join", &EntityRequest { r#do, one, other })?)
 }

@@ -3,8 +3,8 @@
 use rusqlite::Connection;
 
 use super::EntityId;
-use super::intent;
 use super::name::{self, Entity};
+use super::{guard, intent};
 use crate::Result;
 use crate::index::{Language, analyse};
 
@@ -99,7 +99,7 @@ impl Question {
         }
         // `Could you tell me of Orsolya` asks for Orsolya.
         let stranger = |token: &Token| {
-            !token.taken && (token.capital && !token.first || token.possessive) && !is_calendar(&token.word)
+            !token.taken && (token.capital && !token.first || token.possessive) && !guard::is_day(&token.word)
         };
         let meant =
             |token: &Token| stranger(token) && !language.is_common(&token.stem) && token.word.len() > 1;
@@ -121,7 +121,7 @@ impl Question {
             let word =
                 Asked { word: token.word.clone(), stem: token.stem.clone(), keys: intent::keys(&token.word) };
             let unheard = !word.is_attribute() && is_unheard(db, &token.stem)?;
-            let named = (token.capital && !token.first || token.possessive) && !is_calendar(&token.word)
+            let named = (token.capital && !token.first || token.possessive) && !guard::is_day(&token.word)
                 || unheard
                 || beside && !word.is_attribute();
             beside = unheard;
@@ -224,34 +224,6 @@ fn is_unheard(db: &Connection, stem: &str) -> Result<bool> {
     let near =
         known("SELECT term FROM terms WHERE term >= ?1 AND term < ?1 || char(1114111) LIMIT 5000", &start)?;
     Ok(!near.iter().any(|term| crate::error::is_one_edit(term, stem)))
-}
-
-/// Names of days and months are no names of anybody.
-fn is_calendar(word: &str) -> bool {
-    const NAMES: &[&str] = &[
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "christmas",
-        "easter",
-    ];
-    NAMES.contains(&word)
 }
 
 /// Finds the names that the question has, the longest first at each place.

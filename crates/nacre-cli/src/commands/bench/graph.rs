@@ -24,6 +24,8 @@ const HITS: usize = 6;
 const WRITTEN: &str = "2026-01-05T09:00:00Z";
 const PLANTED: &str = "2026-05-01T09:00:00Z";
 const ASKED: &str = "2026-09-20T09:00:00Z";
+/// The sets of questions.
+const HALVES: [&str; 3] = ["tuned", "earlier", "aside"];
 /// The ways to ask.
 const WAYS: [&str; 4] = ["bm25", "vectors", "graph", "hybrid"];
 
@@ -76,6 +78,8 @@ struct Score {
 }
 
 pub fn run(data: &Path, half: &str, failures: bool, global: &Global) -> Result<ExitCode> {
+    let halves = HALVES.iter().filter(|name| half == "all" || half == **name).collect::<Vec<_>>();
+    ensure!(!halves.is_empty(), "there is no half `{half}`; there are {} and all", HALVES.join(", "));
     let folder = tempfile::tempdir()?;
     let group_folder = folder.path().join("groups/main");
     copy(&data.join("workspace"), &group_folder)?;
@@ -90,7 +94,7 @@ pub fn run(data: &Path, half: &str, failures: bool, global: &Global) -> Result<E
     let without = SCORE_PARTS.iter().filter(|part| **part != "vectors").map(|part| format!("\"{part}\""));
     let only_vectors = format!("search.without=[{}]", without.collect::<Vec<_>>().join(","));
     let mut results: BTreeMap<String, BTreeMap<&str, Score>> = BTreeMap::new();
-    for name in ["tuned", "earlier", "aside"].iter().filter(|name| half == "all" || half == **name) {
+    for name in halves {
         let rows = rows(&data.join(format!("{name}.jsonl")))?;
         for way in WAYS {
             let set: Vec<String> = match way {
