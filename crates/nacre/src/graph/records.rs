@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension};
 use serde::{Deserialize, Serialize};
 
-use super::name;
+use super::{Source, guard, name};
 use crate::index::{Lexicon, Writer};
 use crate::{Result, Time};
 
@@ -150,8 +150,7 @@ impl Records {
                 db.prepare_cached(sql)?.execute([name])?;
             }
         }
-        let origin =
-            |since: Time| super::Origin { now: since, since, source: super::Source::Person, session: None };
+        let origin = |since: Time| super::Origin { now: since, since, source: Source::Person, session: None };
         let long_ago = Time::from_millis(0);
         for Entity { name, category, aliases } in &self.entities {
             name::find_or_make(db, &origin(long_ago), name, category)?;
@@ -167,10 +166,16 @@ impl Records {
         let mut lexicon = Lexicon::default();
         let mut writer = Writer::new(db, &mut lexicon)?;
         for fact in &self.facts {
+            // Whoever wrote the file: what no call could have said does not come in by an import either.
+            let (key, value) =
+                (guard::key(&fact.key, Source::Person)?, guard::value(&fact.value, Source::Person)?);
+            if !fact.category.is_empty() {
+                super::fact::category(db, &fact.category)?;
+            }
             let entity = name::find_or_make(db, &origin(fact.since), &fact.entity, &fact.category)?;
             let sql = "SELECT id FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = ?1)
                 AND key = ?2 AND value = ?3 AND since = ?4";
-            let values = (entity.id, &fact.key, &fact.value, fact.since);
+            let values = (entity.id, &key, &value, fact.since);
             if db.prepare_cached(sql)?.query_row(values, |_| Ok(())).optional()?.is_some() {
                 continue;
             }
@@ -178,10 +183,10 @@ impl Records {
                 access_count, last_accessed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
             db.prepare_cached(sql)?.execute(rusqlite::params![
                 entity.id,
-                fact.key,
-                fact.value,
+                key,
+                value,
                 fact.category,
-                fact.importance,
+                fact.importance.clamp(0.0, 1.0),
                 fact.permanent,
                 fact.since,
                 fact.until,
@@ -194,10 +199,11 @@ impl Records {
             added += 1;
         }
         for relation in &self.relations {
+            let predicate = guard::predicate(&relation.predicate, Source::Person)?;
             let subject = name::find_or_make(db, &origin(relation.since), &relation.subject, "")?;
             let object = name::find_or_make(db, &origin(relation.since), &relation.object, "")?;
             let sql = "SELECT 1 FROM relations WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND since = ?4";
-            let values = (subject.id, &relation.predicate, object.id, relation.since);
+            let values = (subject.id, &predicate, object.id, relation.since);
             if db.prepare_cached(sql)?.query_row(values, |_| Ok(())).optional()?.is_some() {
                 continue;
             }
@@ -205,7 +211,7 @@ impl Records {
                 last_accessed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
             db.prepare_cached(sql)?.execute(rusqlite::params![
                 subject.id,
-                relation.predicate,
+                predicate,
                 object.id,
                 relation.since,
                 relation.until,

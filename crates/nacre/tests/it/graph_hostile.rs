@@ -318,3 +318,26 @@ proptest! {
         place.check();
     }
 }
+
+/// What no call could have said does not come in by an import either, and then nothing of it does.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a forged file is what is wanted")]
+fn an_import_is_checked_like_a_call() {
+    let mut place = Place::of_person();
+    place.set("Heron", "port", "4100");
+    let (caller, folder) = (place.caller.clone(), place.folder.path().join("export"));
+    place.group.export(&folder, caller.now).unwrap();
+    let file = folder.join("nacre.json");
+    let whole = std::fs::read_to_string(&file).unwrap();
+    let long = format!("\"{}\"", "x".repeat(10_000));
+    for (said, forged) in
+        [("\"4100\"", long.as_str()), ("\"port\"", "\"…\""), ("\"Heron\"", "\"He\\u0000ron\"")]
+    {
+        assert!(whole.contains(said), "{whole}");
+        std::fs::write(&file, whole.replace(said, forged)).unwrap();
+        let mut other = Place::of_person();
+        assert_eq!(other.group.import(&caller, &folder).unwrap_err().code(), "kept_out", "{forged:.20}");
+        assert!(other.facts().is_empty());
+        other.check();
+    }
+}
