@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use nacre::{CollectionName, EntryRef, EntryType, GroupName, SessionId, Time};
+use nacre::{CollectionName, EntryRef, EntryType, GroupName, SessionId, Time, Visibility};
 
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///
@@ -54,6 +54,17 @@ pub struct Global {
     /// Change one setting for this call, such as brief.max_entries=20
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Whether others read along: then what is private is not shown
+    #[arg(
+        long,
+        global = true,
+        value_name = "WHO",
+        env = "NACRE_VISIBILITY",
+        default_value = "private",
+        value_parser = visibility(),
+        hide_env_values = true
+    )]
+    pub visibility: Visibility,
     /// Answer with one JSON value and nothing else
     #[arg(long, global = true)]
     pub json: bool,
@@ -172,6 +183,9 @@ pub struct Store {
     /// The memory that this one replaces
     #[arg(long, value_name = "ID")]
     pub supersedes: Option<EntryRef>,
+    /// Never show it where others read along
+    #[arg(long)]
+    pub private: bool,
 }
 
 #[derive(Debug, Args)]
@@ -229,6 +243,12 @@ pub struct Update {
     /// Take all tags away
     #[arg(long, conflicts_with = "tags")]
     pub no_tags: bool,
+    /// Never show it where others read along
+    #[arg(long)]
+    pub private: bool,
+    /// Show it there too
+    #[arg(long, conflicts_with = "private")]
+    pub public: bool,
 }
 
 #[derive(Debug, Args)]
@@ -799,6 +819,14 @@ pub fn ask_for_hook() -> bool {
 
 fn time(text: &str) -> Result<Time, String> {
     Time::parse(text).ok_or_else(|| format!("`{text}` is not an ISO 8601 time such as 2026-02-18T14:30:00Z"))
+}
+
+fn visibility() -> impl clap::builder::TypedValueParser<Value = Visibility> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(["private", "shared"]).map(|word| match word.as_str() {
+        "private" => Visibility::Private,
+        _ => Visibility::Shared,
+    })
 }
 
 fn entry_type() -> impl clap::builder::TypedValueParser<Value = EntryType> {

@@ -48,7 +48,8 @@ impl Context {
 
     /// The person at this terminal.
     pub fn caller(&self) -> Caller {
-        Caller::person(self.session(), self.now())
+        let visibility = self.global.visibility;
+        Caller { visibility, ..Caller::person(self.session(), self.now()) }
     }
 
     pub fn group(&self) -> Result<Group> {

@@ -200,7 +200,7 @@ impl Group {
 /// Refuses what is to be done with a collection that is not there, on record.
 fn expect_known(group: &mut Group, caller: &Caller, name: &CollectionName, action: &str) -> Result<()> {
     group.refresh(caller.now)?;
-    let found = group.read(|db| known(db, name));
+    let found = group.read_all(|db| known(db, name));
     found.map(drop).inspect_err(|error| call::record_refusal(group, caller, action, error))
 }
 
@@ -224,8 +224,8 @@ pub(crate) fn to_search(
     now: Time,
 ) -> Result<(Vec<CollectionName>, Vec<String>)> {
     let records = match named {
-        Some(name) => vec![group.read(|db| known(db, name))?],
-        None => group.read(all)?,
+        Some(name) => vec![group.read_all(|db| known(db, name))?],
+        None => group.read_all(all)?,
     };
     let (mut ready, mut missing) = (Vec::new(), Vec::new());
     for Record { name, indexed_at, .. } in records {
@@ -277,7 +277,7 @@ fn index(
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Indexed> {
-    let Record { sources, .. } = group.read(|db| known(db, name))?;
+    let Record { sources, .. } = group.read_all(|db| known(db, name))?;
     let mut aside = None;
     let synced = match sync(group, caller, name, &sources, reading, progress) {
         // It is derived: what it had stands in the sources. Its bytes are kept all the same.

@@ -2,7 +2,7 @@
 //! what search keeps of it in memory. The file is followed: another process may make it, move it or put one in
 //! its place.
 
-use std::cell::{RefCell, RefMut};
+use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,9 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use crate::call::audit;
 use crate::ids::{CollectionName, GroupName, shorten};
 use crate::index::{self, Language, Lexicon, Space};
+use crate::settings::Settings;
 use crate::store::{Damage, Db};
+use crate::visibility::{self, Visibility};
 use crate::{Error, Result, Time, files};
 
 /// The schema, one migration after the other. Only ever added to.
@@ -22,6 +24,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0004.sql"),
     include_str!("../migrations/0005.sql"),
     include_str!("../migrations/0006.sql"),
+    include_str!("../migrations/0007.sql"),
 ];
 
 /// Whose database it is. Written into it, so that one that was copied here from elsewhere is known.
@@ -45,7 +48,11 @@ pub(crate) struct Database {
     path: PathBuf,
     owner: Owner,
     language: Language,
+    /// Names of documents that shared sessions do not see.
+    private: Vec<String>,
     db: Db,
+    /// The same file as shared sessions see it.
+    shared: OnceCell<Db>,
     /// What had made the index when the file was opened.
     made_by: Option<String>,
     /// Which file `db` is, so that one put in its place is noticed.
@@ -64,14 +71,17 @@ pub(crate) struct Snapshot<'a> {
 
 impl Database {
     /// Opens a database. One that nobody has written to is empty, and nothing is made for it.
-    pub(crate) fn open(path: PathBuf, owner: Owner, language: Language, now: Time) -> Result<Database> {
+    pub(crate) fn open(path: PathBuf, owner: Owner, settings: &Settings, now: Time) -> Result<Database> {
+        let (language, private) = (settings.search.language(), settings.visibility.private.clone());
         let identity = identity(&path);
         let db = Self::open_file(&path, &owner, identity, now)?;
         let mut database = Database {
             path,
             owner,
             language,
+            private,
             db,
+            shared: OnceCell::new(),
             made_by: None,
             identity,
             space: RefCell::default(),
@@ -97,6 +107,7 @@ impl Database {
         }
         self.space = RefCell::default();
         self.db = Self::open_file(&self.path, &self.owner, there, now)?;
+        self.shared = OnceCell::new();
         self.identity = identity(&self.path);
         self.arrive()?;
         Ok(true)
@@ -111,6 +122,7 @@ impl Database {
             files::create_folder(folder)?;
         }
         self.db = Db::open(&self.path, MIGRATIONS, self.owner.damage(now))?;
+        self.shared = OnceCell::new();
         self.identity = identity(&self.path);
         let (owner, language) = (self.owner.clone(), self.language);
         let lexicon = &mut self.lexicon;
@@ -139,9 +151,33 @@ impl Database {
         self.db.read(work)
     }
 
+    /// Reads one consistent state of what such a session sees.
+    pub(crate) fn read_as<T>(
+        &self,
+        visibility: Visibility,
+        work: impl FnOnce(&Connection) -> Result<T>,
+    ) -> Result<T> {
+        self.seen_by(visibility)?.read(work)
+    }
+
+    fn seen_by(&self, visibility: Visibility) -> Result<&Db> {
+        if visibility == Visibility::Private {
+            return Ok(&self.db);
+        }
+        if self.shared.get().is_none() {
+            let db = match self.db.on_disk() {
+                true => Db::open(&self.path, MIGRATIONS, Damage::Leave)?,
+                false => Db::empty(MIGRATIONS)?,
+            };
+            db.outside(|connection| visibility::restrict(connection, &self.private))?;
+            let _ = self.shared.set(db);
+        }
+        Ok(self.shared.get().expect("just put there"))
+    }
+
     /// Takes one consistent state for a search.
-    pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>> {
-        let db = self.db.begin_read()?;
+    pub(crate) fn snapshot(&self, visibility: Visibility) -> Result<Snapshot<'_>> {
+        let db = self.seen_by(visibility)?.begin_read()?;
         let mut space = self.space.borrow_mut();
         space.refresh(&db).map_err(|error| error.at(&self.path))?;
         Ok(Snapshot { db, space })

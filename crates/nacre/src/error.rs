@@ -57,6 +57,8 @@ pub enum Error {
     BadSession { given: String },
     #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
     BadId { given: String },
+    #[error("the path `{given}` {problem}")]
+    BadPath { given: String, problem: &'static str },
     #[error("there is no tool `{given}`")]
     UnknownTool { given: String, nearest: Option<&'static str> },
     #[error("`{field}` of `{tool}` {problem}")]
@@ -221,6 +223,11 @@ impl Error {
             BadId { .. } => {
                 ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into())
             }
+            BadPath { .. } => (
+                "bad_path",
+                Invalid,
+                "name a Markdown file within the workspace, such as `MEMORY.md` or `memory/topics/work.md`".into(),
+            ),
             UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),
             BadArgument { nearest, .. } => ("bad_argument", Invalid, did_you_mean(nearest.as_deref())),
             NotJson { .. } => ("not_json", Invalid, String::new()),

@@ -1,6 +1,7 @@
 //! One open group: its database and its folder, the handle that all else takes. A handle can't reach another
 //! group.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -23,6 +24,7 @@ use crate::index::{Lexicon, Renewed, Scope, dense};
 use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
+use crate::visibility::Visibility;
 use crate::workspace::{self, Synced};
 use crate::{Error, Result, Time, collection, export, graph, index, turn};
 
@@ -46,6 +48,8 @@ pub struct Group {
     asked: Vec<(String, Time)>,
     /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
     changed: Option<Arc<AtomicBool>>,
+    /// What the session under way sees.
+    visibility: Cell<Visibility>,
     /// What the graph said to the last turns.
     pub(crate) turned: turn::graph::Cache,
     /// The model whose vectors are searched beside the built-in ones.
@@ -145,7 +149,7 @@ impl Group {
         let folder = home.join("groups").join(name.as_str());
         let events = Events::new(home, &settings.telemetry);
         let owner = Owner { group: name.clone(), collection: None };
-        let memory = Database::open(folder.join(FILE), owner, settings.search.language(), now)?;
+        let memory = Database::open(folder.join(FILE), owner, &settings, now)?;
         let (returned, recalled, asked, changed) = (BTreeMap::new(), Vec::new(), Vec::new(), None);
         let collections = BTreeMap::new();
         let (embedder, brief_plugin, turned) = (None, None, turn::graph::Cache::default());
@@ -160,6 +164,7 @@ impl Group {
             recalled,
             asked,
             changed,
+            visibility: Cell::default(),
             turned,
             embedder,
             brief_plugin,
@@ -372,8 +377,25 @@ impl Group {
         self.memory.create(now)
     }
 
-    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+    /// Begins what a caller asks for: from here on the handle reads what its session may see (W3).
+    pub(crate) fn begin(&mut self, caller: &Caller) -> Result<()> {
+        self.see_as(caller);
+        self.refresh(caller.now)
+    }
+
+    /// Has the handle read what the caller's session may see.
+    pub(crate) fn see_as(&self, caller: &Caller) {
+        self.visibility.set(caller.visibility);
+    }
+
+    /// Reads one consistent state of everything: for what decides about writes, and shows nobody what it found.
+    pub(crate) fn read_all<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.memory.read(work)
+    }
+
+    /// Reads one consistent state of what the session under way may see.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.memory.read_as(self.visibility.get(), work)
     }
 
     /// Finds what fits, in the memory and in its collections, as far as the scope has them.
@@ -383,12 +405,13 @@ impl Group {
             true => collection::to_search(self, request.collection.as_ref(), now)?,
             false => (Vec::new(), Vec::new()),
         };
+        let visibility = self.visibility.get();
         let mut states = Vec::new();
         if request.scope.iter().any(|scope| *scope != Scope::Sources) {
-            states.push((None, self.memory.path(), self.memory.snapshot()?));
+            states.push((None, self.memory.path(), self.memory.snapshot(visibility)?));
         }
         for (name, database) in self.collections.iter().filter(|(name, _)| names.contains(name)) {
-            match database.snapshot() {
+            match database.snapshot(Visibility::Private) {
                 Ok(state) => states.push((Some(name), database.path(), state)),
                 Err(error) => missing.push(collection::is_down(name, &error)),
             }
@@ -400,6 +423,7 @@ impl Group {
                 path,
                 db: &state.db,
                 space: &state.space,
+                visibility: if collection.is_some() { Visibility::Private } else { visibility },
             })
             .collect();
         let mut found = search::run(&asked, request, &self.settings, self.embedder.as_deref())?;
@@ -466,8 +490,7 @@ impl Group {
             open.refresh(now)?;
         } else {
             let (path, owner) = collection::place(self, name);
-            self.collections
-                .insert(name.clone(), Database::open(path, owner, self.settings.search.language(), now)?);
+            self.collections.insert(name.clone(), Database::open(path, owner, &self.settings, now)?);
         }
         Ok(self.collections.get_mut(name).expect("just put there"))
     }

@@ -53,6 +53,7 @@ pub mod spool;
 mod store;
 mod time;
 pub mod turn;
+mod visibility;
 mod workspace;
 
 pub use brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
@@ -72,7 +73,8 @@ pub use search::{DocumentHit, EntryHit, Found, GraphHit, Hit, MessageHit, PARTS 
 pub use secret::Secret;
 pub use settings::Settings;
 pub use time::Time;
-pub use workspace::{Note, Synced};
+pub use visibility::Visibility;
+pub use workspace::{FilePath, Note, Synced};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

@@ -18,6 +18,7 @@ use crate::group::Group;
 use crate::home::Home;
 use crate::ids::{GroupName, SessionId};
 use crate::turn::{self, Exchange};
+use crate::visibility::Visibility;
 use crate::{Error, Kind, Result, Time, files, strip_injected};
 
 /// The spool's name in the group's folder.
@@ -35,8 +36,15 @@ pub struct Heard {
     pub session: SessionId,
     /// When.
     pub at: Time,
+    /// Whether others read along; where it was not noted, nobody did.
+    #[serde(default = "private")]
+    pub visibility: Visibility,
     /// What.
     pub what: What,
+}
+
+fn private() -> Visibility {
+    Visibility::Private
 }
 
 /// What can be heard.
@@ -92,7 +100,8 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
     let mut taken = 0;
     for whole in pair(read(&folder)?, now) {
         if !whole.is_empty() {
-            match turn::archive(group, &Caller::agent(whole.session.clone(), now), &whole.exchange) {
+            let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
+            match turn::archive(group, &caller, &whole.exchange) {
                 Ok(_) => taken += 1,
                 // It will not be taken tomorrow either.
                 Err(error) if error.kind() == Kind::Invalid => {
@@ -145,6 +154,7 @@ fn set_aside(file: &Path) {
 /// An exchange, and the files that it is made of.
 struct Whole {
     session: SessionId,
+    visibility: Visibility,
     exchange: Exchange,
     files: Vec<PathBuf>,
 }
@@ -161,42 +171,50 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
     struct Asked {
         file: PathBuf,
         at: Time,
+        visibility: Visibility,
         text: String,
     }
     let mut waiting: BTreeMap<SessionId, Asked> = BTreeMap::new();
     let mut all = Vec::new();
-    let mut whole = |session: &SessionId, at, user: &str, agent: &str, files| {
+    let mut whole = |session: &SessionId, visibility, at, user: &str, agent: &str, files| {
         let clean = |text: &str| strip_injected(text).trim().to_owned();
         let exchange = Exchange { user: clean(user), agent: clean(agent), at };
-        all.push(Whole { session: session.clone(), exchange, files });
+        all.push(Whole { session: session.clone(), visibility, exchange, files });
     };
-    for (file, Heard { session, at, what }) in heard {
+    for (file, Heard { session, at, visibility, what }) in heard {
         let asked = waiting.remove(&session);
+        // What is private in part is private.
+        let both = match &asked {
+            Some(asked) if asked.visibility == Visibility::Private => Visibility::Private,
+            _ => visibility,
+        };
         match (what, asked) {
             (What::Message(text), asked) => {
                 if let Some(asked) = asked {
-                    whole(&session, asked.at, &asked.text, "", vec![asked.file]);
+                    whole(&session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
                 }
-                waiting.insert(session, Asked { file, at, text });
+                waiting.insert(session, Asked { file, at, visibility, text });
             }
             (What::Answer { message: None, text }, Some(asked)) => {
                 // What was not said by a person is not learned, and neither is what came of it.
                 let answer = if asked.text.is_empty() { "" } else { text.as_str() };
-                whole(&session, asked.at, &asked.text, answer, vec![asked.file, file]);
+                whole(&session, both, asked.at, &asked.text, answer, vec![asked.file, file]);
             }
             (What::Answer { message: Some(message), text }, Some(asked)) => {
-                whole(&session, asked.at, &message, &text, vec![asked.file, file]);
+                whole(&session, both, asked.at, &message, &text, vec![asked.file, file]);
             }
             (What::Answer { message, text }, None) => {
-                whole(&session, at, &message.unwrap_or_default(), &text, vec![file]);
+                whole(&session, both, at, &message.unwrap_or_default(), &text, vec![file]);
             }
-            (What::End, Some(asked)) => whole(&session, asked.at, &asked.text, "", vec![asked.file, file]),
-            (What::End, None) => whole(&session, at, "", "", vec![file]),
+            (What::End, Some(asked)) => {
+                whole(&session, both, asked.at, &asked.text, "", vec![asked.file, file]);
+            }
+            (What::End, None) => whole(&session, both, at, "", "", vec![file]),
         }
     }
     for (session, asked) in waiting {
         if now.days_since(asked.at) > PATIENCE {
-            whole(&session, asked.at, &asked.text, "", vec![asked.file]);
+            whole(&session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
         }
     }
     all
@@ -211,7 +229,8 @@ mod tests {
         let at = |second: i64| Time::from_millis(second * 1_000);
         let heard = heard.iter().enumerate().map(|(n, (session, second, what))| {
             let session = session.parse().unwrap();
-            (PathBuf::from(n.to_string()), Heard { session, at: at(*second), what: what.clone() })
+            let (at, visibility, what) = (at(*second), Visibility::Shared, what.clone());
+            (PathBuf::from(n.to_string()), Heard { session, at, visibility, what })
         });
         let paired = pair(heard.collect(), at(now));
         let found: Vec<_> = paired

@@ -19,6 +19,7 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         r#type: args.r#type,
         tags: Tags::new(args.tags),
         supersedes: args.supersedes,
+        private: args.private.then_some(true),
     };
     let answer = context.call("memory_store", &request)?;
     show_answer(context, &answer)
@@ -30,6 +31,7 @@ pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
         content: args.text.as_deref().map(text_or_stdin).transpose()?,
         tags: (args.no_tags || !args.tags.is_empty()).then(|| Tags::new(args.tags)),
         r#type: args.r#type,
+        private: (args.private || args.public).then_some(args.private),
     };
     let answer = context.call("memory_update", &request)?;
     show_answer(context, &answer)

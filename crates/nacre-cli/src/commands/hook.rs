@@ -176,7 +176,7 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
         return Ok(String::new());
     }
     // The brief is what the person has the agent told, whether or not it may ask for it by itself.
-    let person = Caller::person(caller.session, caller.now);
+    let person = Caller { visibility: caller.visibility, ..Caller::person(caller.session, caller.now) };
     let brief = nacre::call(&mut group, &person, "memory_brief", json!({}))?;
     plugin::note_brief(&brief);
     let plugins = brief.data["plugin"].is_object() && brief.data["plugin"]["problem"].is_null();
@@ -223,16 +223,18 @@ fn open(global: Global, input: &Input) -> Result<(ManuallyDrop<Group>, Caller, P
     let mut settings = context.home.settings().clone();
     settings.brief.max_chars = settings.brief.max_chars.min(MOST_BRIEF);
     let home = Home::new(context.home.path(), settings);
-    let (plugins, name) = (context.plugins, context.global.group);
+    let (plugins, name) = (context.plugins, context.global.group.clone());
     let group = ManuallyDrop::new(plugins.make_briefs(home, &name).group(&name, now)?);
-    Ok((group, Caller::agent(session, now), plugins))
+    let visibility = context.global.visibility;
+    Ok((group, Caller { visibility, ..Caller::agent(session, now) }, plugins))
 }
 
 fn put(global: &Global, input: &Input, what: What) -> Result<()> {
     let durable = !matches!(what, What::Message(_));
     let at = global.now.unwrap_or_else(context::now);
     let session = input.session().or_else(|| context::told_session(global));
-    let heard = Heard { session: session.unwrap_or_else(|| SessionId::new(at)), at, what };
+    let (session, visibility) = (session.unwrap_or_else(|| SessionId::new(at)), global.visibility);
+    let heard = Heard { session, at, visibility, what };
     let order = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(spool::put(&home(global)?, &global.group, order, durable, &heard)?)
 }

@@ -51,8 +51,13 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         RoleName::Project => Role::Project,
         RoleName::Skill => Role::Skill,
     };
-    let caller =
-        Caller { role, untrusted: args.untrusted, ..Caller::agent(context.session(), context.now()) };
+    let visibility = context.global.visibility;
+    let caller = Caller {
+        role,
+        untrusted: args.untrusted,
+        visibility,
+        ..Caller::agent(context.session(), context.now())
+    };
     let server = Server {
         home: context.home.clone(),
         name: context.global.group.clone(),

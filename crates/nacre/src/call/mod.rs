@@ -18,9 +18,10 @@ use crate::entry::{Origin, Source};
 use crate::error::{Kind, nearest};
 use crate::event::Event;
 use crate::group::Group;
-use crate::ids::SessionId;
+use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time};
 
 pub use audit::Verified;
@@ -103,6 +104,8 @@ pub struct Caller {
     pub session: SessionId,
     /// Whether the session has read what strangers wrote, so that it gets smaller limits.
     pub untrusted: bool,
+    /// Whether it may see what is private (W3).
+    pub visibility: Visibility,
     /// When.
     pub now: Time,
 }
@@ -110,12 +113,14 @@ pub struct Caller {
 impl Caller {
     /// Returns a person at the command line.
     pub fn person(session: SessionId, now: Time) -> Caller {
-        Caller { actor: Actor::Person, role: Role::Admin, session, untrusted: false, now }
+        let (actor, role, visibility) = (Actor::Person, Role::Admin, Visibility::Private);
+        Caller { actor, role, session, untrusted: false, visibility, now }
     }
 
-    /// Returns an agent.
+    /// Returns an agent in the person's own session.
     pub fn agent(session: SessionId, now: Time) -> Caller {
-        Caller { actor: Actor::Agent, role: Role::Project, session, untrusted: false, now }
+        let (actor, role, visibility) = (Actor::Agent, Role::Project, Visibility::Private);
+        Caller { actor, role, session, untrusted: false, visibility, now }
     }
 
     fn actor_name(&self) -> &'static str {
@@ -174,7 +179,7 @@ pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) ->
         let near = nearest(name, TOOLS.iter().map(|tool| tool.name));
         return Err(Error::UnknownTool { given: crate::ids::shorten(name), nearest: near });
     };
-    group.refresh(caller.now)?;
+    group.begin(caller)?;
     let answer = attempt(group, caller, tool, arguments);
     if let Err(error) = &answer
         && tool.access != Access::Read
@@ -232,6 +237,14 @@ impl Call<'_> {
         self.group.read(work)
     }
 
+    /// Refuses an entry that the session does not see as if it were not there.
+    pub(crate) fn check_seen(&self, named: &EntryRef) -> Result<()> {
+        match self.caller.visibility {
+            Visibility::Private => Ok(()),
+            Visibility::Shared => self.read(|db| crate::entry::get(db, named).map(drop)),
+        }
+    }
+
     /// Writes, with the audit row and the limits in the same transaction.
     pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
         let (caller, name, settings) =
@@ -242,7 +255,9 @@ impl Call<'_> {
         };
         let row = audit::Row::new(self.tool.name);
         self.group.write(caller.now, |tx| {
-            let origin = Origin { now: caller.now, group: &name, session: &caller.session, source };
+            let Caller { now, session, visibility, .. } = caller;
+            let (now, visibility) = (*now, *visibility);
+            let origin = Origin { now, group: &name, session, source, visibility };
             let mut write = Write { db: tx, origin, caller, settings: &settings, row, changed: true };
             let value = work(&mut write)?;
             if write.changed {

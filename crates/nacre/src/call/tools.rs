@@ -129,6 +129,9 @@ pub struct StoreRequest {
     /// Id or number of the entry that this one replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<EntryRef>,
+    /// Never shown where others read along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
 }
 
 /// What became of a store.
@@ -166,7 +169,11 @@ impl Request for StoreRequest {
         // Looked for before the write, so that nobody waits for it.
         let resembles = call.read(|db| search::resembling(db, &self.content, least))?;
         let holds_secret = matches!(super::redact::text(&self.content), Cow::Owned(_));
-        let draft = Draft { r#type, content: self.content, tags: self.tags, supersedes: self.supersedes };
+        if let Some(old) = &self.supersedes {
+            call.check_seen(old)?;
+        }
+        let (content, tags, supersedes, private) = (self.content, self.tags, self.supersedes, self.private);
+        let draft = Draft { r#type, content, tags, supersedes, private };
         let stored = call.write(|write| {
             let stored = entry::store(write.db, &write.origin, draft)?;
             if !stored.duplicate {
@@ -664,6 +671,9 @@ pub struct UpdateRequest {
     /// The new type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<EntryType>,
+    /// Never shown where others read along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
 }
 
 impl Request for UpdateRequest {
@@ -673,12 +683,14 @@ impl Request for UpdateRequest {
         if let Some(tags) = &self.tags {
             check_tags("memory_update", tags)?;
         }
-        if self.content.is_none() && self.tags.is_none() && self.r#type.is_none() {
-            let problem = "is missing; so are `tags` and `type`: there is nothing to change".into();
+        if self.content.is_none() && self.tags.is_none() && self.r#type.is_none() && self.private.is_none() {
+            let problem = "is missing, and so is all else: there is nothing to change".into();
             let (tool, field) = ("memory_update".into(), "content".into());
             return Err(Error::BadArgument { tool, field, problem, nearest: None });
         }
-        let edit = Edit { content: self.content, tags: self.tags, r#type: self.r#type };
+        call.check_seen(&self.id)?;
+        let edit =
+            Edit { content: self.content, tags: self.tags, r#type: self.r#type, private: self.private };
         let entry = call.write(|write| {
             let entry = entry::update(write.db, &write.origin, &self.id, edit)?;
             write.record(&entry.id, "chars", entry.content.chars().count());
@@ -740,6 +752,7 @@ impl Request for DemoteRequest {
 }
 
 fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> Result<Entry> {
+    call.check_seen(named)?;
     let rank = call.settings().rank.clone();
     call.write(|write| {
         let entry = entry::reinforce(write.db, write.origin.now, named, delta, &rank)?;
@@ -761,6 +774,7 @@ impl Request for DeleteRequest {
     type Answer = Entry;
 
     fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+        call.check_seen(&self.id)?;
         let entry = call.write(|write| {
             let entry = entry::delete(write.db, &self.id)?;
             write.spend(Action::Delete)?;

@@ -10,6 +10,7 @@ use super::{
 use crate::ids::{EntryId, EntryRef, GroupName, SessionId};
 use crate::index::{self, analyse};
 use crate::settings::Rank;
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time, brief};
 
 /// Who writes: what becomes the provenance of an entry.
@@ -18,6 +19,7 @@ pub(crate) struct Origin<'a> {
     pub(crate) group: &'a GroupName,
     pub(crate) session: &'a SessionId,
     pub(crate) source: Source,
+    pub(crate) visibility: Visibility,
 }
 
 /// An entry to be.
@@ -26,6 +28,8 @@ pub(crate) struct Draft {
     pub(crate) content: String,
     pub(crate) tags: Tags,
     pub(crate) supersedes: Option<EntryRef>,
+    /// `None`: as private as what it supersedes.
+    pub(crate) private: Option<bool>,
 }
 
 /// What became of a draft.
@@ -42,6 +46,13 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
     let content = checked(&draft.content)?;
     let old = draft.supersedes.map(|named| get_current(db, &named)).transpose()?;
     if let Some(same) = same_content(db, &content)? {
+        // Said where others read along it is no longer private, and that it was is told to nobody.
+        if same.private && origin.visibility == Visibility::Shared {
+            let (tags, r#type) = (Some(draft.tags), Some(draft.r#type));
+            let edit = Edit { content: None, tags, r#type, private: Some(false) };
+            let entry = update(db, origin, &EntryRef::Id(same.id), edit)?;
+            return Ok(Stored { entry, duplicate: false, superseded: None });
+        }
         let old = old.filter(|old| old.id != same.id);
         if let Some(old) = &old {
             mark_superseded(db, old, &same.id, origin.now)?;
@@ -62,6 +73,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         archived_at: None,
         last_hit_at: None,
         last_returned_at: None,
+        private: draft.private.unwrap_or(old.as_ref().is_some_and(|old| old.private)),
         provenance: Provenance {
             session: origin.session.clone(),
             group: origin.group.to_string(),
@@ -81,8 +93,8 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
 /// Writes a whole entry, with its number where one is given, and its passage.
 pub(crate) fn insert(db: &Connection, mut entry: Entry, number: Option<i64>) -> Result<Entry> {
     let sql = "INSERT INTO entries (number, id, type, content, folded, tags, behavioral, score, supersedes, superseded_by,
-        superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
+        superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
     db.prepare_cached(sql)?.execute(rusqlite::params![
         number,
         entry.id,
@@ -103,6 +115,7 @@ pub(crate) fn insert(db: &Connection, mut entry: Entry, number: Option<i64>) -> 
         entry.provenance.source,
         entry.provenance.narrative_id,
         entry.provenance.task_id,
+        entry.private,
     ])?;
     entry.number = db.last_insert_rowid();
     index::put(db, &entry.passage())?;
@@ -114,6 +127,7 @@ pub(crate) struct Edit {
     pub(crate) content: Option<String>,
     pub(crate) tags: Option<Tags>,
     pub(crate) r#type: Option<EntryType>,
+    pub(crate) private: Option<bool>,
 }
 
 /// Changes an entry in place: same id, score kept, the earlier text kept as history (E5).
@@ -130,6 +144,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         entry.r#type = r#type;
         entry.behavioral = r#type.behavioral();
     }
+    entry.private = edit.private.unwrap_or(entry.private);
     if let Some(same) = same_content(db, &entry.content)?.filter(|same| same.id != entry.id) {
         return Err(Error::SameContent { other: same.id });
     }
@@ -144,7 +159,8 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         insert_version(db, &entry.id, &version)?;
     }
     entry.last_hit_at = Some(origin.now);
-    let sql = "UPDATE entries SET content = ?2, folded = ?3, tags = ?4, type = ?5, behavioral = ?6, confirmed_at = ?7 WHERE id = ?1";
+    let sql = "UPDATE entries SET content = ?2, folded = ?3, tags = ?4, type = ?5, behavioral = ?6, confirmed_at = ?7, private = ?8
+        WHERE id = ?1";
     db.prepare_cached(sql)?.execute(rusqlite::params![
         entry.id,
         entry.content,
@@ -153,6 +169,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         entry.r#type,
         entry.behavioral,
         entry.last_hit_at,
+        entry.private,
     ])?;
     index::put(db, &entry.passage())?;
     Ok(entry)

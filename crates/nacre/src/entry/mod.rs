@@ -224,8 +224,10 @@ pub struct Entry {
     pub behavioral: bool,
     pub score: i64,
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
     pub supersedes: Option<EntryId>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
     pub superseded_by: Option<EntryId>,
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
@@ -241,6 +243,11 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
     pub last_returned_at: Option<Time>,
+    /// Shared sessions do not see it (W3).
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[schemars(skip)]
+    pub private: bool,
+    #[schemars(skip)]
     pub provenance: Provenance,
 }
 
@@ -290,7 +297,7 @@ pub struct Version {
 const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
 
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
-    confirmed_at, returned_at, session, created_at, source, narrative_id, task_id,
+    confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private,
     (SELECT value FROM meta WHERE key = 'group')";
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
@@ -309,13 +316,14 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
         archived_at: row.get(10)?,
         last_hit_at: row.get(11)?,
         last_returned_at: row.get(12)?,
+        private: row.get(18)?,
         provenance: Provenance {
             session: row.get(13)?,
             timestamp: row.get(14)?,
             source: row.get(15)?,
             narrative_id: row.get(16)?,
             task_id: row.get(17)?,
-            group: row.get::<_, Option<String>>(18)?.unwrap_or_default(),
+            group: row.get::<_, Option<String>>(19)?.unwrap_or_default(),
         },
     })
 }

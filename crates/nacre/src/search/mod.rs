@@ -21,6 +21,7 @@ use crate::graph::unknown::Unknown;
 use crate::ids::CollectionName;
 use crate::index::{self, Language, Scope, Space, Standing, analyse, flag};
 use crate::settings::{self, Rank};
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time};
 
 use fuse::{Field, Heard, Rules};
@@ -60,6 +61,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) path: &'a std::path::Path,
     pub(crate) db: &'a Connection,
     pub(crate) space: &'a Space,
+    /// As whom `db` sees it; the space has all passages.
+    pub(crate) visibility: Visibility,
 }
 
 impl Asked<'_> {
@@ -334,8 +337,12 @@ fn hear_words<'a>(asked: &Asked<'a>, query: &Query, request: &Request) -> Result
     let wanted = asked.flags(request);
     let past = request.include_superseded || request.include_archived;
     let within = |mark: &crate::index::Mark| mark.flags & wanted != 0 && (past || mark.is(flag::LIVE));
-    let members: Vec<u32> =
+    let mut members: Vec<u32> =
         (0u32..).zip(space.marks()).filter(|(_, mark)| within(mark)).map(|(id, _)| id).collect();
+    if asked.visibility == Visibility::Shared {
+        let seen = seen(db)?;
+        members.retain(|id| seen.binary_search(id).is_ok());
+    }
     let terms = lanes::words(db, query, space)?;
     // What rows leave out is known when they are read: then any passage may be needed.
     let is_large =
@@ -343,6 +350,13 @@ fn hear_words<'a>(asked: &Asked<'a>, query: &Query, request: &Request) -> Result
     let cosines = vec![0.0; space.marks().len()];
     let recalled = std::collections::HashMap::new();
     Ok(Heard { space, members, is_large, terms, cosines, estimated: None, dense: Vec::new(), recalled })
+}
+
+/// The passages that are there for whom the connection sees for, by id.
+fn seen(db: &Connection) -> Result<Vec<u32>> {
+    let mut statement = db.prepare_cached("SELECT id FROM passages ORDER BY id")?;
+    let ids = statement.query_map([], |row| row.get(0))?;
+    Ok(ids.collect::<rusqlite::Result<_>>()?)
 }
 
 /// Tells whether a passage was found at all: it has a word, means nearly the same, or stands beside one that

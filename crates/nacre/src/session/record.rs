@@ -14,6 +14,7 @@ use crate::call::{Caller, audit, redact};
 use crate::group::Group;
 use crate::index::{Passage, Writer};
 use crate::turn::exchange;
+use crate::visibility::Visibility;
 use crate::{Result, Time, graph};
 
 /// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
@@ -83,7 +84,7 @@ fn note_format(
         }
         Ok(numbers)
     };
-    if group.read(unknown)?.is_empty() {
+    if group.read_all(unknown)?.is_empty() {
         return Ok(());
     }
     group.write(caller.now, |tx| {
@@ -108,7 +109,7 @@ fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usiz
         for message in batch {
             let session = match sessions.entry(&message.session) {
                 Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(free) => free.insert(Session::open(tx, &message.session)?),
+                Entry::Vacant(free) => free.insert(Session::open(tx, &message.session, caller.visibility)?),
             };
             let reference = format!("{}/{}", message.session, message.id);
             // Asked first where it is likely, so that a transcript that has grown is not analysed all over
@@ -178,13 +179,14 @@ struct Session {
 }
 
 impl Session {
-    fn open(db: &Connection, id: &str) -> Result<Session> {
+    fn open(db: &Connection, id: &str, visibility: Visibility) -> Result<Session> {
         // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
         let mut known = db.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
         if let Some(number) = known.query_row([id], |row| row.get(0)).optional()? {
             return Ok(Session { number, new: false, span: None });
         }
-        db.prepare_cached("INSERT INTO sessions (id, format) VALUES (?1, 'import')")?.execute([id])?;
+        let sql = "INSERT INTO sessions (id, format, private) VALUES (?1, 'import', ?2)";
+        db.prepare_cached(sql)?.execute((id, visibility.is_private()))?;
         Ok(Session { number: db.last_insert_rowid(), new: true, span: None })
     }
 

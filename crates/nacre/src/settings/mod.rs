@@ -40,6 +40,8 @@ pub struct Settings {
     pub graph: Graph,
     pub brief: Brief,
     pub turn: Turn,
+    pub visibility: Visibility,
+    pub write: Write,
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
@@ -190,6 +192,36 @@ pub struct Turn {
     pub least: f64,
     pub repeat_turns: u32,
     pub archive: bool,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Visibility {
+    pub private: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Write {
+    pub entries: Policy,
+    pub log: Policy,
+    pub memory: Policy,
+    pub files: Policy,
+    pub untrusted: Policy,
+}
+
+/// What becomes of an agent's write (W5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Policy {
+    /// It is done.
+    Open,
+    /// It waits for a person.
+    Approve,
+    /// It is refused.
+    Deny,
 }
 
 #[derive(Clone, Debug, Deserialize)]

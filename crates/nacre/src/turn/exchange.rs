@@ -52,6 +52,13 @@ pub(crate) struct Row {
     pub(crate) agent: String,
     pub(crate) at: Time,
     pub(crate) searchable: bool,
+    /// Absent in older exports, which nobody knows better of.
+    #[serde(default = "unknown")]
+    pub(crate) private: bool,
+}
+
+fn unknown() -> bool {
+    true
 }
 
 pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -> Result<Archived> {
@@ -63,13 +70,14 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -
     }
     let session = caller.session.as_str();
     let id = hash(&[session, &user, &agent]);
-    if group.read(|db| is_present(db, &id))? {
+    if group.read_all(|db| is_present(db, &id))? {
         return Ok(Archived { id, ..Archived::default() });
     }
     let searchable = !is_noise(&user, &agent);
-    let row = Row { id: id.clone(), session: session.to_owned(), user, agent, at: exchange.at, searchable };
+    let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
+    let row = Row { id: id.clone(), session: session_id, user, agent, at: exchange.at, searchable, private };
     // Looked up before the write, so that nobody waits for it.
-    let principles = stability::principles(group.folder());
+    let principles = stability::principles(group, caller.visibility);
     let doubts = stability::doubts(group, caller, &row)?;
     let learns = settings.contributors.iter().any(|name| name == "lessons");
     let drafts = if learns && !caller.untrusted { lesson::detect(&row.user) } else { Vec::new() };
@@ -83,7 +91,7 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -
         insert(tx, &row)?;
         state.turn += 1;
         let asked = before.as_ref().map_or("", |before| before.user.as_str());
-        let learned = lesson::learn(tx, &drafts, asked, session, exchange.at)?;
+        let learned = lesson::learn(tx, &drafts, asked, caller, exchange.at)?;
         lesson::judge(tx, &mut state, &row.user, &drafts)?;
         topic::follow(&mut state, &row, language);
         stability::follow(&mut state, &row, &principles, doubts, language);
@@ -111,9 +119,10 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     let said = said_hash(&row.user);
     let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
     let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
-    let sql = "INSERT INTO exchanges (id, session, user, agent, at, seq, said, searchable) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let Row { id, session: name, user, agent, at, .. } = row;
-    db.prepare_cached(sql)?.execute((id, name, user, agent, at, seq, said, searchable))?;
+    let sql = "INSERT INTO exchanges (id, session, user, agent, at, seq, said, searchable, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let Row { id, session: name, user, agent, at, private, .. } = row;
+    db.prepare_cached(sql)?.execute((id, name, user, agent, at, seq, said, searchable, private))?;
     if searchable {
         index::put(db, &passage(row, (session, seq)))?;
     }
@@ -133,7 +142,8 @@ pub(super) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
         return Ok(false);
     }
     let searchable = !is_noise(&user, &agent);
-    insert(db, &Row { id, session: row.session.clone(), user, agent, at: row.at, searchable })?;
+    let (session, private) = (row.session.clone(), row.private);
+    insert(db, &Row { id, session, user, agent, at: row.at, searchable, private })?;
     Ok(true)
 }
 
@@ -160,16 +170,17 @@ pub(crate) fn step_back<'a>(
 
 /// The passages of all exchanges, for an index that is made anew.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
-    let sql = "SELECT exchanges.id, exchanges.session, user, agent, at, searchable, sessions.number, seq
+    let sql = "SELECT exchanges.id, exchanges.session, user, agent, at, searchable, exchanges.private,
+            sessions.number, seq
         FROM exchanges JOIN sessions ON sessions.id = exchanges.session WHERE searchable ORDER BY exchanges.number";
     let mut statement = db.prepare_cached(sql)?;
-    let found = statement.query_map([], |row| Ok(passage(&from_row(row)?, (row.get(6)?, row.get(7)?))))?;
+    let found = statement.query_map([], |row| Ok(passage(&from_row(row)?, (row.get(7)?, row.get(8)?))))?;
     Ok(found.collect::<rusqlite::Result<_>>()?)
 }
 
 /// All exchanges, oldest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Row>> {
-    let sql = "SELECT id, session, user, agent, at, searchable FROM exchanges ORDER BY number";
+    let sql = "SELECT id, session, user, agent, at, searchable, private FROM exchanges ORDER BY number";
     let mut statement = db.prepare_cached(sql)?;
     Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
 }
@@ -186,7 +197,7 @@ pub(crate) struct Behind {
 /// The exchange behind a passage.
 pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>> {
     let id = reference.rsplit('/').next().unwrap_or_default();
-    let sql = "SELECT id, session, user, agent, at, searchable,
+    let sql = "SELECT id, session, user, agent, at, searchable, private,
         (SELECT count(*) FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number),
         (SELECT user FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number
             ORDER BY number LIMIT 1)
@@ -194,13 +205,14 @@ pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>>
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([id])?;
     let Some(row) = rows.next()? else { return Ok(None) };
-    let next: Option<String> = row.get(7)?;
-    Ok(Some(Behind { row: from_row(row)?, after: row.get(6)?, next: next.unwrap_or_default() }))
+    let next: Option<String> = row.get(8)?;
+    Ok(Some(Behind { row: from_row(row)?, after: row.get(7)?, next: next.unwrap_or_default() }))
 }
 
 /// The newest exchange of a session.
 fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
-    let sql = "SELECT id, session, user, agent, at, searchable FROM exchanges WHERE session = ?1 ORDER BY number DESC LIMIT 1";
+    let sql = "SELECT id, session, user, agent, at, searchable, private FROM exchanges WHERE session = ?1
+        ORDER BY number DESC LIMIT 1";
     let mut statement = db.prepare_cached(sql)?;
     let mut rows = statement.query([session])?;
     Ok(rows.next()?.map(from_row).transpose()?)
@@ -214,6 +226,7 @@ fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
         agent: row.get(3)?,
         at: row.get(4)?,
         searchable: row.get(5)?,
+        private: row.get(6)?,
     })
 }
 
@@ -240,9 +253,9 @@ fn reference(session: &str, id: &str) -> String {
 
 /// The number of its session, which is made where there is none, and its place in it.
 fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
-    let sql = "INSERT INTO sessions (id, format, started_at, ended_at) VALUES (?1, 'turns', ?2, ?2)
-        ON CONFLICT (id) DO UPDATE SET started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?2), ?2)";
-    db.prepare_cached(sql)?.execute((&row.session, row.at))?;
+    let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES (?1, 'turns', ?2, ?2, ?3)
+        ON CONFLICT (id) DO UPDATE SET private = max(private, excluded.private), started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?2), ?2)";
+    db.prepare_cached(sql)?.execute((&row.session, row.at, row.private))?;
     let sql = "SELECT number FROM sessions WHERE id = ?1";
     let number: i64 = db.prepare_cached(sql)?.query_row([&row.session], |row| row.get(0))?;
     let sql = "SELECT coalesce(max(seq) + 1, 0) FROM passages WHERE session = ?1";

@@ -9,6 +9,7 @@ use crate::brief::one_line;
 use crate::graph::Known;
 use crate::graph::recall::{self, ENTITY, Speaker};
 use crate::group::{Group, Recalled as Recalling};
+use crate::visibility::Visibility;
 use crate::{Result, Time};
 
 /// From which score on what is asked of an entity is known, and not only who it is.
@@ -22,10 +23,13 @@ const KEY: usize = 100;
 
 /// What the last questions gave.
 #[derive(Default)]
-pub(crate) struct Cache(Vec<(String, Time, Vec<Known>)>);
+pub(crate) struct Cache(Vec<(Key, Time, Vec<Known>)>);
+
+/// A question, and who sees what is known.
+type Key = (String, Visibility);
 
 impl Cache {
-    fn get(&mut self, key: &str, now: Time) -> Option<Vec<Known>> {
+    fn get(&mut self, key: &Key, now: Time) -> Option<Vec<Known>> {
         self.0.retain(|(_, at, _)| now.as_millis() - at.as_millis() < KEPT_MS);
         let place = self.0.iter().position(|(known, _, _)| known == key)?;
         // The one asked for last goes last.
@@ -34,7 +38,7 @@ impl Cache {
         self.0.last().map(|(_, _, known)| known.clone())
     }
 
-    fn put(&mut self, key: String, now: Time, known: Vec<Known>) {
+    fn put(&mut self, key: Key, now: Time, known: Vec<Known>) {
         if self.0.len() >= KEPT {
             self.0.remove(0);
         }
@@ -63,7 +67,8 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         return Ok(Vec::new());
     }
     let now = turning.caller.now;
-    let key: String = turning.message.prose.to_lowercase().chars().take(KEY).collect();
+    let question: String = turning.message.prose.to_lowercase().chars().take(KEY).collect();
+    let key = (question, turning.caller.visibility);
     let known = match turning.group.turned.get(&key, now) {
         Some(known) => known,
         None => {
@@ -100,12 +105,14 @@ mod tests {
     #[test]
     fn ten_questions_are_kept_for_a_minute() {
         let mut cache = Cache::default();
+        let key = |n: usize| (format!("q{n}"), Visibility::Private);
         let at = |seconds: i64| Time::from_millis(seconds * 1_000);
         for n in 0..11 {
-            cache.put(format!("q{n}"), at(0), Vec::new());
+            cache.put(key(n), at(0), Vec::new());
         }
-        assert!(cache.get("q0", at(1)).is_none(), "the eleventh took its place");
-        assert!(cache.get("q1", at(59)).is_some());
-        assert!(cache.get("q1", at(60)).is_none());
+        assert!(cache.get(&key(0), at(1)).is_none(), "the eleventh took its place");
+        assert!(cache.get(&("q1".into(), Visibility::Shared), at(59)).is_none(), "others see less");
+        assert!(cache.get(&key(1), at(59)).is_some());
+        assert!(cache.get(&key(1), at(60)).is_none());
     }
 }

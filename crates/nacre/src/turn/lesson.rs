@@ -389,7 +389,7 @@ pub(super) fn learn(
     db: &Connection,
     drafts: &[Draft],
     asked: &str,
-    session: &str,
+    caller: &Caller,
     at: Time,
 ) -> Result<Vec<String>> {
     let language = index::language(db)?;
@@ -401,7 +401,8 @@ pub(super) fn learn(
             continue;
         }
         let folded = super::exchange::hash(&[&analyse::fold(&draft.text)]);
-        let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session) VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO NOTHING";
+        let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT DO NOTHING";
         // What was only told before says nothing about when the lesson applies.
         let asked = said::prose(asked);
         let asked = if is_request(&asked) || asked.ends_with('?') {
@@ -409,7 +410,8 @@ pub(super) fn learn(
         } else {
             String::new()
         };
-        db.prepare_cached(sql)?.execute((&draft.text, folded, asked, draft.weight, at, session))?;
+        let (session, private) = (&caller.session, caller.visibility.is_private());
+        db.prepare_cached(sql)?.execute((&draft.text, folded, asked, draft.weight, at, session, private))?;
         learned.push(draft.text.clone());
     }
     // The oldest that never mattered go first.

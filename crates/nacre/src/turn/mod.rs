@@ -221,7 +221,7 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
     if settings.contributors.is_empty() || settings.tokens == 0 {
         return Ok(turn);
     }
-    let opened = group.refresh(caller.now).and_then(|()| {
+    let opened = group.begin(caller).and_then(|()| {
         let language = group.settings().search.language();
         Ok((Message::new(&prose, language), group.read(|db| state::load(db, &caller.session))?))
     });
@@ -304,19 +304,21 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
 /// Takes in one exchange: a message with its answer, once it is over (T3, T5). Twice is the same as once.
 pub fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -> Result<Archived> {
     allow(caller)?;
-    group.refresh(caller.now)?;
+    group.begin(caller)?;
     exchange::archive(group, caller, exchange)
 }
 
 /// Returns where a session stands: its topics, anchors and signals.
 pub fn state(group: &Group, caller: &Caller) -> Result<State> {
     allow(caller)?;
+    group.see_as(caller);
     group.read(|db| state::load(db, &caller.session))
 }
 
 /// Returns the lessons that were learned, newest first.
 pub fn lessons(group: &Group, caller: &Caller) -> Result<Vec<Lesson>> {
     allow(caller)?;
+    group.see_as(caller);
     let mut lessons = group.read(lesson::all)?;
     lessons.iter_mut().for_each(Lesson::redact);
     Ok(lessons)
@@ -331,7 +333,7 @@ pub fn proposals(group: &Group, caller: &Caller) -> Result<Vec<Proposal>> {
 /// Forgets a lesson.
 pub fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson> {
     allow(caller)?;
-    group.refresh(caller.now)?;
+    group.begin(caller)?;
     lesson::forget(group, caller, number)
 }
 

@@ -5,9 +5,6 @@
 //! written. A rule is a heading with its number and bullets that say trigger, gate, reason and source; what
 //! is not in that form is passed over.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -16,6 +13,9 @@ use super::relevance::About;
 use super::{Offer, Turning};
 use crate::Result;
 use crate::brief::one_line;
+use crate::group::Group;
+use crate::visibility::Visibility;
+use crate::workspace;
 
 pub(super) const FILE: &str = "memory/gating-policies.md";
 /// The most bytes of the file that are read.
@@ -35,7 +35,7 @@ pub(crate) struct Policy {
 }
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    let policies = read(turning.group.folder());
+    let policies = read(turning.group, turning.caller.visibility);
     // A rule stands before what is to be done.
     if policies.is_empty() || !turning.message.says_something() || !turning.message.is_command() {
         return Ok(Vec::new());
@@ -80,19 +80,9 @@ impl Policy {
     }
 }
 
-fn read(folder: &Path) -> Vec<Policy> {
-    let path = folder.join(FILE);
-    // No link: nothing outside the folder is read.
-    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
-    let parent = path.parent().and_then(|parent| parent.symlink_metadata().ok());
-    let mut text = Vec::new();
-    if is_file
-        && parent.is_some_and(|found| found.is_dir())
-        && let Ok(file) = File::open(path)
-    {
-        let _ = file.take(MOST).read_to_end(&mut text);
-    }
-    parse(&String::from_utf8_lossy(&text))
+fn read(group: &Group, visibility: Visibility) -> Vec<Policy> {
+    let text = workspace::text(group, visibility, FILE, MOST);
+    parse(&text)
 }
 
 pub(crate) fn parse(text: &str) -> Vec<Policy> {

@@ -3,10 +3,6 @@
 //!
 //! Every signal is graded and says what it saw. Nothing is said where all is well.
 
-use std::fs::File;
-use std::io::Read as _;
-use std::path::Path;
-
 use serde::{Deserialize, Serialize};
 
 use super::exchange::Row;
@@ -18,6 +14,8 @@ use crate::call::Caller;
 use crate::embed::builtin;
 use crate::group::Group;
 use crate::index::{Language, Scope, analyse};
+use crate::visibility::Visibility;
+use crate::workspace;
 use crate::{Result, search};
 
 /// From when on a conversation is said to drift.
@@ -317,15 +315,8 @@ fn frustration(words: &[String], prose: &str) -> usize {
 
 /// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks
 /// of principles, truths, values or a code.
-pub(super) fn principles(folder: &Path) -> Vec<Principle> {
-    let path = folder.join("SOUL.md");
-    let mut bytes = Vec::new();
-    if path.symlink_metadata().is_ok_and(|found| found.is_file())
-        && let Ok(file) = File::open(path)
-    {
-        let _ = file.take(SOUL).read_to_end(&mut bytes);
-    }
-    parse(&String::from_utf8_lossy(&bytes))
+pub(super) fn principles(group: &Group, visibility: Visibility) -> Vec<Principle> {
+    parse(&workspace::text(group, visibility, "SOUL.md", SOUL))
 }
 
 fn parse(text: &str) -> Vec<Principle> {

@@ -181,6 +181,7 @@ mod tests {
                 agent: "I see.".into(),
                 at: Time::from_millis(i64::try_from(n).unwrap() * 60_000),
                 searchable: true,
+                private: false,
             };
             follow(&mut state, &row, Language::default());
         }

@@ -14,7 +14,7 @@ use crate::call::{Caller, audit, redact};
 use crate::database::Database;
 use crate::graph::{self, read};
 use crate::index::{Passage, Slice, Writer, chunk};
-use crate::{Result, Time};
+use crate::{Result, Time, visibility};
 
 /// The kind of a chunk's passage.
 const KIND: &str = "chunk";
@@ -153,6 +153,8 @@ struct Row {
     note: Option<String>,
     /// The version of the reader that took the graph's part out of it.
     graph: Option<String>,
+    /// Whether it says of itself that it is private.
+    private: bool,
 }
 
 impl Row {
@@ -164,7 +166,7 @@ impl Row {
 
 fn known(db: &Connection) -> Result<HashMap<String, Row>> {
     let mut statement =
-        db.prepare_cached("SELECT path, size, mtime, hash, chunks, note, graph FROM documents")?;
+        db.prepare_cached("SELECT path, size, mtime, hash, chunks, note, graph, private FROM documents")?;
     let rows = statement.query_map([], |row| {
         let known = Row {
             size: row.get(1)?,
@@ -173,6 +175,7 @@ fn known(db: &Connection) -> Result<HashMap<String, Row>> {
             chunks: row.get(4)?,
             note: row.get(5)?,
             graph: row.get(6)?,
+            private: row.get(7)?,
         };
         Ok((row.get(0)?, known))
     })?;
@@ -202,6 +205,7 @@ impl Document {
                 chunks: 0,
                 note: Some(why),
                 graph: graph.map(str::to_owned),
+                private: false,
             };
             Some(Document { path: seen.path.clone(), row, passages: Vec::new(), said: None, since: now })
         };
@@ -223,6 +227,7 @@ impl Document {
             chunks: i64::try_from(passages.len()).expect("chunks of one file"),
             note,
             graph: graph.map(str::to_owned),
+            private: visibility::is_marked(&text),
         };
         let since = Time::in_name(stem(&seen.path)).unwrap_or(Time::from_millis(stat.mtime));
         // A file from the future, or about it, would win over all that is said until then.
@@ -330,11 +335,12 @@ fn from_document(now: Time, since: Time) -> graph::Origin<'static> {
 }
 
 fn write_row(tx: &Transaction<'_>, document: &Document) -> Result<()> {
-    let sql = "INSERT INTO documents (path, size, mtime, hash, chunks, note, graph) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+    let sql = "INSERT INTO documents (path, size, mtime, hash, chunks, note, graph, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, hash = excluded.hash,
-            chunks = excluded.chunks, note = excluded.note, graph = excluded.graph";
-    let Row { size, mtime, hash, chunks, note, graph } = &document.row;
-    tx.prepare_cached(sql)?.execute((&document.path, size, mtime, hash, chunks, note, graph))?;
+            chunks = excluded.chunks, note = excluded.note, graph = excluded.graph, private = excluded.private";
+    let Row { size, mtime, hash, chunks, note, graph, private } = &document.row;
+    tx.prepare_cached(sql)?.execute((&document.path, size, mtime, hash, chunks, note, graph, private))?;
     Ok(())
 }
 

@@ -14,6 +14,7 @@ const RELEASED: &[(u32, &str)] = &[
     (3, "The staging server is called kestrel"),
     (4, "The staging server is called kestrel"),
     (5, "The staging server is called kestrel"),
+    (6, "The staging server is called kestrel"),
 ];
 
 #[test]
