@@ -35,14 +35,13 @@ CREATE TABLE proposals (
 CREATE INDEX proposals_pending ON proposals (state, number) WHERE state = 'pending';
 
 -- What is decided about files and not yet done to them: written with the decision in one transaction, taken out when the file stands
--- as it should. A process that dies between leaves it to the next.
+-- as it should. A process that dies between leaves it to the next. All changes of one cause are done, or none.
 CREATE TABLE file_changes (
     id     INTEGER PRIMARY KEY AUTOINCREMENT,
     cause  TEXT NOT NULL,                             -- what it is part of: `proposal 3`, `retention`, `restore 2`
     path   TEXT NOT NULL,
-    before TEXT,                                      -- SHA-256 of the only file that may be replaced; NULL: there must be none
-    after  BLOB,                                      -- what stands there then; NULL: nothing
-    at     INTEGER NOT NULL
+    before BLOB,                                      -- the only file that may be replaced; NULL: there must be none
+    after  BLOB                                       -- what stands there then; NULL: nothing
 );
 
 -- When a line of MEMORY.md was last of use (W6), by a hash of its text.

@@ -59,6 +59,10 @@ pub enum Error {
     BadId { given: String },
     #[error("the path `{given}` {problem}")]
     BadPath { given: String, problem: &'static str },
+    #[error("`{path}` has changed meanwhile")]
+    FileChanged { path: String },
+    #[error("`{path}` is larger than {limit} bytes")]
+    FileTooLarge { path: String, limit: u64 },
     #[error("there is no tool `{given}`")]
     UnknownTool { given: String, nearest: Option<&'static str> },
     #[error("`{field}` of `{tool}` {problem}")]
@@ -228,6 +232,12 @@ impl Error {
                 Invalid,
                 "name a Markdown file within the workspace, such as `MEMORY.md` or `memory/topics/work.md`".into(),
             ),
+            FileChanged { .. } => (
+                "file_changed",
+                Conflict,
+                "nothing was written; look at the file and propose the change anew".into(),
+            ),
+            FileTooLarge { .. } => ("file_too_large", Invalid, "split it into several files".into()),
             UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),
             BadArgument { nearest, .. } => ("bad_argument", Invalid, did_you_mean(nearest.as_deref())),
             NotJson { .. } => ("not_json", Invalid, String::new()),

@@ -2,7 +2,7 @@
 //! through a link: whatever stands there, nothing outside is read.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 #[cfg(unix)]
 use std::os::fd::OwnedFd;
 use std::path::Path;
@@ -71,12 +71,17 @@ pub(crate) fn text(group: &Group, visibility: Visibility, path: &str, most: u64)
 /// Opens a file for reading.
 #[cfg(unix)]
 fn open(folder: &Path, path: &FilePath) -> Result<File, Refused> {
-    use rustix::fs::{Mode, OFlags, openat};
     let (inner, name) = enter(folder, path)?;
+    open_at(&inner, name)
+}
+
+#[cfg(unix)]
+fn open_at(inner: &OwnedFd, name: &str) -> Result<File, Refused> {
+    use rustix::fs::{Mode, OFlags, openat};
     // Not to wait for the other end of a pipe.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(
-        openat(&inner, name, flags, Mode::empty()).map_err(|problem| refused(&inner, name, problem))?,
+        openat(inner, name, flags, Mode::empty()).map_err(|problem| refused(inner, name, problem))?,
     );
     if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotAFile) }
 }
@@ -109,6 +114,268 @@ fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> Refused {
     }
 }
 
+/// What became of putting a file in another's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Replaced {
+    /// It stands there, now or already.
+    Done,
+    /// Something else stands there than was expected, and was left.
+    Changed,
+}
+
+/// Puts `after` in the place of `before`, whole or not at all; `None` is no file. Nothing else than `before` is ever
+/// replaced: what an editor puts there in the very moment is put back. Only one process does this at a time, and
+/// what a dead one left is cleared away.
+///
+/// The new file is written aside (`.NAME.nacre-new`), gets the name of one that is whole (`.NAME.nacre-swap`), and
+/// changes places with the old one, which can then be looked at before it goes.
+#[cfg(unix)]
+pub(super) fn replace(
+    folder: &Path,
+    path: &FilePath,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Result<Replaced> {
+    let failed = |refused: Refused| refused.error(folder, path).unwrap_or_else(|| gone(folder, path));
+    let place = Place::open(folder, path, after.is_some()).map_err(failed)?;
+    match place {
+        Some(place) => place.replace(before, after).map_err(failed),
+        None => Ok(if before.is_none() { Replaced::Done } else { Replaced::Changed }),
+    }
+}
+
+/// What is said where a folder went away meanwhile.
+fn gone(folder: &Path, path: &FilePath) -> Error {
+    Error::io(&folder.join(path.as_str()))(io::ErrorKind::NotFound.into())
+}
+
+/// Where a file stands or will stand.
+#[cfg(unix)]
+struct Place<'p> {
+    inner: OwnedFd,
+    name: &'p str,
+    new: String,
+    swap: String,
+}
+
+#[cfg(unix)]
+impl Place<'_> {
+    /// Opens the folder of a file, making what is missing of it where `make` says so. `None`: it is not there.
+    fn open<'p>(folder: &Path, path: &'p FilePath, make: bool) -> Result<Option<Place<'p>>, Refused> {
+        let (inner, name) = match enter(folder, path) {
+            Err(Refused::Absent) if make => {
+                make_folders(folder, path)?;
+                enter(folder, path)?
+            }
+            Err(Refused::Absent) => return Ok(None),
+            entered => entered?,
+        };
+        Ok(Some(Place {
+            inner,
+            name,
+            new: format!(".{name}.nacre-new"),
+            swap: format!(".{name}.nacre-swap"),
+        }))
+    }
+
+    fn replace(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Replaced, Refused> {
+        self.remove(&self.new)?;
+        // A process died here: its file had not changed places yet, or the old one had not been looked at.
+        if let Some((left, _)) = self.read(&self.swap)? {
+            let ours = after == Some(&left[..]) || before == Some(&left[..]);
+            if !ours {
+                self.give_back(after)?;
+            }
+            self.remove(&self.swap)?;
+        }
+        let found = self.read(self.name)?;
+        let (found, mode) = found.map_or((None, None), |(bytes, mode)| (Some(bytes), Some(mode)));
+        if found.as_deref() == after {
+            return Ok(Replaced::Done);
+        }
+        if found.as_deref() != before {
+            return Ok(Replaced::Changed);
+        }
+        let done = match (before, after) {
+            (_, Some(after)) => {
+                self.write(after, mode)?;
+                crash::point("written aside");
+                match before {
+                    None => self.link()?,
+                    Some(before) => self.exchange(before, after)?,
+                }
+            }
+            (Some(before), None) => self.take_away(before)?,
+            (None, None) => Replaced::Done,
+        };
+        rustix::fs::fsync(&self.inner).map_err(io::Error::from)?;
+        Ok(done)
+    }
+
+    /// Writes the new file aside, with the mode of the old one.
+    fn write(&self, bytes: &[u8], mode: Option<rustix::fs::Mode>) -> Result<(), Refused> {
+        use rustix::fs::{Mode, OFlags, fchmod, openat, renameat};
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let own = Mode::RUSR | Mode::WUSR;
+        let mut file =
+            File::from(openat(&self.inner, self.new.as_str(), flags, own).map_err(io::Error::from)?);
+        if let Some(mode) = mode {
+            fchmod(&file, mode).map_err(io::Error::from)?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        renameat(&self.inner, self.new.as_str(), &self.inner, self.swap.as_str()).map_err(io::Error::from)?;
+        Ok(())
+    }
+
+    /// Gives the new file its name, which nothing may have.
+    fn link(&self) -> Result<Replaced, Refused> {
+        use rustix::fs::{AtFlags, linkat};
+        let linked = linkat(&self.inner, self.swap.as_str(), &self.inner, self.name, AtFlags::empty());
+        crash::point("linked");
+        self.remove(&self.swap)?;
+        match linked {
+            Ok(()) => Ok(Replaced::Done),
+            Err(rustix::io::Errno::EXIST) => Ok(Replaced::Changed),
+            Err(problem) => Err(io::Error::from(problem).into()),
+        }
+    }
+
+    /// Has the new file and the old one change places, and looks at what came out.
+    fn exchange(&self, before: &[u8], after: &[u8]) -> Result<Replaced, Refused> {
+        if !self.change_places()? {
+            // A file system that can't: what an editor saves in this very moment is lost.
+            use rustix::fs::renameat;
+            renameat(&self.inner, self.swap.as_str(), &self.inner, self.name).map_err(io::Error::from)?;
+            return Ok(Replaced::Done);
+        }
+        crash::point("exchanged");
+        let out = self.read(&self.swap)?.map(|(bytes, _)| bytes);
+        if out.as_deref() == Some(before) {
+            self.remove(&self.swap)?;
+            return Ok(Replaced::Done);
+        }
+        self.give_back(Some(after))?;
+        self.remove(&self.swap)?;
+        Ok(Replaced::Changed)
+    }
+
+    /// Tells whether the two have changed places; false: this file system can't do it.
+    fn change_places(&self) -> Result<bool, Refused> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::fs::{RenameFlags, renameat_with};
+            use rustix::io::Errno;
+            let swap = self.swap.as_str();
+            match renameat_with(&self.inner, swap, &self.inner, self.name, RenameFlags::EXCHANGE) {
+                Ok(()) => Ok(true),
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+                Err(problem) => Err(io::Error::from(problem).into()),
+            }
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+        Ok(false)
+    }
+
+    /// Puts back what came out and should not have. Where yet another file stands there by now, both stay: this
+    /// one under a name that a person sees.
+    fn give_back(&self, after: Option<&[u8]>) -> Result<(), Refused> {
+        let there = self.read(self.name)?.map(|(bytes, _)| bytes);
+        if there.as_deref() == after && there.is_some() && self.change_places()? {
+            return Ok(());
+        }
+        for number in 1.. {
+            use rustix::fs::{AtFlags, linkat};
+            let saved = format!("{}.saved-{number}.md", self.name.trim_end_matches(".md"));
+            match linkat(&self.inner, self.swap.as_str(), &self.inner, saved.as_str(), AtFlags::empty()) {
+                Err(rustix::io::Errno::EXIST) => {}
+                linked => return linked.map_err(|problem| io::Error::from(problem).into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the file away, if it is the one that was meant.
+    fn take_away(&self, before: &[u8]) -> Result<Replaced, Refused> {
+        use rustix::fs::renameat;
+        renameat(&self.inner, self.name, &self.inner, self.swap.as_str()).map_err(io::Error::from)?;
+        crash::point("taken away");
+        let out = self.read(&self.swap)?.map(|(bytes, _)| bytes);
+        if out.as_deref() == Some(before) {
+            self.remove(&self.swap)?;
+            return Ok(Replaced::Done);
+        }
+        self.link()?;
+        Ok(Replaced::Changed)
+    }
+
+    /// Reads a file of the folder, with its mode. `None`: there is none.
+    fn read(&self, name: &str) -> Result<Option<(Vec<u8>, rustix::fs::Mode)>, Refused> {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mut file = match open_at(&self.inner, name) {
+            Err(Refused::Absent) => return Ok(None),
+            file => file?,
+        };
+        let mode = rustix::fs::Mode::from_raw_mode(file.metadata()?.permissions().mode() & 0o777);
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some((bytes, mode)))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Refused> {
+        match rustix::fs::unlinkat(&self.inner, name, rustix::fs::AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(problem) => Err(io::Error::from(problem).into()),
+        }
+    }
+}
+
+/// Makes the folders of a file, name by name.
+#[cfg(unix)]
+fn make_folders(folder: &Path, path: &FilePath) -> Result<(), Refused> {
+    use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+    crate::files::create_folder(folder).map_err(|error| Refused::Io(io::Error::other(error.to_string())))?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut inner = openat(CWD, folder, flags, Mode::empty()).map_err(io::Error::from)?;
+    for below in path.names().rev().skip(1).collect::<Vec<_>>().into_iter().rev() {
+        match mkdirat(&inner, below, Mode::RWXU) {
+            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Err(problem) => return Err(io::Error::from(problem).into()),
+        }
+        inner = openat(&inner, below, flags | OFlags::NOFOLLOW, Mode::empty())
+            .map_err(|problem| refused(&inner, below, problem))?;
+    }
+    Ok(())
+}
+
+/// The same where files can't change places: what an editor saves in the very moment may be lost.
+#[cfg(not(unix))]
+pub(super) fn replace(
+    folder: &Path,
+    path: &FilePath,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Result<Replaced> {
+    let found = read(folder, path, u64::MAX)?;
+    if found.as_deref() == after {
+        return Ok(Replaced::Done);
+    }
+    if found.as_deref() != before {
+        return Ok(Replaced::Changed);
+    }
+    let file = folder.join(path.as_str());
+    match after {
+        Some(after) => {
+            if let Some(folder) = file.parent() {
+                crate::files::create_folder(folder)?;
+            }
+            crate::files::write_whole(&file, after)?;
+        }
+        None => std::fs::remove_file(&file).map_err(Error::io(&file))?,
+    }
+    Ok(Replaced::Done)
+}
+
 #[cfg(not(unix))]
 fn open(folder: &Path, path: &FilePath) -> Result<File, Refused> {
     let mut inner = folder.to_owned();
@@ -120,4 +387,24 @@ fn open(folder: &Path, path: &FilePath) -> Result<File, Refused> {
     }
     let file = File::open(&inner)?;
     if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotAFile) }
+}
+
+/// Places at which tests have the process die.
+pub(super) mod crash {
+    #[cfg(test)]
+    thread_local! {
+        pub(crate) static AT: std::cell::Cell<Option<&'static str>> = const { std::cell::Cell::new(None) };
+    }
+
+    #[cfg_attr(
+        not(test),
+        expect(unused_variables, clippy::missing_const_for_fn, reason = "nothing outside tests")
+    )]
+    pub(crate) fn point(name: &'static str) {
+        #[cfg(test)]
+        if AT.get() == Some(name) {
+            AT.set(None);
+            panic!("crash: {name}");
+        }
+    }
 }

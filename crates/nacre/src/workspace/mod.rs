@@ -3,6 +3,7 @@
 //! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
 //! with them. The documents of a collection go the same way.
 
+pub(crate) mod change;
 pub(crate) mod files;
 mod path;
 mod sync;
