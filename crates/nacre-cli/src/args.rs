@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use nacre::{CollectionName, EntryRef, EntryType, GroupName, SessionId, Time, Visibility};
+use nacre::project::{ItemType, Status};
+use nacre::{CollectionName, EntryRef, EntryType, GroupName, ProjectName, SessionId, TaskId, Time, Visibility};
 
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///
@@ -144,6 +145,13 @@ pub enum Command {
     /// Corpora of books, papers and the like, searched apart from the memory
     #[command(subcommand)]
     Collection(Collection),
+    /// Take knowledge out of a project's documents and code: decisions, tasks, claims, entities, notes, with file and line
+    Extract(Extract),
+    /// Show what was taken out of projects
+    Items(Items),
+    /// What is to be done, in what order, and what waits for what
+    #[command(subcommand)]
+    Task(Task),
     /// The models that turn text into vectors
     #[command(subcommand)]
     Model(Model),
@@ -155,9 +163,9 @@ pub enum Command {
     Index,
     /// Make the search index anew
     Reindex,
-    /// Do what is due: purge what was superseded long ago, archive what ranks lowest in a database that is
-    /// too large, let facts fade that nobody recalls
-    Maintain,
+    /// Do what is due: let facts fade that nobody recalls, bring collections up to date, purge what was superseded long
+    /// ago, archive what ranks lowest in a database that is too large. A running server does so by itself
+    Maintain(Maintain),
     /// Try it: store and find a first memory in an empty home that is thrown away afterwards
     Demo,
     /// Measure speed and quality
@@ -196,7 +204,8 @@ pub struct Search {
     /// How many at most
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Where to look: entries, memory (documents), sessions, sources (collections) [default: entries,memory]
+    /// Where to look: entries, memory (documents), sessions, sources (collections), graph, items
+    /// (of projects, and tasks) [default: entries,memory,graph]
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     pub scope: Vec<String>,
     /// Only in this collection
@@ -678,6 +687,137 @@ pub enum Collection {
     },
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Read are Markdown and the comments of code. Left out are what .gitignore names, hidden folders, links, other people's
+code, binary files, and files over 2 MiB. A file that is as it was is not read again; what is no longer said goes.")]
+pub struct Extract {
+    /// The folder [default: the folders of all projects there are]
+    pub folder: Option<PathBuf>,
+    /// What to call it [default: the folder's own name]
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<ProjectName>,
+    /// Forget the project and its items; its folder is left as it is
+    #[arg(long, requires = "project", conflicts_with = "folder")]
+    pub forget: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Items {
+    /// Words to look for; without any, by file and line
+    #[arg(default_value = "")]
+    pub query: String,
+    /// Only this type
+    #[arg(long = "type", short, value_name = "TYPE", value_parser = item_type())]
+    pub r#type: Option<ItemType>,
+    /// Only of this project
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<ProjectName>,
+    /// How many at most [default: 50; with --json all]
+    #[arg(long, short = 'n', value_name = "N")]
+    pub limit: Option<usize>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Note something that is to be done
+    Add {
+        /// What is to be done
+        text: String,
+        /// What it belongs to
+        #[arg(long, short, value_name = "MILESTONE")]
+        milestone: Option<String>,
+        /// The lowest number comes first [default: 5]
+        #[arg(long, short, value_name = "N")]
+        priority: Option<i64>,
+        /// By what one sees that it is done; may be given several times
+        #[arg(long, value_name = "TEXT")]
+        accept: Vec<String>,
+        /// A task that has to be over before; may be given several times
+        #[arg(long, value_name = "ID")]
+        blocked_by: Vec<TaskId>,
+    },
+    /// Show tasks: under way, to be done by priority and age, over
+    List {
+        /// Only what can be started: pending, and waiting for nothing
+        #[arg(long)]
+        ready: bool,
+        /// Only those that stand so
+        #[arg(long, value_name = "STATUS", value_parser = task_status())]
+        status: Option<Status>,
+        /// Only of this milestone
+        #[arg(long, short, value_name = "MILESTONE")]
+        milestone: Option<String>,
+        /// Those that were archived instead
+        #[arg(long)]
+        archived: bool,
+    },
+    /// Show one task and how it came to stand so
+    Show {
+        /// The task
+        id: TaskId,
+    },
+    /// Say that it was started
+    Start {
+        /// The task
+        id: TaskId,
+    },
+    /// Say that it is done
+    Done {
+        /// The task
+        id: TaskId,
+    },
+    /// Say that it is to be done after all
+    Reopen {
+        /// The task
+        id: TaskId,
+    },
+    /// Say that it will not be done
+    Cancel {
+        /// The task
+        id: TaskId,
+    },
+    /// Have it wait for others
+    Block {
+        /// The task
+        id: TaskId,
+        /// What has to be over before; may be given several times
+        #[arg(long, value_name = "ID", required = true)]
+        by: Vec<TaskId>,
+    },
+    /// Have it wait no longer
+    Unblock {
+        /// The task
+        id: TaskId,
+        /// For this one [default: for any]
+        #[arg(long, value_name = "ID")]
+        by: Vec<TaskId>,
+    },
+    /// Put a milestone away, all of which is done or cancelled
+    Archive {
+        /// The milestone
+        milestone: String,
+    },
+    /// Take in a tasks.json
+    Import {
+        /// The file
+        file: PathBuf,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Maintain {
+    /// Do everything now
+    #[arg(long, conflicts_with_all = ["only", "list"])]
+    pub all: bool,
+    /// Do this job now
+    #[arg(long, value_name = "JOB", conflicts_with = "list")]
+    pub only: Option<String>,
+    /// Show the jobs, when each is due, and what it last did
+    #[arg(long)]
+    pub list: bool,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum Plugin {
     /// Show which plugins the settings name, whether they start, and what they claim
@@ -833,4 +973,23 @@ fn entry_type() -> impl clap::builder::TypedValueParser<Value = EntryType> {
     use clap::builder::{PossibleValuesParser, TypedValueParser};
     let words = EntryType::ALL.iter().map(|r#type| r#type.as_str());
     PossibleValuesParser::new(words).map(|word| word.parse().expect("one of the words just given"))
+}
+
+fn item_type() -> impl clap::builder::TypedValueParser<Value = ItemType> {
+    one_of(ItemType::ALL, |r#type| r#type.as_str())
+}
+
+fn task_status() -> impl clap::builder::TypedValueParser<Value = Status> {
+    one_of(Status::ALL, |status| status.as_str())
+}
+
+/// Reads one of these by its name.
+fn one_of<T: Copy + Send + Sync + 'static>(
+    all: &'static [T],
+    name: fn(T) -> &'static str,
+) -> impl clap::builder::TypedValueParser<Value = T> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    let find = move |word: String| all.iter().copied().find(|one| name(*one) == word);
+    PossibleValuesParser::new(all.iter().map(move |one| name(*one)))
+        .map(move |word| find(word).expect("one of the words just given"))
 }

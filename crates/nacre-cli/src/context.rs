@@ -10,7 +10,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{
     Answer, Caller, Embedder, Group, GroupName, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings,
-    Time, http,
+    Time, TimeZone, http,
 };
 use serde::Serialize;
 
@@ -129,6 +129,17 @@ fn key(settings: &nacre::settings::Embedding) -> Result<Option<Secret>> {
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The time zone of this machine: what "03:00" means.
+pub fn zone() -> TimeZone {
+    jiff::tz::TimeZone::system()
+}
+
+/// A moment as a clock on the wall shows it.
+pub fn local(time: Time, zone: &TimeZone) -> String {
+    let moment = jiff::Timestamp::from_millisecond(time.as_millis()).map(|moment| moment.to_zoned(zone.clone()));
+    moment.map(|moment| moment.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
 }
 
 /// The folder that holds everything.

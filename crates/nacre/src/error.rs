@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::ids::EntryId;
+use crate::ids::{EntryId, TaskId};
 
 /// A result of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -53,6 +53,10 @@ pub enum Error {
     BadGroupName { given: String },
     #[error("collection name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
     BadCollectionName { given: String },
+    #[error("project name `{given}` is not 1 to 100 characters on one line")]
+    BadProjectName { given: String },
+    #[error("`{given}` is no task id such as `TASK-001`")]
+    BadTaskId { given: String },
     #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
     BadSession { given: String },
     #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
@@ -145,6 +149,32 @@ pub enum Error {
     BadSource { path: PathBuf, problem: String },
     #[error("the source `{}` {problem}", path.display())]
     AbsentSource { path: PathBuf, problem: String },
+    #[error("there is no project `{given}` in this group")]
+    NoProject { given: String, known: String },
+    #[error("project `{name}` is another folder: `{folder}`")]
+    ProjectTaken { name: String, folder: String },
+    #[error("the folder is project `{name}` already")]
+    ProjectKnown { name: String },
+    #[error("there is no {} in this group", tasks(given))]
+    NoTask { given: Vec<TaskId> },
+    #[error("there is no milestone `{given}` with tasks that are not archived")]
+    NoMilestone { given: String, known: String },
+    #[error("{id} can't be blocked by itself")]
+    SelfBlocked { id: TaskId },
+    #[error("{} would wait for each other: {}", tasks(&cycle[1..]), cycle.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → "))]
+    BlockCycle { cycle: Vec<TaskId> },
+    #[error("{id} is blocked by {}", tasks(by))]
+    Blocked { id: TaskId, by: Vec<TaskId> },
+    #[error("{id} is {status}")]
+    TaskStatus { id: TaskId, status: &'static str },
+    #[error("milestone `{milestone}` has open tasks: {}", tasks(open))]
+    MilestoneOpen { milestone: String, open: Vec<TaskId> },
+    #[error("{problem}")]
+    BadTask { problem: String },
+    #[error("`{}` has no tasks that can be taken in: {problem}", path.display())]
+    BadTasks { path: PathBuf, problem: String },
+    #[error("there is no job `{given}`")]
+    NoJob { given: String, known: String },
     #[error("entry `{id}` is already superseded by `{by}`")]
     AlreadySuperseded { id: EntryId, by: String },
     #[error("entry `{id}` is archived")]
@@ -223,6 +253,48 @@ impl Error {
             BadCollectionName { .. } => {
                 ("bad_collection_name", Invalid, "choose a name such as `papers` or `books-2`".into())
             }
+            BadProjectName { .. } => {
+                ("bad_project_name", Invalid, "give one with `--project`, such as `api`".into())
+            }
+            BadTaskId { .. } => ("bad_task_id", Invalid, "`nacre task list` shows them".into()),
+            NoProject { known, .. } => {
+                let hint = match known.as_str() {
+                    "" => "it has none; `nacre extract DIR` makes one".into(),
+                    known => format!("there is: {known}"),
+                };
+                ("no_project", NotFound, hint)
+            }
+            ProjectTaken { .. } => {
+                ("project_taken", Conflict, "choose another name with `--project`, or `--forget` the old one".into())
+            }
+            ProjectKnown { name } => {
+                ("project_known", Conflict, format!("leave `--project` out, or `--forget --project {name}` first"))
+            }
+            NoTask { .. } => ("no_task", NotFound, "`nacre task list` shows them".into()),
+            NoMilestone { known, .. } => {
+                let hint = match known.as_str() {
+                    "" => "`nacre task add TEXT --milestone M` makes one".into(),
+                    known => format!("there is: {known}"),
+                };
+                ("no_milestone", NotFound, hint)
+            }
+            SelfBlocked { .. } => ("self_blocked", Conflict, String::new()),
+            BlockCycle { .. } => {
+                ("block_cycle", Conflict, "`nacre task unblock` takes one of these away first".into())
+            }
+            Blocked { id, .. } => {
+                ("blocked", Conflict, format!("finish these first, or `nacre task unblock {id}`"))
+            }
+            TaskStatus { id, status: "archived" } => {
+                ("task_status", Conflict, format!("{id} stays as it is; add a new task"))
+            }
+            TaskStatus { id, .. } => ("task_status", Conflict, format!("`nacre task reopen {id}` opens it again")),
+            MilestoneOpen { .. } => ("milestone_open", Conflict, "finish or cancel these first".into()),
+            BadTask { .. } => ("bad_task", Invalid, String::new()),
+            BadTasks { .. } => {
+                ("bad_tasks", Invalid, "docs/projects.md shows what such a file looks like".into())
+            }
+            NoJob { known, .. } => ("no_job", NotFound, format!("the jobs are {known}")),
             BadSession { .. } => ("bad_session", Invalid, "leave it out and one is made".into()),
             BadId { .. } => {
                 ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into())
@@ -498,6 +570,10 @@ impl Error {
             _ => Error::Io { path, source },
         }
     }
+}
+
+fn tasks(ids: &[TaskId]) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
 fn did_you_mean(nearest: Option<&str>) -> String {

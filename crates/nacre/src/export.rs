@@ -12,6 +12,7 @@ use crate::brief::one_line;
 use crate::call::audit;
 use crate::entry::{self, Entry, EntryType, Version};
 use crate::ids::{CollectionName, EntryId, GroupName};
+use crate::project::{item, task};
 use crate::store::beside;
 use crate::turn::Kept;
 use crate::{Error, Result, Time, collection, files, graph, session};
@@ -24,6 +25,10 @@ const READABLE: &str = "memory.md";
 const AUDIT: &str = "audit.jsonl";
 /// The messages of sessions, in the form that `session import` takes.
 const SESSIONS: &str = "sessions.jsonl";
+/// What was taken out of projects, in the form of seed 002. Made from their files, and so not imported.
+const ITEMS: &str = "items.json";
+/// The tasks that are not archived, in the form of seed 002; the records have all of them.
+const TASKS: &str = "tasks.json";
 /// Of this form of the file.
 const FORMAT: u32 = 1;
 
@@ -43,6 +48,8 @@ pub(crate) struct Records {
     /// Exchanges and lessons.
     #[serde(default, skip_serializing_if = "Kept::is_empty")]
     turns: Kept,
+    #[serde(default, skip_serializing_if = "task::Kept::is_empty")]
+    tasks: task::Kept,
     #[serde(skip)]
     unreadable: usize,
 }
@@ -73,6 +80,9 @@ pub struct Imported {
     /// Lessons that are new here.
     #[serde(skip_serializing_if = "is_zero")]
     pub lessons: usize,
+    /// Tasks that are new here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub tasks: usize,
     /// Entries that were here already.
     pub present: usize,
     /// Current entries whose content another current entry here has already; they came in as superseded by
@@ -108,9 +118,9 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
         collection::all(db)?.into_iter().map(|record| (record.name, record.sources)).collect();
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
-    let (graph, turns) = (graph::Records::all(db)?, Kept::read(db)?);
+    let (graph, turns, tasks) = (graph::Records::all(db)?, Kept::read(db)?, task::Kept::read(db)?);
     let records =
-        Records { format: FORMAT, group, entries, versions, collections, graph, turns, unreadable: 0 };
+        Records { format: FORMAT, group, entries, versions, collections, graph, turns, tasks, unreadable: 0 };
     let mut audit_lines = String::new();
     audit::walk(db, |line| {
         audit_lines.push_str(&serde_json::to_string(line)?);
@@ -123,9 +133,12 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
     files::write_whole(&folder.join(READABLE), readable.as_bytes())?;
     files::write_whole(&folder.join(AUDIT), audit_lines.as_bytes())?;
     files::write_whole(&folder.join(SESSIONS), session::lines(db)?.as_bytes())?;
+    let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
+    files::write_whole(&folder.join(ITEMS), items.as_bytes())?;
+    files::write_whole(&folder.join(TASKS), task::as_file(db)?.as_bytes())?;
     Ok(Exported {
         folder: folder.to_owned(),
-        files: vec![RECORDS, READABLE, AUDIT, SESSIONS],
+        files: vec![RECORDS, READABLE, AUDIT, SESSIONS, ITEMS, TASKS],
         entries: count,
     })
 }
@@ -221,6 +234,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         graph: graph::Records::all(&db).unwrap_or_default(),
         // Of an older schema there are none.
         turns: Kept::read(&db).unwrap_or_default(),
+        tasks: task::Kept::read(&db).unwrap_or_default(),
         unreadable: 0,
     };
     for number in 1..=highest {
@@ -295,5 +309,6 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
     }
     done.graph = records.graph.take_in(db)?;
     (done.exchanges, done.lessons) = records.turns.take_in(db)?;
+    done.tasks = records.tasks.take_in(db)?.added;
     Ok(done)
 }

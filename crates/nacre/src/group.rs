@@ -26,7 +26,7 @@ use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::visibility::Visibility;
 use crate::workspace::{self, Synced};
-use crate::{Error, Result, Time, collection, export, graph, index, turn};
+use crate::{Error, Result, Time, collection, export, graph, index, maintain, project, turn};
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -56,6 +56,8 @@ pub struct Group {
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
     /// What makes the brief in our place.
     pub(crate) brief_plugin: Option<turn::BriefPlugin>,
+    /// The job of maintenance that is under way.
+    pub(crate) claim: Option<maintain::Claim>,
 }
 
 /// Entries, and facts and relations, that came together in one answer, best first.
@@ -168,6 +170,7 @@ impl Group {
             turned,
             embedder,
             brief_plugin,
+            claim: None,
         };
         group.purge(now)?;
         Ok(group)
@@ -206,6 +209,9 @@ impl Group {
                 documents: documents(db)?,
                 graph: graph::counts(db)?,
                 collections: count(db, "collections")?,
+                projects: count(db, "projects")?,
+                items: count(db, "items")?,
+                tasks: count(db, "tasks")?,
                 passages: count(db, "passages")?,
                 stale: index::stale(db, self.settings.search.language())?.words && self.memory.on_disk(),
                 vectors: index::renewed(db)?,
@@ -291,30 +297,6 @@ impl Group {
         self.memory.check()
     }
 
-    /// Does what is due: purges what was superseded long ago, archives the lowest of a database that has
-    /// outgrown its size (E8, E9).
-    pub fn maintain(&mut self, caller: &Caller) -> Result<Maintained> {
-        self.refresh(caller.now)?;
-        let purged = self.purge(caller.now)?;
-        let mut archived = 0;
-        let limit = self.settings.entries.max_size_mb.saturating_mul(1 << 20);
-        if self.memory.on_disk() && self.status()?.database_bytes > limit {
-            let (settings, now) = (self.settings.clone(), caller.now);
-            archived = self.write(now, |tx| {
-                let ids = entry::archive_lowest(tx, now, settings.entries.prune_percent, &settings.rank)?;
-                let mut row = audit::Row::new("archive");
-                row.ids.extend(ids.iter().map(ToString::to_string));
-                audit::append(tx, caller, &row, audit::Outcome::Done)?;
-                Ok(ids.len())
-            })?;
-        }
-        let decayed_days = match self.memory.on_disk() {
-            true => self.write(caller.now, |tx| graph::activation::decay(tx, caller.now))?,
-            false => 0,
-        };
-        Ok(Maintained { purged, archived, decayed_days })
-    }
-
     /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
     /// [`Group::import`].
     pub fn export(&self, folder: &Path, now: Time) -> Result<export::Exported> {
@@ -375,6 +357,10 @@ impl Group {
     /// Makes the database where there is none, so that the group is there to be seen.
     pub fn create(&mut self, now: Time) -> Result<()> {
         self.memory.create(now)
+    }
+
+    pub(crate) fn is_on_disk(&self) -> bool {
+        self.memory.on_disk()
     }
 
     /// Begins what a caller asks for: from here on the handle reads what its session may see (W3).
@@ -569,6 +555,19 @@ impl Group {
         })
     }
 
+    /// Takes in a tasks.json in the form of seed 002: all of it, or nothing (K2).
+    pub fn import_tasks(&mut self, caller: &Caller, path: &Path) -> Result<project::TasksImported> {
+        let text = fs::read_to_string(path).map_err(Error::io(path))?;
+        self.refresh(caller.now)?;
+        self.write(caller.now, |tx| {
+            let done = project::task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
+            let mut row = audit::Row::new("task_import");
+            row.detail.insert("tasks".into(), done.added.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(done)
+        })
+    }
+
     /// Returns all that the graph holds now, for other programs to draw.
     pub fn picture(&self) -> Result<graph::Picture> {
         self.memory.read(graph::Picture::new)
@@ -604,7 +603,7 @@ impl Group {
     }
 
     /// Deletes what was superseded long ago (E8), if there is any: looking costs no write.
-    fn purge(&mut self, now: Time) -> Result<usize> {
+    pub(crate) fn purge(&mut self, now: Time) -> Result<usize> {
         let days = self.settings.entries.purge_superseded_days;
         if days == 0 || !self.memory.on_disk() {
             return Ok(0);
@@ -662,6 +661,9 @@ pub struct Status {
     pub documents: Documents,
     pub graph: graph::Counts,
     pub collections: i64,
+    pub projects: i64,
+    pub items: i64,
+    pub tasks: i64,
     pub passages: i64,
     /// Whether the index has words of another version's analyser, or in another language.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
@@ -725,17 +727,6 @@ fn documents(db: &Connection) -> Result<Documents> {
 
 fn count(db: &Connection, table: &str) -> Result<i64> {
     Ok(db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
-}
-
-/// What maintenance did.
-#[derive(Clone, Copy, Debug, Serialize)]
-pub struct Maintained {
-    /// Superseded entries that went for good.
-    pub purged: usize,
-    /// Entries moved to the archive.
-    pub archived: usize,
-    /// For how many days facts that are not permanent have faded.
-    pub decayed_days: i64,
 }
 
 /// A payload of an event.

@@ -107,6 +107,71 @@ id_type! {
     BadId
 }
 
+id_type! {
+    /// The name of a project: 1 to 100 characters on one line.
+    ProjectName,
+    |text| (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control) && text.trim() == text,
+    BadProjectName
+}
+
+/// The id of a task: `TASK-001`. Callers may leave out the word and the zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub(crate) i64);
+
+impl FromStr for TaskId {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<TaskId> {
+        let bare = text.trim();
+        let is_word = bare.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("task-"));
+        let digits = if is_word { &bare[5..] } else { bare };
+        let number = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        let number = number.and_then(|digits| digits.parse().ok()).filter(|number| *number > 0);
+        number.map(TaskId).ok_or_else(|| Error::BadTaskId { given: shorten(text) })
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TASK-{:03}", self.0)
+    }
+}
+
+impl Serialize for TaskId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TaskId, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for TaskId {
+    fn schema_name() -> Cow<'static, str> {
+        "TaskId".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+impl ToSql for TaskId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.0.to_sql()
+    }
+}
+
+impl FromSql for TaskId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<TaskId> {
+        i64::column_result(value).map(TaskId)
+    }
+}
+
 impl EntryId {
     /// Makes a new id whose order follows `now` (UUIDv7).
     pub fn new(now: Time) -> EntryId {
@@ -234,6 +299,20 @@ mod tests {
         }
         for bad in ["", "-7", "seven", "mem-1", "mem-", "[id:]", "99999999999999999999"] {
             assert!(bad.parse::<EntryRef>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_task_is_named_by_id_or_number() {
+        for given in ["TASK-007", "task-7", " 7 ", "TASK-0000007"] {
+            assert_eq!(given.parse::<TaskId>().unwrap().to_string(), "TASK-007", "{given}");
+        }
+        assert_eq!("TASK-1234".parse::<TaskId>().unwrap().to_string(), "TASK-1234");
+        for bad in ["", "TASK-", "TASK-0", "TASK--1", "-1", "T-1", "TASK-1x", "ÄÄÄ-1", "99999999999999999999"] {
+            assert!(bad.parse::<TaskId>().is_err(), "{bad}");
+        }
+        for bad in ["", " x", "a\nb", "a\tb", &"x".repeat(101)] {
+            assert!(bad.parse::<ProjectName>().is_err(), "{bad:?}");
         }
     }
 

@@ -44,7 +44,9 @@ mod group;
 mod home;
 mod ids;
 mod index;
+pub mod maintain;
 pub mod model;
+pub mod project;
 mod search;
 mod secret;
 pub mod session;
@@ -65,11 +67,14 @@ pub use entry::{
 };
 pub use error::{Error, Kind, Result};
 pub use export::{Exported, Imported};
-pub use group::{Documents, Embedded, Group, Maintained, Status, Written};
+pub use group::{Documents, Embedded, Group, Status, Written};
 pub use home::{Home, SETTINGS_FILE};
-pub use ids::{CollectionName, EntryId, EntryRef, GroupName, SessionId};
+pub use ids::{CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
+pub use jiff::tz::TimeZone;
 pub use index::{Renewed, Scope};
-pub use search::{DocumentHit, EntryHit, Found, GraphHit, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
+pub use search::{
+    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, Part, TaskHit, Why,
+};
 pub use secret::Secret;
 pub use settings::Settings;
 pub use time::Time;

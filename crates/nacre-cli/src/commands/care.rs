@@ -5,11 +5,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::{Imported, Note, Synced};
+use nacre::maintain::{JobShown, Which};
+use nacre::{Imported, Note, Synced, TimeZone};
 use serde_json::json;
 
-use crate::args::{Audit, Import};
-use crate::context::Context;
+use crate::args::{Audit, Import, Maintain};
+use crate::context::{Context, local, zone};
 use crate::mcp::behind;
 use crate::render::{self, Paint, line, plain};
 
@@ -51,6 +52,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
             ),
         ),
         ("documents", documents),
+        ("projects", format!("{} with {} items; {} tasks", status.projects, status.items, status.tasks)),
         (
             "graph",
             format!(
@@ -269,6 +271,9 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
         if done.exchanges + done.lessons > 0 {
             text.push_str(&format!(", {} exchanges and {} lessons added", done.exchanges, done.lessons));
         }
+        if done.tasks > 0 {
+            text.push_str(&format!(", {} tasks added", done.tasks));
+        }
         if done.same_content > 0 {
             text.push_str(&format!(
                 ", {} say what an entry here says and were filed under it",
@@ -385,16 +390,42 @@ pub fn reindex(context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-pub fn maintain(context: &Context) -> Result<ExitCode> {
-    let done = context.group()?.maintain(&context.caller())?;
-    if context.global.json {
-        render::json(&done)?;
-    } else {
-        let faded = format!("facts faded for {} days", done.decayed_days);
-        render::out(&format!(
-            "{} superseded entries purged, {} archived, {faded}",
-            done.purged, done.archived
-        ))?;
+pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
+    let (mut group, zone) = (context.group()?, zone());
+    if args.list {
+        let jobs = group.jobs(context.now(), &zone)?;
+        if context.global.json {
+            render::json(&jobs)?;
+        } else {
+            render::out(&jobs.iter().map(|job| job_lines(job, &zone)).collect::<String>())?;
+        }
+        return Ok(ExitCode::SUCCESS);
     }
-    Ok(ExitCode::SUCCESS)
+    let which = match &args.only {
+        Some(name) => Which::Only(name.clone()),
+        None if args.all => Which::All,
+        None => Which::Due,
+    };
+    let ran = group.maintain(&context.caller(), &zone, &which)?;
+    if context.global.json {
+        render::json(&json!({ "jobs": ran }))?;
+    } else if ran.is_empty() {
+        render::out("Nothing is due; `nacre maintain --list` says when.")?;
+    } else {
+        let rows: Vec<_> = ran.iter().map(|ran| (ran.name.to_owned(), ran.report.says.clone())).collect();
+        render::out(&render::table(&rows))?;
+    }
+    Ok(if ran.iter().any(|ran| ran.failed) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// A job for people: when it is due, and what it last did.
+fn job_lines(job: &JobShown, zone: &TimeZone) -> String {
+    let paint = Paint::stdout();
+    let due = if job.due { "due now".to_owned() } else { format!("next {}", local(job.next, zone)) };
+    let last = match (job.ran_at, &job.says) {
+        (Some(at), Some(says)) => format!("last {}: {}", local(at, zone), line(says, usize::MAX)),
+        _ => "has not run yet".to_owned(),
+    };
+    let last = if job.failed { paint.red(&last) } else { paint.dim(&last) };
+    format!("{} {:13} {due}  {}\n{:9}{last}\n", paint.bold(&format!("{:8}", job.name)), job.schedule, paint.dim(job.about), "")
 }

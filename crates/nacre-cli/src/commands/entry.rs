@@ -65,7 +65,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         serde_json::from_value(Value::from(word.as_str())).map_err(|_| nacre::Error::BadArgument {
             tool: "search".into(),
             field: "--scope".into(),
-            problem: format!("is `{word}`, none of entries, memory, sessions, sources"),
+            problem: format!("is `{word}`, none of entries, memory, graph, items, sessions, sources"),
             nearest: None,
         })
     });
@@ -124,6 +124,8 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     let list = |value: &Value| value.as_array().into_iter().flatten().map(word).collect::<Vec<_>>();
     let (head, kind) = match (hit["number"].as_i64(), hit["path"].as_str()) {
         (Some(number), _) => (format!("[id:{number}]"), word(&hit["type"])),
+        _ if hit["kind"] == "item" => ("[item]".to_owned(), word(&hit["item"])),
+        _ if hit["kind"] == "task" => ("[task]".to_owned(), word(&hit["status"])),
         (None, Some(_)) => ("[doc]".to_owned(), word(&hit["kind"])),
         (None, None) if matches!(hit["kind"].as_str(), Some("fact" | "relation")) => {
             ("[graph]".to_owned(), word(&hit["kind"]))
@@ -145,7 +147,16 @@ fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
     }
     if let Some(path) = hit["path"].as_str() {
         let of = hit["collection"].as_str().map(|name| format!("{}: ", plain(name))).unwrap_or_default();
-        under(format!("{of}{}:{}-{}", line(path, usize::MAX), hit["lines"][0], hit["lines"][1]));
+        let of = hit["project"].as_str().map_or(of, |name| format!("{}: ", plain(name)));
+        let lines = match (&hit["lines"][0], &hit["lines"][1]) {
+            (first, _) if hit["kind"] == "item" => first.to_string(),
+            (first, last) => format!("{first}-{last}"),
+        };
+        under(format!("{of}{}:{lines}", line(path, usize::MAX)));
+    }
+    if hit["kind"] == "task" {
+        let of = hit["milestone"].as_str().map(|name| format!(" of {}", line(name, 40))).unwrap_or_default();
+        under(format!("{}{of}, priority {}", word(&hit["id"]), hit["priority"]));
     }
     for cite in hit["cites"].as_array().into_iter().flatten() {
         under(format!("{}:{}", line(cite["path"].as_str().unwrap_or_default(), usize::MAX), cite["line"]));

@@ -11,6 +11,7 @@ pub mod hook;
 mod install;
 mod model;
 mod plugin;
+mod project;
 mod session;
 mod tools;
 mod turn;
@@ -105,7 +106,10 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Bench(Bench::Embed { runs }) => bench::embed(&context, runs),
         Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),
-        Command::Maintain => care::maintain(&context),
+        Command::Maintain(args) => care::maintain(&context, &args),
+        Command::Extract(args) => project::extract(&context, &args),
+        Command::Items(args) => project::items(&context, args),
+        Command::Task(args) => project::task(&context, args),
         Command::Demo
         | Command::Hook(_)
         | Command::Install(_)

@@ -1,13 +1,13 @@
-//! What a server does behind its calls: built-in vectors of another version's model made anew, and vectors by
-//! the provider of the settings, for what was written meanwhile by this process or another.
+//! What a server does behind its calls: built-in vectors of another version's model made anew, vectors by the
+//! provider of the settings, for what was written meanwhile by this process or another, and what maintenance is due.
 
 use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use nacre::{Group, GroupName, Home, Written};
+use nacre::{Caller, Group, GroupName, Home, SessionId, Time, Written};
 
-use crate::context::now;
+use crate::context::{now, zone};
 use crate::render;
 
 /// How many passages the provider is asked about at a time; a search waits for none of it.
@@ -27,13 +27,14 @@ pub struct Behind {
 }
 
 impl Behind {
-    /// Begins. Without a provider it ends when nothing is left to do.
-    pub fn begin(home: &Home, name: &GroupName) -> Behind {
+    /// Begins. Without a provider and without maintenance it ends when nothing is left to do. `clock` is a fixed time,
+    /// in tests.
+    pub fn begin(home: &Home, name: &GroupName, clock: Option<Time>) -> Behind {
         let (home, name) = (home.clone(), name.clone());
         let (stop, stopped) = channel();
         let (end, ended) = channel();
         std::thread::spawn(move || {
-            work(&home, &name, &Pause(stopped));
+            work(&home, &name, clock, &Pause(stopped));
             drop(end);
         });
         Behind { stop, ended }
@@ -62,15 +63,21 @@ impl Pause {
     }
 }
 
-fn work(home: &Home, name: &GroupName, pause: &Pause) {
+fn work(home: &Home, name: &GroupName, clock: Option<Time>, pause: &Pause) {
     let (mut wait, mut open) = (DOWN, None);
+    let mut jobs = Jobs::new(home, clock);
     loop {
         let next = match make_some(home, name, &mut open, pause) {
             Ok(Some(_)) => {
                 wait = DOWN;
                 pause.wait(Duration::ZERO)
             }
-            Ok(None) if home.embedder().is_none() => return,
+            Ok(None) if home.embedder().is_none() => {
+                let Some(left) = jobs.left() else { return };
+                // Nothing else is to be done until then, so nothing is kept open.
+                open = None;
+                pause.wait(left)
+            }
             Ok(None) => {
                 wait = DOWN;
                 pause.wait(IDLE)
@@ -86,6 +93,43 @@ fn work(home: &Home, name: &GroupName, pause: &Pause) {
         };
         if next.is_break() {
             return;
+        }
+        jobs.run(home, name);
+    }
+}
+
+/// The jobs of maintenance, looked at now and then.
+struct Jobs {
+    clock: Option<Time>,
+    every: Duration,
+    /// `None`: the settings do not want it.
+    next: Option<Instant>,
+}
+
+impl Jobs {
+    fn new(home: &Home, clock: Option<Time>) -> Jobs {
+        let settings = &home.settings().maintain;
+        let every = Duration::from_secs(settings.look_seconds);
+        Jobs { clock, every, next: settings.behind.then(|| Instant::now() + every) }
+    }
+
+    /// How long until the next look; `None`: there is none.
+    fn left(&self) -> Option<Duration> {
+        self.next.map(|next| next.saturating_duration_since(Instant::now()))
+    }
+
+    /// Runs what is due, if it is time to look. What fails is in the list of jobs; that nothing can be done at all is
+    /// for the calls to say.
+    fn run(&mut self, home: &Home, name: &GroupName) {
+        if self.left().is_none_or(|left| left > Duration::ZERO) {
+            return;
+        }
+        // A setting of nothing is not to keep a processor busy.
+        self.next = Some(Instant::now() + self.every.max(Duration::from_secs(1)));
+        let now = self.clock.unwrap_or_else(now);
+        let caller = Caller::person(SessionId::new(now), now);
+        if let Ok(mut group) = home.group(name, now) {
+            let _ = group.maintain_if_free(&caller, &zone());
         }
     }
 }

@@ -109,7 +109,7 @@ impl Server {
     /// Begins with what is done behind the calls. Without a provider that is after the first call opened the
     /// group: it is the one to hear what is wrong with it.
     fn begin_behind(&self) {
-        lock(&self.behind).get_or_insert_with(|| Behind::begin(&self.home, &self.name));
+        lock(&self.behind).get_or_insert_with(|| Behind::begin(&self.home, &self.name, self.clock));
     }
 
     /// Calls a tool on a blocking thread.

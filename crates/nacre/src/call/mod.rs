@@ -7,6 +7,7 @@
 pub(crate) mod audit;
 mod graph;
 mod limits;
+mod project;
 pub mod redact;
 mod schema;
 mod tools;
@@ -31,6 +32,9 @@ pub use graph::{
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
 pub(crate) use limits::Action;
+pub use project::{
+    Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
+};
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
     QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
@@ -123,7 +127,7 @@ impl Caller {
         Caller { actor, role, session, untrusted: false, visibility, now }
     }
 
-    fn actor_name(&self) -> &'static str {
+    pub(crate) fn actor_name(&self) -> &'static str {
         match self.actor {
             Actor::Person => "person",
             Actor::Agent => "agent",

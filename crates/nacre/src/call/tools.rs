@@ -14,6 +14,7 @@ use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
+use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest};
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -41,7 +42,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 23] = [
+pub static TOOLS: [Tool; 27] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -65,6 +66,10 @@ pub static TOOLS: [Tool; 23] = [
     tool_for::<EntitiesRequest>("entity_list", Access::Read, true),
     tool_for::<EntityRequest>("entity_join", Access::Write, true),
     tool_for::<RuleRequest>("graph_rule", Access::Write, true),
+    tool_for::<ItemsRequest>("item_list", Access::Read, true),
+    tool_for::<TasksRequest>("task_list", Access::Read, true),
+    tool_for::<TaskRequest>("task_add", Access::Write, false),
+    tool_for::<TaskUpdateRequest>("task_update", Access::Write, true),
 ];
 
 /// Returns the tool of that name.
@@ -253,7 +258,8 @@ pub struct SearchRequest {
     /// Only what has all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Default entries, memory (documents) and graph (facts). sources: the user's collections of books and the like.
+    /// Default entries, memory (documents) and graph (facts). sources: the user's collections of books and the like. items:
+    /// what was taken out of projects' files, and tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
     /// Only in this collection of sources.
@@ -366,7 +372,12 @@ impl Request for SearchRequest {
             if hit.graph.is_some() {
                 let _ = write!(text, "[{}] {line}", hit.id);
             }
-            if let Some(document) = &hit.document {
+            if let (Some(item), Some(document)) = (&hit.item, &hit.document) {
+                let (path, kind) = (one_line(&document.path), item.item.as_str());
+                let _ = write!(text, "[{}: {path}:{}] [{kind}] {line}", item.project, document.lines[0]);
+            } else if let Some(task) = &hit.task {
+                let _ = write!(text, "[{}] [{}] {line}", hit.id, task.status.as_str());
+            } else if let Some(document) = &hit.document {
                 let (path, [from, to]) = (one_line(&document.path), document.lines);
                 let of = document.collection.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
                 let _ = write!(text, "[{of}{path}:{from}-{to}] {line} ({age}d ago)");

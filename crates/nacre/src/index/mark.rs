@@ -56,6 +56,27 @@ pub(crate) mod flag {
     pub(crate) const DATED: u16 = 1 << 14;
     /// A fact or a relation.
     pub(crate) const GRAPH: u16 = 1 << 15;
+    /// An item or a task: a kind is what the four bits of kinds are together, and no bit is left.
+    pub(crate) const ITEM: u16 = MESSAGE | GRAPH;
+}
+
+/// Some kinds of passages: what a search is about.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Kinds(u16);
+
+impl Kinds {
+    /// The place of a kind, from its flags: three bits are the lowest, the fourth is the highest.
+    fn place(flags: u16) -> u16 {
+        flags & (flag::ENTRY | flag::MESSAGE | flag::CHUNK) | (flags & flag::GRAPH) >> 12
+    }
+
+    pub(crate) fn add(&mut self, flags: u16) {
+        self.0 |= 1 << Kinds::place(flags);
+    }
+
+    pub(crate) fn contain(self, mark: Mark) -> bool {
+        self.0 >> Kinds::place(mark.flags) & 1 != 0
+    }
 }
 
 /// What an entry is worth apart from what is asked: its score, and the day it was last confirmed or stored.
@@ -129,6 +150,7 @@ impl Mark {
             "entry" => flag::ENTRY,
             "message" | "exchange" => flag::MESSAGE,
             "fact" | "relation" => flag::GRAPH,
+            "item" | "task" => flag::ITEM,
             _ => flag::CHUNK,
         };
         let author = passage.author.as_deref().unwrap_or_default();

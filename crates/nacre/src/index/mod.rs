@@ -18,12 +18,13 @@ mod sketch;
 
 use rusqlite::Connection;
 
+use crate::project::{item, task};
 use crate::turn::exchange;
 use crate::{Result, entry, graph};
 
 pub(crate) use analyse::Language;
 pub(crate) use lexicon::Lexicon;
-pub(crate) use mark::{Mark, Standing, flag};
+pub(crate) use mark::{Kinds, Mark, Standing, flag};
 pub(crate) use packed::{Quantised, Space};
 pub use passage::Scope;
 pub(crate) use passage::{Passage, Slice, Writer};
@@ -58,6 +59,8 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language)
     let mut passages = entry::passages(db)?;
     passages.extend(graph::passages(db)?);
     passages.extend(exchange::passages(db)?);
+    passages.extend(item::passages(db)?);
+    passages.extend(task::passages(db)?);
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
     for passage in &passages {
@@ -149,6 +152,30 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
             "SELECT count(*) FROM passages WHERE kind = 'exchange'
              AND ref NOT IN (SELECT session || '/' || id FROM exchanges WHERE searchable)",
             "passages have no exchange",
+        ),
+        (
+            "SELECT count(*) FROM items WHERE id NOT IN (SELECT ref FROM passages WHERE kind = 'item')",
+            "items have no passage",
+        ),
+        (
+            "SELECT count(*) FROM passages WHERE kind = 'item' AND ref NOT IN (SELECT id FROM items)",
+            "passages have no item",
+        ),
+        (
+            "SELECT count(*) FROM items WHERE NOT EXISTS (SELECT 1 FROM project_files
+                WHERE project_files.project = items.project AND project_files.path = items.path)",
+            "items have no file",
+        ),
+        (
+            "SELECT count(*) FROM (SELECT 'TASK-' || printf('%03d', number) AS id,
+                status <> 'cancelled' AND archived_at IS NULL AS open FROM tasks)
+             LEFT JOIN passages ON kind = 'task' AND ref = id WHERE live IS NOT open",
+            "tasks have no passage, or one that is live where they are not",
+        ),
+        (
+            "SELECT count(*) FROM passages WHERE kind = 'task'
+             AND ref NOT IN (SELECT 'TASK-' || printf('%03d', number) FROM tasks)",
+            "passages have no task",
         ),
         (
             "SELECT count(*) FROM documents LEFT JOIN

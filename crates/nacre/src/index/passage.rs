@@ -28,16 +28,19 @@ pub enum Scope {
     Sources,
     /// Facts and relations.
     Graph,
+    /// Items of projects, and tasks.
+    Items,
 }
 
 impl Scope {
-    /// Returns the bit that the passages of this scope have in their marks.
+    /// Returns the bits by which the passages of this scope are known in their marks.
     pub(crate) fn flag(self) -> u16 {
         match self {
             Scope::Entries => flag::ENTRY,
             Scope::Memory | Scope::Sources => flag::CHUNK,
             Scope::Sessions => flag::MESSAGE,
             Scope::Graph => flag::GRAPH,
+            Scope::Items => flag::ITEM,
         }
     }
 }

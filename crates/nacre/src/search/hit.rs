@@ -6,8 +6,9 @@ use serde::Serialize;
 use super::fuse::{Field, PARTS};
 use super::{Asked, Request};
 use crate::entry::{self, Entry, EntryType, Tags};
-use crate::ids::{CollectionName, EntryId};
+use crate::ids::{CollectionName, EntryId, ProjectName};
 use crate::index::analyse;
+use crate::project::{ItemOf, ItemType, Status, item, task};
 use crate::turn::exchange;
 use crate::{Result, Time};
 
@@ -41,6 +42,12 @@ pub struct Hit {
     /// Of a fact or relation.
     #[serde(flatten)]
     pub graph: Option<GraphHit>,
+    /// Of an item of a project.
+    #[serde(flatten)]
+    pub item: Option<ItemHit>,
+    /// Of a task.
+    #[serde(flatten)]
+    pub task: Option<TaskHit>,
     /// The parts of its score, which add up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
@@ -88,6 +95,27 @@ pub struct GraphHit {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub cites: Vec<crate::graph::Cite>,
+}
+
+/// What an item adds to its hit, beside the file and the line.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC K1")]
+pub struct ItemHit {
+    /// Its type: `entity`, `claim`, `task`, `decision` or `note`.
+    pub item: ItemType,
+    pub project: ProjectName,
+    pub title: String,
+    pub confidence: f64,
+}
+
+/// What a task adds to its hit.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC K2")]
+pub struct TaskHit {
+    pub status: Status,
+    pub priority: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
 }
 
 /// Why a hit is one.
@@ -181,7 +209,7 @@ pub(super) fn load(
             }
             let (text, at): (String, Time) = (row.get(2)?, row.get(3)?);
             let (score, relevance) = (shown(worth), round(relevance));
-            let (entry, message, document, graph) = (None, None, None, None);
+            let (entry, message, document, graph, item, task) = (None, None, None, None, None, None);
             let bare = Hit {
                 kind: if kind == exchange::KIND { exchange::KIND } else { "message" },
                 id: reference.clone(),
@@ -194,9 +222,22 @@ pub(super) fn load(
                 message,
                 document,
                 graph,
+                item,
+                task,
                 explain,
             };
-            if kind == "chunk" {
+            if kind == item::KIND {
+                let Some(ItemOf { item, project }) = item::get(db, &reference)? else { continue };
+                let lines = [item.line_number; 2];
+                let document = Some(DocumentHit { collection: None, path: item.source_file, lines });
+                let (title, confidence) = (item.title, item.confidence);
+                let item = Some(ItemHit { item: item.r#type, project, title, confidence });
+                Hit { kind: item::KIND, document, item, ..bare }
+            } else if kind == task::KIND {
+                let task = task::get(db, reference.parse()?)?;
+                let task = TaskHit { status: task.status, priority: task.priority, milestone: task.milestone };
+                Hit { kind: task::KIND, task: Some(task), ..bare }
+            } else if kind == "chunk" {
                 let path = reference.rsplit_once('#').map_or(reference.as_str(), |(path, _)| path).to_owned();
                 let lines: [i64; 2] = [row.get(6)?, row.get(7)?];
                 let (id, text) = (format!("{path}#L{}-L{}", lines[0], lines[1]), excerpt(&text, field, *id));
@@ -294,6 +335,8 @@ pub(super) fn entry_hit(entry: Entry, worth: f64, relevance: f64, why: Vec<Why>,
         message: None,
         document: None,
         graph: None,
+        item: None,
+        task: None,
         explain,
     }
 }

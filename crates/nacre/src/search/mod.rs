@@ -19,7 +19,7 @@ use crate::embed::Embedder;
 use crate::entry::{self, Entry, EntryType, Tags};
 use crate::graph::unknown::Unknown;
 use crate::ids::CollectionName;
-use crate::index::{self, Language, Scope, Space, Standing, analyse, flag};
+use crate::index::{self, Kinds, Language, Scope, Space, Standing, analyse, flag};
 use crate::settings::{self, Rank};
 use crate::visibility::Visibility;
 use crate::{Error, Result, Time};
@@ -31,7 +31,7 @@ use query::Query;
 pub(crate) use alike::{likeness, resembling};
 pub(crate) use dates::named as named_days;
 pub use fuse::PARTS;
-pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, MessageHit, Part, Why};
+pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, Part, TaskHit, Why};
 pub(crate) use lanes::df;
 
 /// How many standing instructions and preferences come with an answer at most.
@@ -66,16 +66,12 @@ pub(crate) struct Asked<'a> {
 }
 
 impl Asked<'_> {
-    /// The passages of it that are in scope, as bits of their marks.
-    fn flags(&self, request: &Request) -> u16 {
-        match self.collection {
-            Some(_) => Scope::Sources.flag(),
-            None => request
-                .scope
-                .iter()
-                .filter(|scope| **scope != Scope::Sources)
-                .fold(0, |flags, scope| flags | scope.flag()),
-        }
+    /// The kinds of passages of it that are in scope.
+    fn kinds(&self, request: &Request) -> Kinds {
+        let mut kinds = Kinds::default();
+        let within = |scope: &&Scope| (**scope == Scope::Sources) == self.collection.is_some();
+        request.scope.iter().filter(within).for_each(|scope| kinds.add(scope.flag()));
+        kinds
     }
 }
 
@@ -334,9 +330,9 @@ fn is_hybrid(settings: &settings::Settings) -> bool {
 /// Asks the lane of words of one database; what is meant has not been asked yet.
 fn hear_words<'a>(asked: &Asked<'a>, query: &Query, request: &Request) -> Result<Heard<'a>> {
     let Asked { db, space, .. } = *asked;
-    let wanted = asked.flags(request);
+    let wanted = asked.kinds(request);
     let past = request.include_superseded || request.include_archived;
-    let within = |mark: &crate::index::Mark| mark.flags & wanted != 0 && (past || mark.is(flag::LIVE));
+    let within = |mark: &crate::index::Mark| wanted.contain(*mark) && (past || mark.is(flag::LIVE));
     let mut members: Vec<u32> =
         (0u32..).zip(space.marks()).filter(|(_, mark)| within(mark)).map(|(id, _)| id).collect();
     if asked.visibility == Visibility::Shared {

@@ -38,6 +38,7 @@ pub struct Settings {
     pub embedding: Embedding,
     pub documents: Documents,
     pub graph: Graph,
+    pub maintain: Maintain,
     pub brief: Brief,
     pub turn: Turn,
     pub visibility: Visibility,
@@ -248,6 +249,14 @@ pub struct Untrusted {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Tools {
     pub offer: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Maintain {
+    pub behind: bool,
+    pub look_seconds: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]

@@ -13,4 +13,4 @@ pub(crate) use files::text;
 pub use path::FilePath;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
-pub(crate) use walk::{sources, workspace as documents};
+pub(crate) use walk::{Seen, Stat, Taken, decode, read, sources, workspace as documents};

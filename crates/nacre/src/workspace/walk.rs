@@ -20,11 +20,11 @@ const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
 
 /// A document as it was found.
 #[derive(Clone, Debug)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// Its name in the index: within the group's folder with `/`, or, of a collection, from the root.
-    pub(super) path: String,
-    pub(super) file: PathBuf,
-    pub(super) stat: Stat,
+    pub(crate) path: String,
+    pub(crate) file: PathBuf,
+    pub(crate) stat: Stat,
 }
 
 /// What a walk found, by path.
@@ -105,14 +105,14 @@ pub(crate) fn is_within(path: &str, source: &str) -> bool {
 
 /// What tells without reading whether a file has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Stat {
-    pub(super) size: i64,
+pub(crate) struct Stat {
+    pub(crate) size: i64,
     /// Milliseconds since 1970.
-    pub(super) mtime: i64,
+    pub(crate) mtime: i64,
 }
 
 impl Stat {
-    fn of(found: &Metadata) -> Stat {
+    pub(crate) fn of(found: &Metadata) -> Stat {
         let mtime = found.modified().map_or(0, |at| match at.duration_since(std::time::UNIX_EPOCH) {
             Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
             Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |millis| -millis),
@@ -186,7 +186,7 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: Option<&str>
 }
 
 /// What became of reading a document.
-pub(super) enum Taken {
+pub(crate) enum Taken {
     /// Its bytes, and whether they can be relied on: false where it was written to meanwhile.
     Bytes { bytes: Vec<u8>, stat: Stat, settled: bool },
     /// Why it was not read.
@@ -196,7 +196,7 @@ pub(super) enum Taken {
 }
 
 /// Reads one document whole.
-pub(super) fn read(seen: &Seen) -> Taken {
+pub(crate) fn read(seen: &Seen) -> Taken {
     if u64::try_from(seen.stat.size).unwrap_or(0) > LARGEST {
         return Taken::Skipped { why: too_large(), retry: false };
     }
@@ -245,7 +245,7 @@ fn is_same(_: &Metadata, other: &Metadata) -> bool {
 }
 
 /// Reads bytes as text, with what had to be repaired; an error says why they are none. Lines end in `\n`.
-pub(super) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
+pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
     let utf16 = |unit: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes[2..].as_chunks::<2>();
         let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();

@@ -322,7 +322,7 @@ fn e9_a_database_over_its_size_archives_the_lowest_and_deletes_nothing() {
     place.call("memory_reinforce", json!({ "id": 1 }));
     place.call("memory_reinforce", json!({ "id": 5 }));
     let caller = place.caller.clone();
-    assert_eq!(place.group.maintain(&caller).unwrap().archived, 2);
+    assert_eq!(crate::maintain::only(&mut place.group, &caller, "prune", "archived"), 2);
     let left = place.found(json!({ "query": "alpha" }));
     assert_eq!((left.len(), left[2]), (3, 4), "what was reinforced comes first: {left:?}");
     let mut all = place.found(json!({ "query": "alpha", "include_archived": true }));
@@ -334,7 +334,7 @@ fn e9_a_database_over_its_size_archives_the_lowest_and_deletes_nothing() {
     let mut roomy = Place::new();
     roomy.store("stays");
     let caller = roomy.caller.clone();
-    assert_eq!(roomy.group.maintain(&caller).unwrap().archived, 0);
+    assert_eq!(crate::maintain::only(&mut roomy.group, &caller, "prune", "archived"), 0);
 }
 
 #[test]

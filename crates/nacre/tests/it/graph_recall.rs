@@ -331,7 +331,7 @@ fn g6_what_is_not_permanent_fades_a_day_at_a_time() {
     let maintain = |place: &mut Place, at: &str| {
         place.caller.now = Time::parse(at).unwrap();
         let caller = place.caller.clone();
-        let days = place.group.maintain(&caller).unwrap().decayed_days;
+        let days = crate::maintain::only(&mut place.group, &caller, "decay", "decayed_days");
         let round = |fact: Value| (fact["activation"].as_f64().unwrap() * 10_000.0).round() / 10_000.0;
         (days, round(place.fact("Keystone", "port")), round(place.fact("Anna", "phone")))
     };

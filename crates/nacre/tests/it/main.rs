@@ -1,4 +1,5 @@
 //! The library through its public functions, as one test binary. In reading order for a newcomer.
+#![allow(clippy::print_stderr, reason = "a test says what it measured")]
 
 // A home in a temporary folder, a caller and a clock.
 mod sealed;
@@ -34,6 +35,12 @@ mod graph_read;
 mod graph_search;
 // Bad input to it, and what must hold for any.
 mod graph_hostile;
+// Items: knowledge taken out of a project's files (SPEC K1).
+mod items;
+// Tasks: what is to be done, and what waits for what (SPEC K2).
+mod tasks;
+// Maintenance: jobs when they are due (SPEC I6).
+mod maintain;
 // Settings, their layers and their suggestions (SPEC I7).
 mod settings;
 // What must hold for any input.

@@ -15,7 +15,7 @@ const LONGEST_BLOCK: usize = 8_000;
 
 /// A part of a document.
 #[derive(Debug, PartialEq)]
-pub(super) enum Block<'a> {
+pub(crate) enum Block<'a> {
     Heading {
         level: usize,
         title: &'a str,
@@ -41,8 +41,8 @@ pub(super) enum Block<'a> {
 
 /// Text of one or more lines.
 #[derive(Debug, PartialEq)]
-pub(super) struct Text<'a> {
-    pub(super) text: Cow<'a, str>,
+pub(crate) struct Text<'a> {
+    pub(crate) text: Cow<'a, str>,
     line: usize,
     /// Where each further line begins.
     breaks: Vec<usize>,
@@ -54,7 +54,7 @@ impl<'a> Text<'a> {
     }
 
     /// The line of the document that has this byte.
-    pub(super) fn line(&self, at: usize) -> usize {
+    pub(crate) fn line(&self, at: usize) -> usize {
         self.line + self.breaks.partition_point(|start| *start <= at)
     }
 
@@ -75,7 +75,7 @@ impl<'a> Text<'a> {
 }
 
 /// Walks the blocks of a document in order.
-pub(super) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
+pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let has_comments = text.contains("<!--");
     let has_listings = text.contains("d ago)");
     let mut fence: Option<(char, usize)> = None;
@@ -239,7 +239,7 @@ pub(super) fn is_rule(row: &str) -> bool {
 }
 
 /// Text without marks of emphasis and links; code keeps its backticks.
-pub(super) fn plain(text: &str) -> Cow<'_, str> {
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| matches!(byte, b'*' | b'[' | b'<' | b'_' | b'~' | b'\\')) {
         return text.into();
     }

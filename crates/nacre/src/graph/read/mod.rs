@@ -9,7 +9,7 @@
 mod document;
 mod form;
 mod keys;
-mod markdown;
+pub(crate) mod markdown;
 mod message;
 mod sentence;
 mod words;

@@ -1,0 +1,181 @@
+//! Projects, for people: knowledge taken out of their files, and tasks.
+
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use nacre::call::{ItemsRequest, TaskAct, TaskRequest, TaskUpdateRequest, TasksRequest};
+use nacre::project::Extracted;
+use nacre::{ProjectName, TaskId};
+use serde_json::{Value, json};
+
+use super::entry::show_answer;
+use super::text_or_stdin;
+use crate::args::{Extract, Items, Task};
+use crate::context::Context;
+use crate::render::{self, Paint, line};
+
+pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
+    let mut group = context.group()?;
+    if args.forget {
+        let name = args.project.as_ref().context("clap asks for it")?;
+        let project = group.forget_project(&context.caller(), name)?;
+        if context.global.json {
+            render::json(&project)?;
+        } else {
+            render::out(&format!("Forgot `{name}`. Its folder is as it was: {}", line(&project.folder, usize::MAX)))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let known = group.projects()?;
+    let folders: Vec<(std::path::PathBuf, Option<ProjectName>)> = match &args.folder {
+        Some(folder) => vec![(folder.clone(), args.project.clone())],
+        None => known
+            .iter()
+            .filter(|project| args.project.as_ref().is_none_or(|name| *name == project.name))
+            .map(|project| (project.folder.clone().into(), Some(project.name.clone())))
+            .collect(),
+    };
+    if folders.is_empty() && args.project.is_none() {
+        render::note("there are no projects; `nacre extract DIR` makes one");
+    }
+    if let (true, Some(name)) = (folders.is_empty(), &args.project) {
+        let known = known.iter().map(|project| project.name.to_string()).collect::<Vec<_>>().join(", ");
+        return Err(nacre::Error::NoProject { given: name.to_string(), known }.into());
+    }
+    let (mut all, mut failed) = (Vec::new(), None);
+    for (folder, name) in &folders {
+        let mut progress = |looked: usize| render::progress(&format!("{}: {looked} files", line(&folder.to_string_lossy(), 60)));
+        let done = group.extract(&context.caller(), folder, name.as_ref(), &mut progress);
+        render::progress("");
+        match done {
+            Ok(done) => all.push(done),
+            // The others are seen to all the same.
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    if let Some(error) = failed {
+        return Err(error.into());
+    }
+    if context.global.json {
+        // One folder is one answer.
+        match (&args.folder, all.as_slice()) {
+            (Some(_), [one]) => render::json(one)?,
+            _ => render::json(&all)?,
+        }
+    } else {
+        render::out(&all.iter().map(say).collect::<String>())?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(done: &Extracted) -> String {
+    /// More are counted, not listed; `--json` has them all.
+    const SHOWN: usize = 20;
+    let items = done.items.iter().filter(|(_, count)| **count > 0).map(|(what, count)| format!("{count} {what}"));
+    let items = items.collect::<Vec<_>>().join(", ");
+    let mut rows = vec![
+        ("project", format!("{} ({})", done.project, line(&done.folder, usize::MAX))),
+        ("items", if items.is_empty() { "none".into() } else { items }),
+        ("changed", format!("{} new, {} no longer said", done.added, done.removed)),
+        ("files", format!("{} read, {} as they were, {} gone", done.read, done.unchanged, done.gone)),
+    ];
+    let others: Vec<String> =
+        done.others.iter().map(|(ending, count)| format!("{count} {}", line(ending, 20))).collect();
+    if done.ignored > 0 || !others.is_empty() {
+        let others = if others.is_empty() { String::new() } else { format!("; of other kinds: {}", others.join(", ")) };
+        rows.push(("left out", format!("{} by .gitignore, hidden or linked{others}", done.ignored)));
+    }
+    if let Some(kept) = &done.kept {
+        rows.push(("kept", format!("{kept}: what was known of files that were not seen is kept")));
+    }
+    for note in done.skipped.iter().take(SHOWN) {
+        rows.push(("skipped", format!("{} {}", line(&note.path, usize::MAX), line(&note.why, usize::MAX))));
+    }
+    if done.skipped.len() > SHOWN {
+        rows.push(("skipped", format!("and {} more", done.skipped.len() - SHOWN)));
+    }
+    let rows: Vec<(String, String)> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    render::table(&rows)
+}
+
+pub fn items(context: &Context, args: Items) -> Result<ExitCode> {
+    // A program that reads items.json wants all of it.
+    const ALL: usize = 100_000;
+    let limit = args.limit.or(context.global.json.then_some(ALL));
+    let request = ItemsRequest { query: args.query, r#type: args.r#type, project: args.project, limit };
+    let mut answer = context.call("item_list", &request)?;
+    if context.global.json {
+        let items = answer.data["items"].as_array_mut().context("a list answers with items")?;
+        // Which project it is of is no part of items.json.
+        for item in &mut *items {
+            item.as_object_mut().and_then(|item| item.remove("project"));
+        }
+        render::json(items)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let items = answer.data["items"].as_array().context("a list answers with items")?;
+    if items.is_empty() {
+        return show_answer(context, &answer);
+    }
+    let paint = Paint::stdout();
+    let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
+    let mut text = String::new();
+    for item in items {
+        let place = format!("{}: {}:{}", word(&item["project"]), word(&item["sourceFile"]), item["lineNumber"]);
+        let width = render::width().saturating_sub(12);
+        text.push_str(&format!(
+            "{} {}\n{:11}{}\n",
+            paint.cyan(&format!("{:10}", word(&item["type"]))),
+            line(item["content"].as_str().unwrap_or_default(), width),
+            "",
+            paint.dim(&format!("{place}  {}  {}", item["confidence"], word(&item["id"])))
+        ));
+    }
+    let more = answer.data["total"].as_u64().unwrap_or(0).saturating_sub(items.len() as u64);
+    if more > 0 {
+        text.push_str(&format!("{more} more; `-n` shows them\n"));
+    }
+    render::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn task(context: &Context, args: Task) -> Result<ExitCode> {
+    let update = |action: TaskAct, id: Option<TaskId>, by: Vec<TaskId>, milestone: Option<String>| {
+        context.call("task_update", &TaskUpdateRequest { action, id, by, milestone })
+    };
+    let simple = |action: TaskAct, id: TaskId| update(action, Some(id), Vec::new(), None);
+    let answer = match args {
+        Task::Add { text, milestone, priority, accept, blocked_by } => {
+            let description = text_or_stdin(&text)?;
+            let request = TaskRequest { description, milestone, priority, acceptance_criteria: accept, blocked_by };
+            context.call("task_add", &request)?
+        }
+        Task::List { ready, status, milestone, archived } => {
+            context.call("task_list", &TasksRequest { id: None, ready, status, milestone, archived })?
+        }
+        Task::Show { id } => context.call("task_list", &TasksRequest { id: Some(id), ..TasksRequest::default() })?,
+        Task::Start { id } => simple(TaskAct::Start, id)?,
+        Task::Done { id } => simple(TaskAct::Done, id)?,
+        Task::Reopen { id } => simple(TaskAct::Reopen, id)?,
+        Task::Cancel { id } => simple(TaskAct::Cancel, id)?,
+        Task::Block { id, by } => update(TaskAct::Block, Some(id), by, None)?,
+        Task::Unblock { id, by } => update(TaskAct::Unblock, Some(id), by, None)?,
+        Task::Archive { milestone } => update(TaskAct::Archive, None, Vec::new(), Some(milestone))?,
+        Task::Import { file } => return import(context, &file),
+    };
+    show_answer(context, &answer)
+}
+
+fn import(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
+    let done = context.group()?.import_tasks(&context.caller(), file)?;
+    if context.global.json {
+        render::json(&json!(done))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = format!("{} tasks added, {} were here already\n", done.added, done.present);
+    for (theirs, ours) in &done.renamed {
+        text.push_str(&format!("  {theirs} is {ours} here\n"));
+    }
+    render::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}

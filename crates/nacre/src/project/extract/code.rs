@@ -1,0 +1,189 @@
+//! Comments of code: what begins with a tag such as `TODO` or `SAFETY`, with the lines that go on with it.
+
+use super::rules::{Marks, TAGS};
+use super::{Found, ItemType, found};
+
+/// Longer lines are data, not code that people write.
+const LONGEST_LINE: usize = 2_000;
+/// How many lines one comment may go on for.
+const GOES_ON: usize = 6;
+
+/// Reads the comments of a source file.
+pub(super) fn read(marks: &Marks, text: &str) -> Vec<Found> {
+    let mut all = Vec::new();
+    let mut open: Option<Open> = None;
+    comments(marks, text, |line, comment| {
+        let bare = bare(comment);
+        if let Some(begun) = &mut open {
+            let goes_on = line == begun.last + 1 && !bare.is_empty() && begun.lines < GOES_ON && tag(bare).is_none();
+            if goes_on {
+                begun.text.push(' ');
+                begun.text.push_str(bare);
+                (begun.last, begun.lines) = (line, begun.lines + 1);
+                return;
+            }
+            all.extend(open.take().and_then(Open::finish));
+        }
+        if let Some((r#type, confidence, rest)) = tag(bare) {
+            let text = rest.to_owned();
+            open = Some(Open { r#type, confidence, text, line, last: line, lines: 1 });
+        }
+    });
+    all.extend(open.and_then(Open::finish));
+    all
+}
+
+/// A tagged comment under way.
+struct Open {
+    r#type: ItemType,
+    confidence: f64,
+    text: String,
+    line: usize,
+    last: usize,
+    lines: usize,
+}
+
+impl Open {
+    fn finish(self) -> Option<Found> {
+        found(self.r#type, None, &self.text, self.line, self.confidence)
+    }
+}
+
+/// A line of a comment without what decorates it.
+fn bare(comment: &str) -> &str {
+    comment.trim().trim_start_matches(['/', '*', '!', '#', '-', ';', '%', '=']).trim().trim_end_matches(['*', '/']).trim_end()
+}
+
+/// Reads `TODO: x`, `TODO(anna): x`, `TODO x`, `@todo x`. Returns what sort it is, how sure that is, and the rest.
+fn tag(comment: &str) -> Option<(ItemType, f64, &str)> {
+    let lower = comment.get(..5).is_some_and(|word| word == "@todo");
+    let (name, sort) = if lower {
+        ("@todo", (ItemType::Task, 0.9))
+    } else {
+        let (name, r#type, confidence) = TAGS.iter().find(|(name, _, _)| comment.starts_with(name))?;
+        (*name, (*r#type, *confidence))
+    };
+    let mut rest = &comment[name.len()..];
+    // Who is to do it, or under which number it is kept.
+    if let Some(aside) = rest.strip_prefix('(').or_else(|| rest.strip_prefix('['))
+        && let Some(end) = aside.find([')', ']']).filter(|end| *end <= 60)
+    {
+        rest = &aside[end + 1..];
+    }
+    let explained = rest.strip_prefix([':', '!']);
+    // Without a colon the words have to begin at once, and only what is to be done is said so.
+    let is_tag = explained.is_some()
+        || rest.starts_with([' ', '\t']) && (sort.0 == ItemType::Task || name == "HACK")
+            && !rest.trim_start().starts_with(['=', '|', ',', ')', '/', '&', '+']);
+    let rest = explained.unwrap_or(rest).trim();
+    // "TODO list", "TODO comments", "BUG reports" speak of such things.
+    let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
+    let speaks_of = explained.is_none()
+        && matches!(first, "list" | "lists" | "comment" | "comments" | "item" | "items" | "tag" | "tags" | "and" | "or" | "is" | "are" | "report" | "reports" | "entries" | "marker" | "markers");
+    (is_tag && !speaks_of).then_some((sort.0, sort.1, rest))
+}
+
+/// Walks the comments of a text line by line. What stands in strings is none.
+fn comments(marks: &Marks, text: &str, mut each: impl FnMut(usize, &str)) {
+    // What ends the comment or the string under way, and whether it is a comment.
+    let mut until: Option<(&str, bool)> = None;
+    for (index, line) in text.lines().enumerate() {
+        let number = index + 1;
+        if line.len() > LONGEST_LINE {
+            continue;
+        }
+        let mut rest = line;
+        loop {
+            if let Some((end, is_comment)) = until {
+                let close = close(rest, end, !is_comment);
+                if is_comment {
+                    each(number, &rest[..close.unwrap_or(rest.len())]);
+                }
+                let Some(close) = close else { break };
+                rest = &rest[close + end.len()..];
+                until = None;
+            }
+            match next(marks, rest) {
+                None => break,
+                Some(Begins::Line(at)) => {
+                    each(number, &rest[at..]);
+                    break;
+                }
+                Some(Begins::Block(at, end, is_comment)) => {
+                    rest = &rest[at..];
+                    until = Some((end, is_comment));
+                }
+            }
+        }
+    }
+}
+
+/// What begins on a line, and where its inside does.
+enum Begins {
+    Line(usize),
+    Block(usize, &'static str, bool),
+}
+
+/// Finds the first comment or long string of a line, past the short strings before it.
+fn next(marks: &Marks, line: &str) -> Option<Begins> {
+    let bytes = line.as_bytes();
+    let mut at = 0;
+    while at < bytes.len() {
+        if !line.is_char_boundary(at) {
+            at += 1;
+            continue;
+        }
+        let rest = &line[at..];
+        let begins = |mark: &&(&str, &str)| rest.starts_with(mark.0);
+        if let Some((open, end)) = marks.block.iter().find(begins) {
+            return Some(Begins::Block(at + open.len(), end, true));
+        }
+        if let Some(mark) = marks.line.iter().find(|mark| rest.starts_with(**mark)) {
+            // `#` within a word or a number is none: `$#`, `a#b`, `#fff`, `#{x}`; `//` behind a colon is an address.
+            let before = at.checked_sub(1).map(|before| bytes[before]);
+            let after = bytes.get(at + mark.len());
+            let is_comment = match *mark {
+                "#" => before.is_none_or(|byte| byte.is_ascii_whitespace() || byte == b';') && after != Some(&b'{'),
+                "//" => before != Some(b':'),
+                "--" => before != Some(b'-') && after != Some(&b'>'),
+                "%" => before != Some(b'\\'),
+                _ => true,
+            };
+            if is_comment {
+                return Some(Begins::Line(at + mark.len()));
+            }
+        }
+        // The quote as a character begins no string.
+        if let Some(literal) = ["'\"'", "'\\\"'", "?\""].iter().find(|literal| rest.starts_with(**literal)) {
+            at += literal.len();
+            continue;
+        }
+        if let Some((open, end)) = marks.text.iter().find(begins) {
+            return Some(Begins::Block(at + open.len(), end, false));
+        }
+        if let Some(quote) = marks.quotes.iter().find(|quote| rest.starts_with(**quote)) {
+            // A quote without its end is an apostrophe.
+            let width = quote.len_utf8();
+            at += match close(&rest[width..], &quote.to_string(), true) {
+                Some(end) => width + end + width,
+                None => width,
+            };
+            continue;
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Where something ends; a sign that is escaped does not end a string.
+fn close(text: &str, end: &str, is_string: bool) -> Option<usize> {
+    let mut from = 0;
+    loop {
+        let at = from + text[from..].find(end)?;
+        let escapes = text.as_bytes()[..at].iter().rev().take_while(|byte| **byte == b'\\').count();
+        if !is_string || escapes % 2 == 0 {
+            return Some(at);
+        }
+        from = at + end.len();
+    }
+}

@@ -1,0 +1,129 @@
+//! Text to items (K1), by rules alone: the same text gives the same items. Precision before recall: what is not
+//! taken out is still found where it stands, what is taken out wrongly is noise in every list.
+//!
+//! `markdown` reads documents by their headings, bullets and first words, `code` reads comments by the tag they begin
+//! with, `rules` has the tables of both.
+
+mod code;
+mod markdown;
+mod rules;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub(super) use rules::Language;
+
+/// Changes whenever the same text would give other items: files read by another version are read anew.
+pub(super) const VERSION: &str = "1";
+/// The most characters of a title and of a content, and the most items of one file.
+const TITLE: usize = 80;
+const CONTENT: usize = 1_000;
+const MOST: usize = 500;
+
+/// What sort of knowledge an item is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "the words of SPEC K1")]
+pub enum ItemType {
+    Entity,
+    Claim,
+    Task,
+    Decision,
+    Note,
+}
+
+impl ItemType {
+    /// All of them.
+    pub const ALL: &[ItemType] =
+        &[ItemType::Entity, ItemType::Claim, ItemType::Task, ItemType::Decision, ItemType::Note];
+
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            ItemType::Entity => "entity",
+            ItemType::Claim => "claim",
+            ItemType::Task => "task",
+            ItemType::Decision => "decision",
+            ItemType::Note => "note",
+        }
+    }
+}
+
+/// Something that a text says, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Found {
+    pub(super) r#type: ItemType,
+    pub(super) title: String,
+    pub(super) content: String,
+    pub(super) line: usize,
+    pub(super) confidence: f64,
+}
+
+/// Returns the language of a file, by its name; `None`: none that is known.
+pub(super) fn language(name: &str) -> Option<Language> {
+    let lower = name.to_ascii_lowercase();
+    // What a program made of other files says nothing that these do not.
+    if rules::MADE.iter().any(|made| lower.ends_with(made)) {
+        return None;
+    }
+    let ending = lower.rsplit_once('.').map_or(lower.as_str(), |(_, ending)| ending);
+    rules::LANGUAGES.iter().find(|(endings, _)| endings.contains(&ending)).map(|(_, language)| *language)
+}
+
+/// Takes the items out of a text. `path` is where it stands.
+pub(super) fn extract(path: &str, language: Language, text: &str) -> Vec<Found> {
+    let mut found = match language {
+        Language::Markdown => markdown::read(path, text),
+        Language::Code(marks) => code::read(marks, text),
+    };
+    found.truncate(MOST);
+    found
+}
+
+/// Makes an item, unless what is left of it says nothing.
+fn found(r#type: ItemType, title: Option<&str>, content: &str, line: usize, confidence: f64) -> Option<Found> {
+    let content = content.trim().trim_start_matches([':', '-', '–', '—']).trim();
+    if !says_something(content) {
+        return None;
+    }
+    let title = title.map_or_else(|| first_sentence(content), str::trim);
+    let (title, content) = (cut(title, TITLE), cut(content, CONTENT));
+    Some(Found { r#type, title, content, line, confidence })
+}
+
+/// Tells a statement from a word, a placeholder and a question.
+fn says_something(content: &str) -> bool {
+    let words = content.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
+    let is_placeholder = content.starts_with(['<', '{']) && content.ends_with(['>', '}'])
+        || content.starts_with("...")
+        || content.starts_with('…')
+        || rules::NOTHING.contains(&content.trim_end_matches(['.', '!']).to_lowercase().as_str());
+    words >= 2 && !is_placeholder && !content.ends_with('?')
+}
+
+/// The first sentence of a text, without its full stop.
+fn first_sentence(text: &str) -> &str {
+    let end = text.char_indices().zip(text.char_indices().skip(1)).find_map(|((at, c), (_, next))| {
+        let ends = matches!(c, '.' | '!' | '?' | ';') && next.is_whitespace() && !is_abbreviation(&text[..at]);
+        ends.then_some(at)
+    });
+    text[..end.unwrap_or(text.len())].trim_end_matches(['.', ' '])
+}
+
+fn is_abbreviation(before: &str) -> bool {
+    let word = before.rsplit(char::is_whitespace).next().unwrap_or_default().trim_start_matches('(');
+    matches!(word, "e.g" | "i.e" | "cf" | "vs" | "etc" | "approx" | "resp" | "Dr" | "Mr" | "No")
+}
+
+/// A text of at most so many characters.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some(_) => {
+            let end = text.char_indices().nth(most - 1).map_or(text.len(), |(at, _)| at);
+            // At a space, where there is one near.
+            let end = text[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
+            format!("{}…", text[..end].trim_end())
+        }
+    }
+}

@@ -1,0 +1,1 @@
+//! Tasks (SPEC K2).
