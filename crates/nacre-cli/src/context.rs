@@ -138,7 +138,8 @@ pub fn zone() -> TimeZone {
 
 /// A moment as a clock on the wall shows it.
 pub fn local(time: Time, zone: &TimeZone) -> String {
-    let moment = jiff::Timestamp::from_millisecond(time.as_millis()).map(|moment| moment.to_zoned(zone.clone()));
+    let moment =
+        jiff::Timestamp::from_millisecond(time.as_millis()).map(|moment| moment.to_zoned(zone.clone()));
     moment.map(|moment| moment.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
 }
 

@@ -560,7 +560,8 @@ impl Group {
         let text = fs::read_to_string(path).map_err(Error::io(path))?;
         self.refresh(caller.now)?;
         self.write(caller.now, |tx| {
-            let done = project::task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
+            let done =
+                project::task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
             let mut row = audit::Row::new("task_import");
             row.detail.insert("tasks".into(), done.added.into());
             audit::append(tx, caller, &row, audit::Outcome::Done)?;

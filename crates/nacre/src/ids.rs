@@ -308,7 +308,8 @@ mod tests {
             assert_eq!(given.parse::<TaskId>().unwrap().to_string(), "TASK-007", "{given}");
         }
         assert_eq!("TASK-1234".parse::<TaskId>().unwrap().to_string(), "TASK-1234");
-        for bad in ["", "TASK-", "TASK-0", "TASK--1", "-1", "T-1", "TASK-1x", "ÄÄÄ-1", "99999999999999999999"] {
+        for bad in ["", "TASK-", "TASK-0", "TASK--1", "-1", "T-1", "TASK-1x", "ÄÄÄ-1", "99999999999999999999"]
+        {
             assert!(bad.parse::<TaskId>().is_err(), "{bad}");
         }
         for bad in ["", " x", "a\nb", "a\tb", &"x".repeat(101)] {

@@ -70,10 +70,11 @@ pub use export::{Exported, Imported};
 pub use group::{Documents, Embedded, Group, Status, Written};
 pub use home::{Home, SETTINGS_FILE};
 pub use ids::{CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
-pub use jiff::tz::TimeZone;
 pub use index::{Renewed, Scope};
+pub use jiff::tz::TimeZone;
 pub use search::{
-    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, Part, TaskHit, Why,
+    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, Part, TaskHit,
+    Why,
 };
 pub use secret::Secret;
 pub use settings::Settings;

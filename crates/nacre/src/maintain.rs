@@ -32,7 +32,12 @@ pub struct Job {
 
 /// Every job there is, in the order in which those that are due run. To add one is a line here.
 pub static JOBS: [Job; 4] = [
-    Job { name: "decay", about: "let facts fade that nobody recalls", schedule: Schedule::daily(3, 0), run: decay },
+    Job {
+        name: "decay",
+        about: "let facts fade that nobody recalls",
+        schedule: Schedule::daily(3, 0),
+        run: decay,
+    },
     Job {
         name: "reindex",
         about: "bring collections up to date with their sources",
@@ -285,7 +290,13 @@ fn shown(db: &Connection, job: &Job, now: Time, zone: &TimeZone) -> Result<JobSh
 }
 
 /// Runs jobs while their lock is held.
-fn run_all(group: &mut Group, caller: &Caller, zone: &TimeZone, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran>> {
+fn run_all(
+    group: &mut Group,
+    caller: &Caller,
+    zone: &TimeZone,
+    jobs: &[&Job],
+    only_due: bool,
+) -> Result<Vec<Ran>> {
     let mut all = Vec::new();
     for job in jobs {
         let (last, _) = job.schedule.around(caller.now, zone);
@@ -366,11 +377,14 @@ fn reindex(group: &mut Group, caller: &Caller) -> Result<Report> {
     let (mut changed, mut failed) = (0, Vec::new());
     for name in &names {
         match group.reindex_collection(caller, name, Reading::Changes, &mut |_, _| {}) {
-            Ok(done) => changed += done.synced.added.len() + done.synced.changed.len() + done.synced.removed.len(),
+            Ok(done) => {
+                changed += done.synced.added.len() + done.synced.changed.len() + done.synced.removed.len()
+            }
             Err(error) => failed.push(format!("; `{name}` failed: {error}")),
         }
     }
-    let says = format!("{} collections looked at, {changed} documents changed{}", names.len(), failed.concat());
+    let says =
+        format!("{} collections looked at, {changed} documents changed{}", names.len(), failed.concat());
     Ok(Report::new(says, "changed", i64::try_from(changed).unwrap_or(i64::MAX)))
 }
 
@@ -383,7 +397,8 @@ fn purge(group: &mut Group, caller: &Caller) -> Result<Report> {
 /// E9. A second run would archive as many again.
 fn prune(group: &mut Group, caller: &Caller) -> Result<Report> {
     let settings = group.settings().clone();
-    let (size, limit) = (group.status()?.database_bytes, settings.entries.max_size_mb.saturating_mul(1 << 20));
+    let (size, limit) =
+        (group.status()?.database_bytes, settings.entries.max_size_mb.saturating_mul(1 << 20));
     group.write_job(caller, |tx| {
         let mut archived = 0;
         if size > limit {

@@ -427,5 +427,11 @@ fn job_lines(job: &JobShown, zone: &TimeZone) -> String {
         _ => "has not run yet".to_owned(),
     };
     let last = if job.failed { paint.red(&last) } else { paint.dim(&last) };
-    format!("{} {:13} {due}  {}\n{:9}{last}\n", paint.bold(&format!("{:8}", job.name)), job.schedule, paint.dim(job.about), "")
+    format!(
+        "{} {:13} {due}  {}\n{:9}{last}\n",
+        paint.bold(&format!("{:8}", job.name)),
+        job.schedule,
+        paint.dim(job.about),
+        ""
+    )
 }

@@ -22,7 +22,10 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
         if context.global.json {
             render::json(&project)?;
         } else {
-            render::out(&format!("Forgot `{name}`. Its folder is as it was: {}", line(&project.folder, usize::MAX)))?;
+            render::out(&format!(
+                "Forgot `{name}`. Its folder is as it was: {}",
+                line(&project.folder, usize::MAX)
+            ))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -44,7 +47,9 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     }
     let (mut all, mut failed) = (Vec::new(), None);
     for (folder, name) in &folders {
-        let mut progress = |looked: usize| render::progress(&format!("{}: {looked} files", line(&folder.to_string_lossy(), 60)));
+        let mut progress = |looked: usize| {
+            render::progress(&format!("{}: {looked} files", line(&folder.to_string_lossy(), 60)))
+        };
         let done = group.extract(&context.caller(), folder, name.as_ref(), &mut progress);
         render::progress("");
         match done {
@@ -71,7 +76,8 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
 fn say(done: &Extracted) -> String {
     /// More are counted, not listed; `--json` has them all.
     const SHOWN: usize = 20;
-    let items = done.items.iter().filter(|(_, count)| **count > 0).map(|(what, count)| format!("{count} {what}"));
+    let items =
+        done.items.iter().filter(|(_, count)| **count > 0).map(|(what, count)| format!("{count} {what}"));
     let items = items.collect::<Vec<_>>().join(", ");
     let mut rows = vec![
         ("project", format!("{} ({})", done.project, line(&done.folder, usize::MAX))),
@@ -82,7 +88,11 @@ fn say(done: &Extracted) -> String {
     let others: Vec<String> =
         done.others.iter().map(|(ending, count)| format!("{count} {}", line(ending, 20))).collect();
     if done.ignored > 0 || !others.is_empty() {
-        let others = if others.is_empty() { String::new() } else { format!("; of other kinds: {}", others.join(", ")) };
+        let others = if others.is_empty() {
+            String::new()
+        } else {
+            format!("; of other kinds: {}", others.join(", "))
+        };
         rows.push(("left out", format!("{} by .gitignore, hidden or linked{others}", done.ignored)));
     }
     if let Some(kept) = &done.kept {
@@ -94,7 +104,8 @@ fn say(done: &Extracted) -> String {
     if done.skipped.len() > SHOWN {
         rows.push(("skipped", format!("and {} more", done.skipped.len() - SHOWN)));
     }
-    let rows: Vec<(String, String)> = rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let rows: Vec<(String, String)> =
+        rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     render::table(&rows)
 }
 
@@ -121,7 +132,8 @@ pub fn items(context: &Context, args: Items) -> Result<ExitCode> {
     let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
     let mut text = String::new();
     for item in items {
-        let place = format!("{}: {}:{}", word(&item["project"]), word(&item["sourceFile"]), item["lineNumber"]);
+        let place =
+            format!("{}: {}:{}", word(&item["project"]), word(&item["sourceFile"]), item["lineNumber"]);
         let width = render::width().saturating_sub(12);
         text.push_str(&format!(
             "{} {}\n{:11}{}\n",
@@ -147,13 +159,16 @@ pub fn task(context: &Context, args: Task) -> Result<ExitCode> {
     let answer = match args {
         Task::Add { text, milestone, priority, accept, blocked_by } => {
             let description = text_or_stdin(&text)?;
-            let request = TaskRequest { description, milestone, priority, acceptance_criteria: accept, blocked_by };
+            let request =
+                TaskRequest { description, milestone, priority, acceptance_criteria: accept, blocked_by };
             context.call("task_add", &request)?
         }
         Task::List { ready, status, milestone, archived } => {
             context.call("task_list", &TasksRequest { id: None, ready, status, milestone, archived })?
         }
-        Task::Show { id } => context.call("task_list", &TasksRequest { id: Some(id), ..TasksRequest::default() })?,
+        Task::Show { id } => {
+            context.call("task_list", &TasksRequest { id: Some(id), ..TasksRequest::default() })?
+        }
         Task::Start { id } => simple(TaskAct::Start, id)?,
         Task::Done { id } => simple(TaskAct::Done, id)?,
         Task::Reopen { id } => simple(TaskAct::Reopen, id)?,

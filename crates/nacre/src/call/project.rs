@@ -165,8 +165,12 @@ impl Request for TasksRequest {
     type Answer = Tasks;
 
     fn run(self, call: &mut Call<'_>) -> Result<Tasks> {
-        let filter =
-            Filter { ready: self.ready, status: self.status, milestone: self.milestone, archived: self.archived };
+        let filter = Filter {
+            ready: self.ready,
+            status: self.status,
+            milestone: self.milestone,
+            archived: self.archived,
+        };
         let tasks = call.read(|db| match self.id {
             Some(id) => Ok(vec![TaskShown { task: task::get(db, id)?, history: task::changes(db, id)? }]),
             None => {
@@ -199,7 +203,8 @@ impl Request for TasksRequest {
 }
 
 fn say_task(task: &Task) -> String {
-    let mut text = format!("[{}] {} p{} {}", task.id, task.status.as_str(), task.priority, one_line(&task.description));
+    let mut text =
+        format!("[{}] {} p{} {}", task.id, task.status.as_str(), task.priority, one_line(&task.description));
     if let Some(milestone) = &task.milestone {
         let _ = write!(text, " ({})", one_line(milestone));
     }
@@ -254,7 +259,10 @@ impl Request for TaskRequest {
             Ok(TaskShown { history: task::changes(write.db, task.id)?, task })
         })?;
         let (path, delta) = (shown.task.id.to_string(), shown.task.description.chars().count());
-        call.tell("memory:write", payload([("type", "task".into()), ("path", path.into()), ("delta", delta.into())]));
+        call.tell(
+            "memory:write",
+            payload([("type", "task".into()), ("path", path.into()), ("delta", delta.into())]),
+        );
         Ok(shown)
     }
 
@@ -325,7 +333,8 @@ impl Request for TaskUpdateRequest {
         let TaskUpdateRequest { action, id, by: blockers, milestone } = self;
         let caller = call.caller;
         if action == TaskAct::Archive {
-            let milestone = milestone.ok_or_else(|| missing("milestone", "is missing; `archive` needs it"))?;
+            let milestone =
+                milestone.ok_or_else(|| missing("milestone", "is missing; `archive` needs it"))?;
             let archived = call.write(|write| {
                 let archived = task::archive(write.db, caller.now, &milestone)?;
                 archived.iter().for_each(|id| write.record(id, "archived", 1));
@@ -357,7 +366,10 @@ impl Request for TaskUpdateRequest {
         })?;
         if changed {
             let path = id.to_string();
-            call.tell("memory:write", payload([("type", "task".into()), ("path", path.into()), ("delta", 0.into())]));
+            call.tell(
+                "memory:write",
+                payload([("type", "task".into()), ("path", path.into()), ("delta", 0.into())]),
+            );
         }
         Ok(TaskChanged { task: Some(task), archived: Vec::new(), changed })
     }

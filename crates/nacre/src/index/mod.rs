@@ -167,9 +167,9 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
             "items have no file",
         ),
         (
-            "SELECT count(*) FROM (SELECT 'TASK-' || printf('%03d', number) AS id,
+            "SELECT count(*) FROM (SELECT 'TASK-' || printf('%03d', number) AS named,
                 status <> 'cancelled' AND archived_at IS NULL AS open FROM tasks)
-             LEFT JOIN passages ON kind = 'task' AND ref = id WHERE live IS NOT open",
+             LEFT JOIN passages ON kind = 'task' AND ref = named WHERE live IS NOT open",
             "tasks have no passage, or one that is live where they are not",
         ),
         (

@@ -272,7 +272,8 @@ mod tests {
     fn rules_further_down_come_first_and_speak_of_what_is_below() {
         let line = |text: &str| text.lines().filter_map(parse).collect::<Vec<_>>();
         let above = Rc::new(Rules { rules: line("*.md\n/top"), ..Rules::default() });
-        let below = Rules { rules: line("!*.md\n/top"), base: Base::Below("docs/".into()), above: Some(above) };
+        let below =
+            Rules { rules: line("!*.md\n/top"), base: Base::Below("docs/".into()), above: Some(above) };
         for (path, expected) in [("docs/a.md", false), ("docs/top", true), ("top", true), ("a.md", true)] {
             assert_eq!(below.leave_out(path, false), expected, "{path}");
         }

@@ -48,12 +48,14 @@ pub(crate) struct Filter {
     pub(crate) project: Option<ProjectName>,
 }
 
-const COLUMNS: &str = "items.id, items.type, items.title, items.content, items.path, items.line, items.confidence,
+const COLUMNS: &str =
+    "items.id, items.type, items.title, items.content, items.path, items.line, items.confidence,
     items.extracted_at, projects.name FROM items JOIN projects ON projects.number = items.project";
 
 fn of_row(row: &Row<'_>) -> rusqlite::Result<ItemOf> {
     let named: String = row.get(1)?;
-    let r#type = ItemType::ALL.iter().find(|known| known.as_str() == named).copied().unwrap_or(ItemType::Note);
+    let r#type =
+        ItemType::ALL.iter().find(|known| known.as_str() == named).copied().unwrap_or(ItemType::Note);
     let item = Item {
         id: row.get(0)?,
         r#type,
@@ -75,12 +77,15 @@ pub(crate) fn get(db: &Connection, id: &str) -> Result<Option<ItemOf>> {
 
 /// Lists items by project, file and line, and says how many there are.
 pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Vec<ItemOf>, i64)> {
-    let project = filter.project.as_ref().map(|name| super::known(db, name)).transpose()?.map(|known| known.number);
+    let project =
+        filter.project.as_ref().map(|name| super::known(db, name)).transpose()?.map(|known| known.number);
     let wanted = "(?1 IS NULL OR items.type = ?1) AND (?2 IS NULL OR items.project = ?2)";
     let r#type = filter.r#type.map(ItemType::as_str);
     let total = format!("SELECT count(*) FROM items WHERE {wanted}");
     let total = db.prepare_cached(&total)?.query_row((r#type, project), |row| row.get(0))?;
-    let sql = format!("SELECT {COLUMNS} WHERE {wanted} ORDER BY projects.name, items.path, items.line, items.id LIMIT ?3");
+    let sql = format!(
+        "SELECT {COLUMNS} WHERE {wanted} ORDER BY projects.name, items.path, items.line, items.id LIMIT ?3"
+    );
     let mut statement = db.prepare_cached(&sql)?;
     let limit = i64::try_from(limit).unwrap_or(i64::MAX);
     let rows = statement.query_map((r#type, project, limit), of_row)?;
@@ -117,7 +122,9 @@ pub(super) fn replace(
         let line = i64::try_from(found.line).unwrap_or(i64::MAX);
         if let Some(place) = old.iter().position(|(known, ..)| *known == id) {
             let (_, was, confidence, title) = old.swap_remove(place);
-            if (was, confidence.to_bits(), title.as_str()) != (line, found.confidence.to_bits(), found.title.as_str()) {
+            if (was, confidence.to_bits(), title.as_str())
+                != (line, found.confidence.to_bits(), found.title.as_str())
+            {
                 db.prepare_cached("UPDATE items SET line = ?2, confidence = ?3, title = ?4 WHERE id = ?1")?
                     .execute((&id, line, found.confidence, &found.title))?;
                 if title != found.title {

@@ -154,7 +154,8 @@ pub(crate) fn all(db: &Connection) -> Result<Vec<Project>> {
 
 /// Returns a project that has to be there.
 pub(crate) fn known(db: &Connection, name: &ProjectName) -> Result<Project> {
-    let found = db.prepare_cached(&format!("{COLUMNS} WHERE name = ?1"))?.query_row([name], of_row).optional()?;
+    let found =
+        db.prepare_cached(&format!("{COLUMNS} WHERE name = ?1"))?.query_row([name], of_row).optional()?;
     match found {
         Some(project) => Ok(project),
         None => {
@@ -172,7 +173,9 @@ fn adopt(db: &Connection, folder: &str, name: Option<&ProjectName>) -> Result<Pr
     };
     if let Some(project) = by("folder", folder)? {
         return match name {
-            Some(other) if *other != project.name => Err(Error::ProjectKnown { name: project.name.to_string() }),
+            Some(other) if *other != project.name => {
+                Err(Error::ProjectKnown { name: project.name.to_string() })
+            }
             _ => Ok(project),
         };
     }
@@ -211,7 +214,10 @@ fn files(db: &Connection, project: i64) -> Result<HashMap<String, FileRow>> {
     let mut statement =
         db.prepare_cached("SELECT path, size, mtime, hash, note FROM project_files WHERE project = ?1")?;
     let rows = statement.query_map([project], |row| {
-        Ok((row.get(0)?, FileRow { size: row.get(1)?, mtime: row.get(2)?, hash: row.get(3)?, note: row.get(4)? }))
+        Ok((
+            row.get(0)?,
+            FileRow { size: row.get(1)?, mtime: row.get(2)?, hash: row.get(3)?, note: row.get(4)? },
+        ))
     })?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
@@ -279,7 +285,9 @@ fn extract_project(
         let mut paths: Vec<String> = before.into_keys().collect();
         paths.sort();
         for path in paths {
-            let within = |folder: &String| path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'));
+            let within = |folder: &String| {
+                path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
             if passed.unlisted.iter().any(within) {
                 continue;
             }

@@ -16,8 +16,8 @@ use crate::ids::{TaskId, shorten};
 use crate::index::{self, Passage};
 use crate::{Error, Result, Time};
 
-pub(crate) use file::{Kept, as_file, take_in};
 pub use file::TasksImported;
+pub(crate) use file::{Kept, as_file, take_in};
 
 /// The kind of a task's passage.
 pub(crate) const KIND: &str = "task";
@@ -180,13 +180,14 @@ fn checked(mut draft: Draft) -> Result<Draft> {
     }
     let most = draft.acceptance_criteria.len().max(draft.blocked_by.len());
     if most > MANY {
-        return bad(format!("{most} are given, a task has at most {MANY} acceptance criteria and as many blockers"));
+        return bad(format!(
+            "{most} are given, a task has at most {MANY} acceptance criteria and as many blockers"
+        ));
     }
     Ok(draft)
 }
 
-const COLUMNS: &str =
-    "SELECT number, milestone, priority, status, description, accept, created_at, completed_at, archived_at FROM tasks";
+const COLUMNS: &str = "SELECT number, milestone, priority, status, description, accept, created_at, completed_at, archived_at FROM tasks";
 
 fn of_row(row: &Row<'_>) -> rusqlite::Result<Task> {
     let (status, accept): (String, String) = (row.get(3)?, row.get(5)?);
@@ -208,13 +209,15 @@ fn of_row(row: &Row<'_>) -> rusqlite::Result<Task> {
 /// Adds what stands in other rows.
 fn filled(db: &Connection, mut task: Task) -> Result<Task> {
     task.blocked_by = blockers(db, task.id)?;
-    task.ready = task.status == Status::Pending && task.archived.is_none() && open_blockers(db, task.id)?.is_empty();
+    task.ready =
+        task.status == Status::Pending && task.archived.is_none() && open_blockers(db, task.id)?.is_empty();
     Ok(task)
 }
 
 /// Returns a task that has to be there.
 pub(crate) fn get(db: &Connection, id: TaskId) -> Result<Task> {
-    let found = db.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?.query_row([id], of_row).optional()?;
+    let found =
+        db.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?.query_row([id], of_row).optional()?;
     filled(db, found.ok_or_else(|| Error::NoTask { given: vec![id] })?)
 }
 
@@ -277,7 +280,14 @@ fn note_change(db: &Connection, id: TaskId, status: Status, by: By<'_>) -> Resul
     insert_change(db, id, by.now, status, by.actor, by.session)
 }
 
-fn insert_change(db: &Connection, id: TaskId, at: Time, status: Status, actor: &str, session: &str) -> Result<()> {
+fn insert_change(
+    db: &Connection,
+    id: TaskId,
+    at: Time,
+    status: Status,
+    actor: &str,
+    session: &str,
+) -> Result<()> {
     let sql = "INSERT INTO task_changes (task, at, status, actor, session) VALUES (?1, ?2, ?3, ?4, ?5)";
     db.prepare_cached(sql)?.execute((id, at, status.as_str(), actor, session))?;
     Ok(())
@@ -353,7 +363,8 @@ fn insert_block(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
 }
 
 fn blockers(db: &Connection, id: TaskId) -> Result<Vec<TaskId>> {
-    let mut statement = db.prepare_cached("SELECT \"by\" FROM task_blocks WHERE task = ?1 ORDER BY \"by\"")?;
+    let mut statement =
+        db.prepare_cached("SELECT \"by\" FROM task_blocks WHERE task = ?1 ORDER BY \"by\"")?;
     let rows = statement.query_map([id], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

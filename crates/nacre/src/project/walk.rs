@@ -10,11 +10,12 @@ use std::rc::Rc;
 
 use super::extract::{self, Language};
 use super::ignore::Rules;
-use crate::workspace::{Note, Seen, Stat};
 use crate::Result;
+use crate::workspace::{Note, Seen, Stat};
 
 /// Folders of what others wrote or a program made, whatever `.gitignore` says.
-const FOREIGN: &[&str] = &["node_modules", "bower_components", "vendor", "third_party", "__pycache__", "site-packages"];
+const FOREIGN: &[&str] =
+    &["node_modules", "bower_components", "vendor", "third_party", "__pycache__", "site-packages"];
 /// How many of what can't be looked at are named.
 pub(super) const NAMED: usize = 1_000;
 /// How deep folders may be nested.
@@ -62,7 +63,8 @@ pub(super) fn walk(
             // One that has just gone needs no word.
             Err(problem) if problem.kind() == io::ErrorKind::NotFound && !below.is_empty() => continue,
             Err(problem) => {
-                passed.skip(if below.is_empty() { "." } else { &below }, format!("can't be listed: {problem}"));
+                passed
+                    .skip(if below.is_empty() { "." } else { &below }, format!("can't be listed: {problem}"));
                 passed.unlisted.push(below.clone());
             }
         }

@@ -69,7 +69,8 @@ pub(super) fn ask(db: &Connection, request: &Request, language: Language, member
         }
     }
     // What people said may answer in other words than it is asked in, and without naming anybody; so may a project.
-    let talk = [Scope::Sessions, Scope::Sources, Scope::Items].iter().any(|scope| request.scope.contains(scope));
+    let talk =
+        [Scope::Sessions, Scope::Sources, Scope::Items].iter().any(|scope| request.scope.contains(scope));
     said.unknown = recalled.unknown.filter(|_| !talk).zip(recalled.note);
     // A chunk that says the answer too is not outdated.
     let Said { passages, outdated, .. } = &mut said;

@@ -235,7 +235,8 @@ pub(super) fn load(
                 Hit { kind: item::KIND, document, item, ..bare }
             } else if kind == task::KIND {
                 let task = task::get(db, reference.parse()?)?;
-                let task = TaskHit { status: task.status, priority: task.priority, milestone: task.milestone };
+                let task =
+                    TaskHit { status: task.status, priority: task.priority, milestone: task.milestone };
                 Hit { kind: task::KIND, task: Some(task), ..bare }
             } else if kind == "chunk" {
                 let path = reference.rsplit_once('#').map_or(reference.as_str(), |(path, _)| path).to_owned();

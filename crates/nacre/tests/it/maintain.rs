@@ -11,3 +11,89 @@ pub fn only(group: &mut Group, caller: &Caller, job: &str, count: &str) -> i64 {
     let ran = group.maintain(caller, &TimeZone::UTC, &Which::Only(job.into())).unwrap();
     ran[0].report.counts[count]
 }
+
+fn ran(place: &mut Place, at: &str) -> Vec<&'static str> {
+    let caller = Caller::person("a-person".parse().unwrap(), Time::parse(at).unwrap());
+    let ran = place.group.maintain(&caller, &TimeZone::UTC, &Which::Due).unwrap();
+    ran.iter().map(|ran: &Ran| ran.name).collect()
+}
+
+#[test]
+fn a_missed_job_runs_once() {
+    let mut place = Place::new();
+    // Where nothing is remembered there is nothing to look after, and nothing is made.
+    assert_eq!(ran(&mut place, "2026-01-15T12:00:00Z"), [""; 0]);
+    place.store("The staging server is called kestrel");
+    for (at, expected) in [
+        ("2026-01-15T12:00:00Z", vec!["decay", "reindex", "purge", "prune"]),
+        ("2026-01-15T12:00:01Z", vec![]),
+        ("2026-01-16T02:59:00Z", vec![]),
+        ("2026-01-16T03:00:00Z", vec!["decay"]),
+        ("2026-01-16T04:30:00Z", vec!["purge", "prune"]),
+        // A Sunday passed, and many mornings: once each.
+        ("2026-01-29T12:00:00Z", vec!["decay", "reindex", "purge", "prune"]),
+        ("2026-01-29T23:00:00Z", vec![]),
+        // A clock that goes back is no reason; one that was far ahead is.
+        ("2026-01-29T01:00:00Z", vec![]),
+        ("2026-01-20T12:00:00Z", vec!["decay", "reindex", "purge", "prune"]),
+    ] {
+        assert_eq!(ran(&mut place, at), expected, "{at}");
+    }
+    place.check();
+}
+
+#[test]
+fn every_job_says_when_it_is_due_and_what_it_did() {
+    let mut place = Place::new();
+    place.store("The staging server is called kestrel");
+    let now = Time::parse("2026-01-15T12:00:00Z").unwrap();
+    let before = place.group.jobs(now, &TimeZone::UTC).unwrap();
+    assert!(before.iter().all(|job| job.due && job.ran_at.is_none() && job.says.is_none()));
+    ran(&mut place, "2026-01-15T12:00:00Z");
+    let jobs = place.group.jobs(now, &TimeZone::UTC).unwrap();
+    assert_eq!(jobs.len(), JOBS.len());
+    for job in &jobs {
+        assert!(!job.due && job.ran_at == Some(now) && job.says.is_some() && job.next > now, "{job:?}");
+    }
+    assert_eq!(jobs[0].schedule, "daily 03:00");
+    assert_eq!(jobs[1].schedule, "Sunday 03:30");
+    assert_eq!(jobs[0].says.as_deref(), Some("facts faded for 0 days"));
+    let caller = Caller::person("a-person".parse().unwrap(), now);
+    let unknown = place.group.maintain(&caller, &TimeZone::UTC, &Which::Only("dream".into())).unwrap_err();
+    assert_eq!(unknown.code(), "no_job");
+    let all = place.group.maintain(&caller, &TimeZone::UTC, &Which::All).unwrap();
+    assert_eq!(all.len(), JOBS.len(), "what is asked for runs, due or not");
+    // What did nothing left no trace in the audit log.
+    assert_eq!(place.group.status().unwrap().audit_rows, 1);
+}
+
+#[test]
+fn jobs_run_in_the_hours_of_the_person() {
+    let tokyo = TimeZone::posix("JST-9").unwrap();
+    let mut place = Place::new();
+    place.store("The staging server is called kestrel");
+    let mut due = |at: &str, zone: &TimeZone| {
+        let caller = Caller::person("a-person".parse().unwrap(), Time::parse(at).unwrap());
+        place.group.maintain(&caller, zone, &Which::Due).unwrap().len()
+    };
+    assert_eq!(due("2026-01-15T12:00:00Z", &tokyo), 4);
+    assert_eq!(due("2026-01-15T17:59:00Z", &tokyo), 0);
+    assert_eq!(due("2026-01-15T18:00:00Z", &tokyo), 1, "it is three in the morning there");
+}
+
+#[test]
+fn collections_are_brought_up_to_date() {
+    let mut place = Place::new();
+    let folder = tempfile::tempdir().unwrap();
+    #[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+    let write =
+        |name: &str| std::fs::write(folder.path().join(name), "# Herons\n\nThey eat frogs.\n").unwrap();
+    write("one.md");
+    let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
+    let name = "papers".parse().unwrap();
+    place.group.add_collection(&caller, &name, &[folder.path().to_owned()], &mut |_, _| {}).unwrap();
+    write("two.md");
+    assert_eq!(only(&mut place.group, &caller, "reindex", "changed"), 1);
+    let found = place.call("memory_search", json!({ "query": "frogs", "scope": ["sources"] })).data;
+    assert_eq!(found["hits"].as_array().unwrap().len(), 2);
+}

@@ -46,7 +46,7 @@ fn a2_arguments_are_checked_against_what_is_published() {
         (
             "memory_search",
             json!({ "scope": ["everything"] }),
-            "`scope` of `memory_search` has an item that is `everything`, none of entries, memory, sessions, sources, graph",
+            "`scope` of `memory_search` has an item that is `everything`, none of entries, memory, sessions, sources, graph, items",
         ),
         (
             "memory_search",

@@ -15,7 +15,8 @@ pub(super) fn read(marks: &Marks, text: &str) -> Vec<Found> {
     comments(marks, text, |line, comment| {
         let bare = bare(comment);
         if let Some(begun) = &mut open {
-            let goes_on = line == begun.last + 1 && !bare.is_empty() && begun.lines < GOES_ON && tag(bare).is_none();
+            let goes_on =
+                line == begun.last + 1 && !bare.is_empty() && begun.lines < GOES_ON && tag(bare).is_none();
             if goes_on {
                 begun.text.push(' ');
                 begun.text.push_str(bare);
@@ -51,7 +52,12 @@ impl Open {
 
 /// A line of a comment without what decorates it.
 fn bare(comment: &str) -> &str {
-    comment.trim().trim_start_matches(['/', '*', '!', '#', '-', ';', '%', '=']).trim().trim_end_matches(['*', '/']).trim_end()
+    comment
+        .trim()
+        .trim_start_matches(['/', '*', '!', '#', '-', ';', '%', '='])
+        .trim()
+        .trim_end_matches(['*', '/'])
+        .trim_end()
 }
 
 /// Reads `TODO: x`, `TODO(anna): x`, `TODO x`, `@todo x`. Returns what sort it is, how sure that is, and the rest.
@@ -73,13 +79,33 @@ fn tag(comment: &str) -> Option<(ItemType, f64, &str)> {
     let explained = rest.strip_prefix([':', '!']);
     // Without a colon the words have to begin at once, and only what is to be done is said so.
     let is_tag = explained.is_some()
-        || rest.starts_with([' ', '\t']) && (sort.0 == ItemType::Task || name == "HACK")
+        || rest.starts_with([' ', '\t'])
+            && (sort.0 == ItemType::Task || name == "HACK")
             && !rest.trim_start().starts_with(['=', '|', ',', ')', '/', '&', '+']);
     let rest = explained.unwrap_or(rest).trim();
     // "TODO list", "TODO comments", "BUG reports" speak of such things.
     let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let speaks_of = explained.is_none()
-        && matches!(first, "list" | "lists" | "comment" | "comments" | "item" | "items" | "tag" | "tags" | "and" | "or" | "is" | "are" | "report" | "reports" | "entries" | "marker" | "markers");
+        && matches!(
+            first,
+            "list"
+                | "lists"
+                | "comment"
+                | "comments"
+                | "item"
+                | "items"
+                | "tag"
+                | "tags"
+                | "and"
+                | "or"
+                | "is"
+                | "are"
+                | "report"
+                | "reports"
+                | "entries"
+                | "marker"
+                | "markers"
+        );
     (is_tag && !speaks_of).then_some((sort.0, sort.1, rest))
 }
 
@@ -143,7 +169,10 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
             let before = at.checked_sub(1).map(|before| bytes[before]);
             let after = bytes.get(at + mark.len());
             let is_comment = match *mark {
-                "#" => before.is_none_or(|byte| byte.is_ascii_whitespace() || byte == b';') && after != Some(&b'{'),
+                "#" => {
+                    before.is_none_or(|byte| byte.is_ascii_whitespace() || byte == b';')
+                        && after != Some(&b'{')
+                }
                 "//" => before != Some(b':'),
                 "--" => before != Some(b'-') && after != Some(&b'>'),
                 "%" => before != Some(b'\\'),

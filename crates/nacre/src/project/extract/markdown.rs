@@ -126,12 +126,25 @@ fn labelled(text: &str, line: usize) -> Option<Found> {
 /// Reads `**X**: what it is`, `X — what it is` of a glossary.
 fn term(bullet: &str, line: usize, confidence: f64) -> Option<Found> {
     let text = plain(bullet);
-    let split = [": ", " — ", " – ", " - "].iter().filter_map(|mark| text.find(mark).map(|at| (at, mark.len()))).min();
+    let split = [": ", " — ", " – ", " - "]
+        .iter()
+        .filter_map(|mark| text.find(mark).map(|at| (at, mark.len())))
+        .min();
     let (at, width) = split?;
     let name = text[..at].trim().trim_matches('`');
     let words = name.split_whitespace().count();
     let is_name = (1..=5).contains(&words) && !name.contains(['.', ';']);
-    if is_name { found(ItemType::Entity, Some(name), &format!("{name}: {}", text[at + width..].trim()), line, confidence) } else { None }
+    if is_name {
+        found(
+            ItemType::Entity,
+            Some(name),
+            &format!("{name}: {}", text[at + width..].trim()),
+            line,
+            confidence,
+        )
+    } else {
+        None
+    }
 }
 
 /// Reads a paragraph or bullet by its first sentence.
@@ -143,8 +156,12 @@ fn sentence(text: &Text<'_>) -> Option<Found> {
         return None;
     }
     // A date in front is when, not what.
-    let dated = whole.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' '));
-    if CHOSEN.is_match(dated) && !UNDECIDED.is_match(first) && !dated[..first.len().min(dated.len())].contains('?') {
+    let dated =
+        whole.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' '));
+    if CHOSEN.is_match(dated)
+        && !UNDECIDED.is_match(first)
+        && !dated[..first.len().min(dated.len())].contains('?')
+    {
         return found(ItemType::Decision, Some(super::first_sentence(dated)), &whole, line, 0.8);
     }
     let name = defined(first)?;
@@ -162,7 +179,8 @@ fn defined(sentence: &str) -> Option<&str> {
         Some(bare) => (true, bare),
         None => (false, subject),
     };
-    let is_code = bare.len() > 2 && bare.starts_with('`') && bare.ends_with('`') && bare.matches('`').count() == 2;
+    let is_code =
+        bare.len() > 2 && bare.starts_with('`') && bare.ends_with('`') && bare.matches('`').count() == 2;
     let words: Vec<&str> = bare.split_whitespace().collect();
     let first = words.first()?.to_lowercase();
     let is_name = |word: &str| word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
@@ -170,18 +188,27 @@ fn defined(sentence: &str) -> Option<&str> {
     let named = is_code
         || words.iter().all(|word| is_name(word)) && (!article || words.len() <= 3)
         || !article && words.len() == 1 && is_name(bare);
-    if !named || words.len() > 4 || NO_NAME.contains(&first.as_str()) || bare.contains([',', '(', ';', ':', '?']) {
+    if !named
+        || words.len() > 4
+        || NO_NAME.contains(&first.as_str())
+        || bare.contains([',', '(', ';', ':', '?'])
+    {
         return None;
     }
     // "Running the tests is a …": an activity, not a thing.
     if !is_code && first.ends_with("ing") && first.len() > 5 {
         return None;
     }
-    let kind: Vec<&str> = rest.split_whitespace().take(2).map(|word| word.trim_end_matches([',', '.', ';', ':'])).collect();
+    let kind: Vec<&str> =
+        rest.split_whitespace().take(2).map(|word| word.trim_end_matches([',', '.', ';', ':'])).collect();
     let thought = kind.iter().any(|word| OPINION.contains(&word.to_lowercase().as_str()));
     // What it is has to be said: "X is the best", "X is a mess" say something else.
     let says = rest.split_whitespace().count() >= 3;
-    let is_best = verb == " is the " && kind.first().is_some_and(|word| word.ends_with("est") || matches!(*word, "only" | "same" | "most" | "default" | "first" | "last" | "next"));
+    let is_best = verb == " is the "
+        && kind.first().is_some_and(|word| {
+            word.ends_with("est")
+                || matches!(*word, "only" | "one" | "same" | "most" | "default" | "first" | "last" | "next")
+        });
     if thought || !says || is_best { None } else { Some(bare.trim_matches('`')) }
 }
 
@@ -200,7 +227,9 @@ fn is_record(path: &str) -> bool {
     let folder = parts.next().unwrap_or_default();
     let digits = name.bytes().take_while(u8::is_ascii_digit).count();
     let is_numbered = digits >= 2 && name[digits..].starts_with(['-', '_', '.']);
-    let is_adr = name.strip_prefix("adr").is_some_and(|rest| rest.starts_with(['-', '_']) && rest[1..].starts_with(|c: char| c.is_ascii_digit()));
+    let is_adr = name.strip_prefix("adr").is_some_and(|rest| {
+        rest.starts_with(['-', '_']) && rest[1..].starts_with(|c: char| c.is_ascii_digit())
+    });
     let in_folder = matches!(folder, "adr" | "adrs" | "decisions" | "decision-records" | "decision-log");
     is_adr || is_numbered && in_folder
 }
@@ -246,7 +275,9 @@ impl Record {
             self.status = status.trim().to_owned();
             return;
         }
-        let inline = ["decision:", "choice:", "choice.", "decision.", "outcome:"].iter().find(|word| lower.starts_with(**word));
+        let inline = ["decision:", "choice:", "choice.", "decision.", "outcome:"]
+            .iter()
+            .find(|word| lower.starts_with(**word));
         match self.part {
             Part::Status if self.status.is_empty() => self.status = lower.trim().to_owned(),
             Part::Outcome if self.outcome.is_none() => self.outcome = Some((text.into_owned(), line)),

@@ -81,7 +81,13 @@ pub(super) fn extract(path: &str, language: Language, text: &str) -> Vec<Found> 
 }
 
 /// Makes an item, unless what is left of it says nothing.
-fn found(r#type: ItemType, title: Option<&str>, content: &str, line: usize, confidence: f64) -> Option<Found> {
+fn found(
+    r#type: ItemType,
+    title: Option<&str>,
+    content: &str,
+    line: usize,
+    confidence: f64,
+) -> Option<Found> {
     let content = content.trim().trim_start_matches([':', '-', '–', '—']).trim();
     if !says_something(content) {
         return None;
@@ -104,7 +110,8 @@ fn says_something(content: &str) -> bool {
 /// The first sentence of a text, without its full stop.
 fn first_sentence(text: &str) -> &str {
     let end = text.char_indices().zip(text.char_indices().skip(1)).find_map(|((at, c), (_, next))| {
-        let ends = matches!(c, '.' | '!' | '?' | ';') && next.is_whitespace() && !is_abbreviation(&text[..at]);
+        let ends =
+            matches!(c, '.' | '!' | '?' | ';') && next.is_whitespace() && !is_abbreviation(&text[..at]);
         ends.then_some(at)
     });
     text[..end.unwrap_or(text.len())].trim_end_matches(['.', ' '])

@@ -27,16 +27,13 @@ pub(in crate::project) struct Marks {
 }
 
 const C: Marks = Marks { line: &["//"], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[] };
-const SCRIPT: Marks = Marks { line: &["//"], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[("`", "`")] };
+const SCRIPT: Marks =
+    Marks { line: &["//"], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[("`", "`")] };
 // A quote may also begin a lifetime, so only the double ones are strings.
 const RUST: Marks = Marks { line: &["//"], block: &[("/*", "*/")], quotes: &[], text: &[("\"", "\"")] };
 const PHP: Marks = Marks { line: &["//", "#"], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[] };
-const PYTHON: Marks = Marks {
-    line: &["#"],
-    block: &[],
-    quotes: &['"', '\''],
-    text: &[("\"\"\"", "\"\"\""), ("'''", "'''")],
-};
+const PYTHON: Marks =
+    Marks { line: &["#"], block: &[], quotes: &['"', '\''], text: &[("\"\"\"", "\"\"\""), ("'''", "'''")] };
 const HASH: Marks = Marks { line: &["#"], block: &[], quotes: &['"', '\''], text: &[] };
 const SQL: Marks = Marks { line: &["--"], block: &[("/*", "*/")], quotes: &['\'', '"'], text: &[] };
 const LUA: Marks = Marks { line: &["--"], block: &[("--[[", "]]")], quotes: &['"', '\''], text: &[] };
@@ -53,8 +50,8 @@ pub(super) const LANGUAGES: &[(&[&str], Language)] = &[
     (&["rs"], Language::Code(&RUST)),
     (
         &[
-            "c", "h", "cc", "cpp", "cxx", "hh", "hpp", "m", "mm", "cs", "java", "kt", "kts", "scala", "swift", "dart",
-            "groovy", "gradle", "proto", "zig", "v", "sv", "glsl", "cu", "d", "sol",
+            "c", "h", "cc", "cpp", "cxx", "hh", "hpp", "m", "mm", "cs", "java", "kt", "kts", "scala",
+            "swift", "dart", "groovy", "gradle", "proto", "zig", "v", "sv", "glsl", "cu", "d", "sol",
         ],
         Language::Code(&C),
     ),
@@ -65,8 +62,32 @@ pub(super) const LANGUAGES: &[(&[&str], Language)] = &[
     (&["py", "pyi", "pyx"], Language::Code(&PYTHON)),
     (
         &[
-            "sh", "bash", "zsh", "fish", "rb", "pl", "pm", "r", "jl", "toml", "yaml", "yml", "tf", "hcl", "nix",
-            "cmake", "mk", "makefile", "dockerfile", "justfile", "gemfile", "rakefile", "ps1", "ex", "exs", "cr",
+            "sh",
+            "bash",
+            "zsh",
+            "fish",
+            "rb",
+            "pl",
+            "pm",
+            "r",
+            "jl",
+            "toml",
+            "yaml",
+            "yml",
+            "tf",
+            "hcl",
+            "nix",
+            "cmake",
+            "mk",
+            "makefile",
+            "dockerfile",
+            "justfile",
+            "gemfile",
+            "rakefile",
+            "ps1",
+            "ex",
+            "exs",
+            "cr",
         ],
         Language::Code(&HASH),
     ),
@@ -80,8 +101,18 @@ pub(super) const LANGUAGES: &[(&[&str], Language)] = &[
 ];
 
 /// Endings of files that a program made.
-pub(super) const MADE: &[&str] =
-    &[".min.js", ".min.css", ".bundle.js", ".pb.go", "_pb2.py", ".g.dart", ".lock", "-lock.json", "-lock.yaml", ".svg"];
+pub(super) const MADE: &[&str] = &[
+    ".min.js",
+    ".min.css",
+    ".bundle.js",
+    ".pb.go",
+    "_pb2.py",
+    ".g.dart",
+    ".lock",
+    "-lock.json",
+    "-lock.yaml",
+    ".svg",
+];
 
 /// What a comment may begin with, in capitals.
 pub(super) const TAGS: &[(&str, ItemType, f64)] = &[
@@ -173,29 +204,169 @@ pub(super) const SECTIONS: &[(&str, ItemType, f64)] = &[
 ];
 
 /// Headings of a record of a decision under which the decision itself stands. Folded, whole.
-pub(super) const OUTCOMES: &[&str] = &["decision", "decision outcome", "outcome", "choice", "resolution", "what we decided"];
+pub(super) const OUTCOMES: &[&str] =
+    &["decision", "decision outcome", "outcome", "choice", "resolution", "what we decided"];
 
 /// What stands where nothing has been written yet.
-pub(super) const NOTHING: &[&str] =
-    &["none", "none yet", "n/a", "not applicable", "to be done", "to be decided", "to be determined", "nothing yet", "lorem ipsum"];
+pub(super) const NOTHING: &[&str] = &[
+    "none",
+    "none yet",
+    "n/a",
+    "not applicable",
+    "to be done",
+    "to be decided",
+    "to be determined",
+    "nothing yet",
+    "lorem ipsum",
+];
 
 /// First words that name nothing: what they stand for is elsewhere.
 pub(super) const NO_NAME: &[&str] = &[
-    "a", "all", "an", "and", "another", "any", "anything", "as", "at", "because", "below", "both", "but", "by", "each",
-    "either", "every", "everything", "first", "for", "from", "he", "hence", "her", "here", "his", "how", "however", "i",
-    "if", "in", "it", "its", "last", "like", "most", "much", "my", "neither", "next", "no", "nobody", "none", "not",
-    "nothing", "now", "of", "on", "one", "only", "or", "our", "same", "second", "she", "since", "so", "some",
-    "something", "such", "that", "their", "then", "there", "therefore", "these", "they", "this", "those", "though",
-    "thus", "to", "today", "unless", "until", "we", "what", "when", "where", "whether", "which", "while", "who", "why",
-    "with", "yet", "you", "your", "let", "note", "example", "part", "step", "option",
+    "a",
+    "all",
+    "an",
+    "and",
+    "another",
+    "any",
+    "anything",
+    "as",
+    "at",
+    "because",
+    "below",
+    "both",
+    "but",
+    "by",
+    "each",
+    "either",
+    "every",
+    "everything",
+    "first",
+    "for",
+    "from",
+    "he",
+    "hence",
+    "her",
+    "here",
+    "his",
+    "how",
+    "however",
+    "i",
+    "if",
+    "in",
+    "it",
+    "its",
+    "last",
+    "like",
+    "most",
+    "much",
+    "my",
+    "neither",
+    "next",
+    "no",
+    "nobody",
+    "none",
+    "not",
+    "nothing",
+    "now",
+    "of",
+    "on",
+    "one",
+    "only",
+    "or",
+    "our",
+    "same",
+    "second",
+    "she",
+    "since",
+    "so",
+    "some",
+    "something",
+    "such",
+    "that",
+    "their",
+    "then",
+    "there",
+    "therefore",
+    "these",
+    "they",
+    "this",
+    "those",
+    "though",
+    "thus",
+    "to",
+    "today",
+    "unless",
+    "until",
+    "we",
+    "what",
+    "when",
+    "where",
+    "whether",
+    "which",
+    "while",
+    "who",
+    "why",
+    "with",
+    "yet",
+    "you",
+    "your",
+    "let",
+    "note",
+    "example",
+    "part",
+    "step",
+    "option",
 ];
 
 /// What follows "is a" and says what someone thinks of a thing, not what it is.
 pub(super) const OPINION: &[&str] = &[
-    "bad", "better", "big", "bit", "breaking", "bug", "challenge", "common", "few", "good", "great", "hard", "huge",
-    "known", "little", "long", "lot", "matter", "mess", "mistake", "much", "must", "nice", "no-brainer", "no-op", "pain",
-    "pity", "possible", "potential", "priority", "problem", "question", "real", "requirement", "shame", "sign",
-    "significant", "terrible", "thing", "tricky", "typo", "valid", "very", "waste", "way", "wip", "work-in-progress",
+    "bad",
+    "better",
+    "big",
+    "bit",
+    "breaking",
+    "bug",
+    "challenge",
+    "common",
+    "few",
+    "good",
+    "great",
+    "hard",
+    "huge",
+    "known",
+    "little",
+    "long",
+    "lot",
+    "matter",
+    "mess",
+    "mistake",
+    "much",
+    "must",
+    "nice",
+    "no-brainer",
+    "no-op",
+    "pain",
+    "pity",
+    "possible",
+    "potential",
+    "priority",
+    "problem",
+    "question",
+    "real",
+    "requirement",
+    "shame",
+    "sign",
+    "significant",
+    "terrible",
+    "thing",
+    "tricky",
+    "typo",
+    "valid",
+    "very",
+    "waste",
+    "way",
+    "wip",
+    "work-in-progress",
 ];
 
 /// Says in a sentence that something was chosen. What was not, and what is asked, is told apart before.

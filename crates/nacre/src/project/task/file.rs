@@ -6,7 +6,10 @@ use std::path::Path;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::{Change, Draft, KIND, PRIORITY, Status, Task, checked, changes, filled, get, insert_block, insert_change, of_row, passage};
+use super::{
+    Change, Draft, KIND, PRIORITY, Status, Task, changes, checked, filled, get, insert_block, insert_change,
+    of_row, passage,
+};
 use crate::ids::TaskId;
 use crate::{Error, Result, Time, index};
 
@@ -110,7 +113,8 @@ impl Kept {
 
     /// Takes the tasks of an export in. What is here already is left as it is.
     pub(crate) fn take_in(&self, db: &Connection) -> Result<TasksImported> {
-        insert_all(db, &self.0, ("person", "import")).map_err(|problem| Error::BadTask { problem: told(problem) })
+        insert_all(db, &self.0, ("person", "import"))
+            .map_err(|problem| Error::BadTask { problem: told(problem) })
     }
 }
 
@@ -179,9 +183,13 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
             return said(format!("{id} is blocked by itself"));
         }
         let status = status(&record.status);
-        let Some(status) = status else { return said(format!("{id} has the unknown status `{}`", crate::ids::shorten(&record.status))) };
+        let Some(status) = status else {
+            return said(format!("{id} has the unknown status `{}`", crate::ids::shorten(&record.status)));
+        };
         let time = |text: &str| {
-            Time::parse(text).ok_or_else(|| Problem::Said(format!("{id} has `{}`, which is no time", crate::ids::shorten(text))))
+            Time::parse(text).ok_or_else(|| {
+                Problem::Said(format!("{id} has `{}`, which is no time", crate::ids::shorten(text)))
+            })
         };
         let created = time(&record.created)?;
         let completed = record.completed.as_deref().map(time).transpose()?;
