@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use nacre::project::{ItemType, Status};
-use nacre::{CollectionName, EntryRef, EntryType, GroupName, ProjectName, SessionId, TaskId, Time, Visibility};
+use nacre::{
+    CollectionName, EntryRef, EntryType, GroupName, ProjectName, SessionId, TaskId, Time, Visibility,
+};
 
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///

@@ -27,7 +27,8 @@ CREATE TABLE items (
     title        TEXT NOT NULL,
     content      TEXT NOT NULL,
     confidence   REAL NOT NULL,
-    extracted_at INTEGER NOT NULL
+    extracted_at INTEGER NOT NULL,
+    private      INTEGER NOT NULL                     -- of a document that says so of itself
 ) WITHOUT ROWID;
 CREATE INDEX items_file ON items (project, path, line);
 

@@ -558,7 +558,7 @@ impl Group {
     /// Takes in a tasks.json in the form of seed 002: all of it, or nothing (K2).
     pub fn import_tasks(&mut self, caller: &Caller, path: &Path) -> Result<project::TasksImported> {
         let text = fs::read_to_string(path).map_err(Error::io(path))?;
-        self.refresh(caller.now)?;
+        self.begin(caller)?;
         self.write(caller.now, |tx| {
             let done =
                 project::task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;

@@ -188,7 +188,7 @@ impl Group {
             Which::Only(name) => vec![job(name)?],
             Which::Due | Which::All => JOBS.iter().collect(),
         };
-        self.refresh(caller.now)?;
+        self.begin(caller)?;
         if !self.is_on_disk() {
             return Ok(Vec::new());
         }
@@ -202,7 +202,7 @@ impl Group {
 
     /// Runs what is due, unless another process is at it.
     pub fn maintain_if_free(&mut self, caller: &Caller, zone: &TimeZone) -> Result<Vec<Ran>> {
-        self.refresh(caller.now)?;
+        self.begin(caller)?;
         if !self.is_on_disk() || !self.is_job_due(caller.now, zone)? {
             return Ok(Vec::new());
         }
@@ -213,7 +213,7 @@ impl Group {
 
     /// Tells of every job when it is due and what it last did.
     pub fn jobs(&self, now: Time, zone: &TimeZone) -> Result<Vec<JobShown>> {
-        self.read(|db| JOBS.iter().map(|job| shown(db, job, now, zone)).collect())
+        self.read_all(|db| JOBS.iter().map(|job| shown(db, job, now, zone)).collect())
     }
 
     fn is_job_due(&self, now: Time, zone: &TimeZone) -> Result<bool> {
@@ -319,7 +319,7 @@ fn run_all(
 /// Claims a job in one transaction, if it is due. A claim that is found is of a process that is dead: the lock is ours.
 fn claim(group: &mut Group, caller: &Caller, job: &Job, last: Time, only_due: bool) -> Result<Option<Claim>> {
     let now = caller.now;
-    if only_due && !group.read(|db| Ok(known(db, job.name)?.is_due(last, now)))? {
+    if only_due && !group.read_all(|db| Ok(known(db, job.name)?.is_due(last, now)))? {
         return Ok(None);
     }
     group.write(now, |tx| {
@@ -385,7 +385,7 @@ fn reindex(group: &mut Group, caller: &Caller) -> Result<Report> {
     }
     let says =
         format!("{} collections looked at, {changed} documents changed{}", names.len(), failed.concat());
-    Ok(Report::new(says, "changed", i64::try_from(changed).unwrap_or(i64::MAX)))
+    Ok(Report::new(says, "reindexed", i64::try_from(changed).unwrap_or(i64::MAX)))
 }
 
 /// E8. What is gone is gone.

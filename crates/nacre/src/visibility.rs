@@ -121,6 +121,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     ),
     ("citations", Seen::Where("path IN (SELECT path FROM documents)")),
     ("kept_out", Seen::Where("path IN (SELECT path FROM documents)")),
+    ("items", Seen::Where("private = 0 AND NOT is_private_path(path)")),
     (
         "passages",
         Seen::Where(
@@ -132,10 +133,20 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
                 WHEN 'exchange' THEN session IN (SELECT number FROM sessions)
                 WHEN 'fact' THEN substr(ref, 6) IN (SELECT CAST(id AS TEXT) FROM facts)
                 WHEN 'relation' THEN substr(ref, 10) IN (SELECT CAST(id AS TEXT) FROM relations)
+                WHEN 'item' THEN ref IN (SELECT id FROM items)
+                WHEN 'task' THEN 1
                 ELSE 0 END",
         ),
     ),
     ("proposals", Seen::Where("private = 0 AND NOT is_private_path(target)")),
+    // Work is shared as entries are that nobody marked.
+    ("tasks", Seen::All),
+    ("task_blocks", Seen::All),
+    ("task_changes", Seen::All),
+    // Names of folders and files, which no reader gives out.
+    ("projects", Seen::All),
+    ("project_files", Seen::All),
+    ("jobs", Seen::All),
     ("line_uses", Seen::All),
     ("file_changes", Seen::Nothing),
     // A session's own, by its id.

@@ -408,7 +408,14 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
     };
     let ran = group.maintain(&context.caller(), &zone, &which)?;
     if context.global.json {
-        render::json(&json!({ "jobs": ran }))?;
+        // What was done in numbers, by its name.
+        let counts = ran
+            .iter()
+            .flat_map(|ran| &ran.report.counts)
+            .map(|(what, count)| (what.to_string(), json!(count)));
+        let mut answer: serde_json::Map<String, serde_json::Value> = counts.collect();
+        answer.insert("jobs".into(), json!(ran));
+        render::json(&answer)?;
     } else if ran.is_empty() {
         render::out("Nothing is due; `nacre maintain --list` says when.")?;
     } else {

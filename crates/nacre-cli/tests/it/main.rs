@@ -12,6 +12,8 @@ mod documents;
 mod turn;
 // The knowledge graph: said, asked, drawn.
 mod graph;
+// Projects: knowledge taken out of files, tasks, jobs.
+mod project;
 // Plugins: programs of others that behave, and more that do not.
 mod plugin;
 // Collections: many processes, kills, damage.

@@ -326,3 +326,100 @@ fn eight_processes_open_a_new_home_at_once() {
         check_sound(&home);
     }
 }
+
+/// Maintenance by several processes at once, some of them killed: what is left is what one process leaves that nobody
+/// disturbs, so nothing is lost and nothing done twice.
+#[test]
+fn jobs_are_done_once_whoever_is_killed() {
+    let (mut random, days) = (Random::new(), 4 + 2 * stress().rounds);
+    let homes = [Sealed::new(), Sealed::new()];
+    for home in &homes {
+        for number in 0..60 {
+            home.json(["store", &format!("number {number} of sixty")]);
+        }
+        home.json(["fact", "set", "Keystone", "port", "3000"]);
+    }
+    // Every run archives some: a second one on the same day would show.
+    let args = |day: usize| {
+        let now = format!("2026-03-{:02}T12:00:00Z", day + 1);
+        [
+            "maintain",
+            "--set",
+            "entries.max_size_mb=0",
+            "--set",
+            "entries.prune_percent=5",
+            "--json",
+            "--now",
+            &now,
+        ]
+        .map(str::to_owned)
+    };
+    let [calm, wild] = &homes;
+    let mut killed = 0;
+    for day in 0..days {
+        calm.run(args(day));
+        let running: Vec<Process> = (0..4).map(|_| Process::start(&mut wild.command(args(day)))).collect();
+        for process in &running[..3] {
+            thread::sleep(Duration::from_micros(random.below(25_000)));
+            let _ = process.victim.lock().unwrap().kill();
+        }
+        for (place, process) in running.into_iter().enumerate() {
+            let output = process.finish();
+            assert!(output.status == 0 || place < 3 && output.status == -1, "{output:?}");
+            killed += usize::from(output.status == -1);
+        }
+        // Whoever was killed, by now it was done: the last was not, and waits for its turn.
+        let list = wild.json(["maintain", "--list", "--now", &args(day)[7]]);
+        assert!(list.as_array().unwrap().iter().all(|job| job["due"] == false), "{list}");
+    }
+    eprintln!("{killed} of {} killed", 3 * days);
+    assert!(killed > 0, "nobody was killed: the test has shown nothing");
+    let state = |home: &Sealed| {
+        let archived = home.json(["audit", "export"]);
+        let archived = archived.as_array().unwrap().iter().filter(|row| row["action"] == "archive").count();
+        let facts = home.json(["fact", "list"]);
+        (home.json(["status"])["entries"].clone(), facts["facts"][0]["activation"].clone(), archived)
+    };
+    assert_eq!(state(wild), state(calm));
+    assert_eq!(state(calm).2, days, "one run a day");
+    check_sound(wild);
+}
+
+/// A server does what is due behind its calls, and two of them do it once.
+#[test]
+fn servers_do_what_is_due() {
+    let home = Sealed::new();
+    home.json(["store", "One"]);
+    let flags = ["mcp", "--set", "maintain.look_seconds=0", "--set", "entries.max_size_mb=0"];
+    let mut servers: Vec<Mcp> = (0..2).map(|_| Mcp::start(&mut home.command(flags))).collect();
+    for server in &mut servers {
+        server.open().unwrap();
+        server.data("memory_search", &json!({ "query": "one" }));
+    }
+    let due = || home.json(["maintain", "--list"]).as_array().unwrap().iter().any(|job| job["due"] == true);
+    let patience = std::time::Instant::now();
+    while due() {
+        assert!(patience.elapsed() < Duration::from_secs(60), "nothing was done");
+        thread::sleep(Duration::from_millis(50));
+    }
+    drop(servers);
+    let archived = home.json(["audit", "export"]);
+    let archived = archived.as_array().unwrap().iter().filter(|row| row["action"] == "archive").count();
+    assert_eq!(archived, 1);
+    // One that is told not to does nothing.
+    let mut still = Mcp::start(&mut home.command([
+        "mcp",
+        "--set",
+        "maintain.look_seconds=0",
+        "--set",
+        "maintain.behind=false",
+        "--now",
+        "2026-02-20T12:00:00Z",
+    ]));
+    still.open().unwrap();
+    still.data("memory_search", &json!({ "query": "one" }));
+    thread::sleep(Duration::from_millis(300));
+    let list = home.json(["maintain", "--list", "--now", "2026-02-20T12:00:00Z"]);
+    assert!(list.as_array().unwrap().iter().any(|job| job["due"] == true), "{list}");
+    assert_eq!(still.close(), 0);
+}

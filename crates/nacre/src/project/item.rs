@@ -4,6 +4,7 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::Said;
 use super::extract::{Found, ItemType};
 use crate::ids::ProjectName;
 use crate::index::{Passage, Writer};
@@ -103,10 +104,11 @@ pub(super) fn replace(
     db: &Connection,
     writer: &mut Writer<'_>,
     file: (i64, &ProjectName, &str),
-    found: &[Found],
+    said: &Said,
     now: Time,
 ) -> Result<(usize, usize)> {
     let (project, name, path) = file;
+    let Said { found, private } = said;
     let mut statement =
         db.prepare_cached("SELECT id, line, confidence, title FROM items WHERE project = ?1 AND path = ?2")?;
     let mut old: Vec<(String, i64, f64, String)> = statement
@@ -122,6 +124,8 @@ pub(super) fn replace(
         let line = i64::try_from(found.line).unwrap_or(i64::MAX);
         if let Some(place) = old.iter().position(|(known, ..)| *known == id) {
             let (_, was, confidence, title) = old.swap_remove(place);
+            db.prepare_cached("UPDATE items SET private = ?2 WHERE id = ?1 AND private <> ?2")?
+                .execute((&id, private))?;
             if (was, confidence.to_bits(), title.as_str())
                 != (line, found.confidence.to_bits(), found.title.as_str())
             {
@@ -134,8 +138,8 @@ pub(super) fn replace(
             continue;
         }
         db.prepare_cached(
-            "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+            "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute((
             &id,
@@ -147,6 +151,7 @@ pub(super) fn replace(
             &found.content,
             found.confidence,
             now,
+            private,
         ))?;
         writer.insert(&passage(&id, found.r#type, &found.title, &found.content, path, now))?;
         added += 1;

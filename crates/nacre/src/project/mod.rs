@@ -23,7 +23,7 @@ use crate::group::Group;
 use crate::ids::{ProjectName, shorten};
 use crate::index::Writer;
 use crate::workspace::{self, Note, Seen, Taken};
-use crate::{Error, Result, Time};
+use crate::{Error, Result, Time, visibility};
 
 use extract::{Found, Language};
 use walk::Passed;
@@ -90,7 +90,7 @@ impl Group {
         name: Option<&ProjectName>,
         progress: &mut dyn FnMut(usize),
     ) -> Result<Extracted> {
-        self.refresh(caller.now)?;
+        self.begin(caller)?;
         let real = real(folder)?;
         let project = self.write(caller.now, |tx| adopt(tx, &real, name))?;
         extract_project(self, caller, &project, progress)
@@ -98,7 +98,7 @@ impl Group {
 
     /// Forgets a project and its items. Its folder is left as it is.
     pub fn forget_project(&mut self, caller: &Caller, name: &ProjectName) -> Result<Project> {
-        self.refresh(caller.now)?;
+        self.begin(caller)?;
         self.write_indexed(caller.now, |tx, lexicon| {
             let project = known(tx, name)?;
             let mut writer = Writer::new(tx, lexicon)?;
@@ -230,7 +230,7 @@ fn extract_project(
     progress: &mut dyn FnMut(usize),
 ) -> Result<Extracted> {
     let root = PathBuf::from(&project.folder);
-    let mut before = group.read(|db| files(db, project.number))?;
+    let mut before = group.read_all(|db| files(db, project.number))?;
     let (mut passed, mut batch) = (Passed::default(), Batch::default());
     let (mut looked, mut read, mut unchanged) = (0, 0, 0);
     walk::walk(&root, &mut passed, &mut |seen, language, passed| {
@@ -258,12 +258,12 @@ fn extract_project(
                     batch.put(seen.path, Some(row), None);
                 }
             }
-            Reading::New(row, found) => {
+            Reading::New(row, said) => {
                 read += 1;
                 if let Some(note) = &row.note {
                     passed.skip(&seen.path, note.clone());
                 }
-                batch.put(seen.path, Some(row), Some(found));
+                batch.put(seen.path, Some(row), Some(said));
             }
         }
         if batch.is_full() {
@@ -292,7 +292,7 @@ fn extract_project(
                 continue;
             }
             gone += 1;
-            batch.put(path, None, Some(Vec::new()));
+            batch.put(path, None, Some(Said::default()));
             if batch.is_full() {
                 batch.write(group, caller, project)?;
             }
@@ -339,19 +339,27 @@ fn counts(db: &Connection, project: i64) -> Result<BTreeMap<&'static str, i64>> 
     Ok(counts)
 }
 
+/// What a file says.
+#[derive(Default)]
+struct Said {
+    found: Vec<Found>,
+    /// It says of itself that it is for private sessions.
+    private: bool,
+}
+
 /// What became of reading a file.
 enum Reading {
     Gone,
     /// It says what it said.
     Same(FileRow),
-    New(FileRow, Vec<Found>),
+    New(FileRow, Said),
 }
 
 fn read_file(seen: &Seen, language: Language, was: Option<&FileRow>, now: Time) -> Reading {
     let skipped = |why: String, retry: bool| {
         let mtime = (!retry).then_some(seen.stat.mtime);
         let row = FileRow { size: seen.stat.size, mtime, hash: String::new(), note: Some(why) };
-        Reading::New(row, Vec::new())
+        Reading::New(row, Said::default())
     };
     if seen.stat.size > LARGEST {
         return skipped(format!("is larger than {} MiB", LARGEST >> 20), false);
@@ -373,13 +381,14 @@ fn read_file(seen: &Seen, language: Language, was: Option<&FileRow>, now: Time) 
     };
     // Credentials go before anything is taken out.
     let text = redact::document(&text);
-    Reading::New(row, extract::extract(&seen.path, language, &text))
+    let found = extract::extract(&seen.path, language, &text);
+    Reading::New(row, Said { found, private: visibility::is_marked(&text) })
 }
 
 /// What goes into one transaction.
 #[derive(Default)]
 struct Batch {
-    files: Vec<(String, Option<FileRow>, Option<Vec<Found>>)>,
+    files: Vec<(String, Option<FileRow>, Option<Said>)>,
     items: usize,
     added: usize,
     removed: usize,
@@ -387,9 +396,9 @@ struct Batch {
 
 impl Batch {
     /// Puts a file in: what is known of it from now on, and the items it has now, where these are others.
-    fn put(&mut self, path: String, row: Option<FileRow>, found: Option<Vec<Found>>) {
-        self.items += found.as_ref().map_or(0, Vec::len);
-        self.files.push((path, row, found));
+    fn put(&mut self, path: String, row: Option<FileRow>, said: Option<Said>) {
+        self.items += said.as_ref().map_or(0, |said| said.found.len());
+        self.files.push((path, row, said));
     }
 
     fn is_full(&self) -> bool {
@@ -407,10 +416,10 @@ impl Batch {
             known(tx, &project.name)?;
             let mut writer = Writer::new(tx, lexicon)?;
             let mut sum = (0, 0);
-            for (path, row, found) in &files {
-                if let Some(found) = found {
+            for (path, row, said) in &files {
+                if let Some(said) = said {
                     let file = (project.number, &project.name, path.as_str());
-                    let (added, removed) = item::replace(tx, &mut writer, file, found, caller.now)?;
+                    let (added, removed) = item::replace(tx, &mut writer, file, said, caller.now)?;
                     sum = (sum.0 + added, sum.1 + removed);
                 }
                 match row {

@@ -255,6 +255,29 @@ fn what_should_not_be_read_is_not() {
 }
 
 #[test]
+fn shared_sessions_do_not_see_what_is_private() {
+    let (mut place, folder) = (place(), tempfile::tempdir().unwrap());
+    write(folder.path(), "MEMORY.md", "Note: the safe is behind the clock.\n");
+    write(folder.path(), "diary.md", "---\nprivate: true\n---\n\nNote: the clock is slow.\n");
+    write(folder.path(), "open.md", "Note: the clock strikes at noon.\n");
+    extract(&mut place, folder.path());
+    place.caller.visibility = nacre::Visibility::Private;
+    assert_eq!(items(&mut place, json!({})).len(), 3);
+    place.caller.visibility = nacre::Visibility::Shared;
+    let public = ["note open.md:1 the clock strikes at noon."];
+    assert_eq!(items(&mut place, json!({})), public);
+    assert_eq!(items(&mut place, json!({ "query": "clock" })), public);
+    let hits =
+        place.call("memory_search", json!({ "query": "clock", "scope": ["items"] })).data["hits"].clone();
+    assert_eq!(hits.as_array().unwrap().len(), 1);
+    // What a file says of itself may change without anything else.
+    write(folder.path(), "diary.md", "---\nprivate: false\n---\n\nNote: the clock is slow.\n");
+    extract(&mut place, folder.path());
+    assert_eq!(items(&mut place, json!({})).len(), 2);
+    place.check();
+}
+
+#[test]
 fn a_folder_that_is_away_loses_nothing() {
     let (mut place, folder) = (place(), tempfile::tempdir().unwrap());
     let root = folder.path().join("heron");

@@ -93,7 +93,7 @@ fn collections_are_brought_up_to_date() {
     let name = "papers".parse().unwrap();
     place.group.add_collection(&caller, &name, &[folder.path().to_owned()], &mut |_, _| {}).unwrap();
     write("two.md");
-    assert_eq!(only(&mut place.group, &caller, "reindex", "changed"), 1);
+    assert_eq!(only(&mut place.group, &caller, "reindex", "reindexed"), 1);
     let found = place.call("memory_search", json!({ "query": "frogs", "scope": ["sources"] })).data;
     assert_eq!(found["hits"].as_array().unwrap().len(), 2);
 }
