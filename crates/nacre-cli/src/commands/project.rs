@@ -102,7 +102,9 @@ fn say(done: &Extracted) -> String {
         rows.push(("skipped", format!("{} {}", line(&note.path, usize::MAX), line(&note.why, usize::MAX))));
     }
     if done.skipped.len() > SHOWN {
-        rows.push(("skipped", format!("and {} more", done.skipped.len() - SHOWN)));
+        // So many are named at most.
+        let or = if done.skipped.len() >= 1_000 { " or" } else { "" };
+        rows.push(("skipped", format!("and {}{or} more", done.skipped.len() - SHOWN)));
     }
     let rows: Vec<(String, String)> =
         rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();

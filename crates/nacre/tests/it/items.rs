@@ -73,7 +73,7 @@ fn measure(half: &str) -> (usize, usize, usize, Vec<String>) {
 #[test]
 fn what_is_said_is_taken_out_and_nothing_else() {
     // Floors that only rise. What went wrong in the half aside is not shown, so that it stays aside.
-    for (half, least_precision, least_recall) in [("tuned", 1.0, 1.0), ("aside", 0.9, 0.85)] {
+    for (half, least_precision, least_recall) in [("tuned", 1.0, 1.0), ("aside", 0.95, 0.95)] {
         let (right, wrong, missed, failures) = measure(half);
         let share = |part: usize, rest: usize| part as f64 / (part + rest) as f64;
         let (precision, recall) = (share(right, wrong), share(right, missed));
