@@ -978,11 +978,11 @@ fn entry_type() -> impl clap::builder::TypedValueParser<Value = EntryType> {
 }
 
 fn item_type() -> impl clap::builder::TypedValueParser<Value = ItemType> {
-    one_of(ItemType::ALL, |r#type| r#type.as_str())
+    one_of(ItemType::ALL, ItemType::as_str)
 }
 
 fn task_status() -> impl clap::builder::TypedValueParser<Value = Status> {
-    one_of(Status::ALL, |status| status.as_str())
+    one_of(Status::ALL, Status::as_str)
 }
 
 /// Reads one of these by its name.
