@@ -10,7 +10,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{
     Answer, Caller, Embedder, Group, GroupName, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings,
-    Time, http,
+    Time, Zone, http,
 };
 use serde::Serialize;
 
@@ -48,8 +48,8 @@ impl Context {
 
     /// The person at this terminal.
     pub fn caller(&self) -> Caller {
-        let visibility = self.global.visibility;
-        Caller { visibility, ..Caller::person(self.session(), self.now()) }
+        let (visibility, zone) = (self.global.visibility, zone());
+        Caller { visibility, zone, ..Caller::person(self.session(), self.now()) }
     }
 
     pub fn group(&self) -> Result<Group> {
@@ -129,6 +129,18 @@ fn key(settings: &nacre::settings::Embedding) -> Result<Option<Secret>> {
 pub fn now() -> Time {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+}
+
+/// The person's time zone: what TZ says, or else the machine. Without either it is UTC.
+pub fn zone() -> Zone {
+    let told = std::env::var("TZ").ok();
+    let name = told.as_deref().map(|told| told.trim_start_matches(':'));
+    let file = match name {
+        None => PathBuf::from("/etc/localtime"),
+        Some(name) => PathBuf::from("/usr/share/zoneinfo").join(name),
+    };
+    let compiled = std::fs::read(file).ok().and_then(|bytes| Zone::compiled(&bytes));
+    compiled.or_else(|| Zone::rule(name?)).unwrap_or_default()
 }
 
 /// The folder that holds everything.

@@ -72,9 +72,9 @@ pub use index::{Renewed, Scope};
 pub use search::{DocumentHit, EntryHit, Found, GraphHit, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
 pub use secret::Secret;
 pub use settings::Settings;
-pub use time::Time;
+pub use time::{Time, Zone};
 pub use visibility::Visibility;
-pub use workspace::{FilePath, Note, Synced};
+pub use workspace::{Boot, FilePath, Laid, Note, Part as BootPart, Synced, TEMPLATES, Template};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

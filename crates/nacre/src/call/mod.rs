@@ -5,9 +5,11 @@
 //! and its share of the limits one transaction.
 
 pub(crate) mod audit;
+mod boot;
 mod graph;
 mod limits;
 pub mod redact;
+mod resource;
 mod schema;
 mod tools;
 
@@ -22,15 +24,17 @@ use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
 use crate::visibility::Visibility;
-use crate::{Error, Result, Time};
+use crate::{Error, Result, Time, Zone};
 
 pub use audit::Verified;
+pub use boot::BootRequest;
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
     FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
 pub(crate) use limits::Action;
+pub use resource::{RESOURCES, Resource, has_workspace, resource, resources};
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
     QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
@@ -108,19 +112,21 @@ pub struct Caller {
     pub visibility: Visibility,
     /// When.
     pub now: Time,
+    /// Where: what day it is depends on it.
+    pub zone: Zone,
 }
 
 impl Caller {
     /// Returns a person at the command line.
     pub fn person(session: SessionId, now: Time) -> Caller {
         let (actor, role, visibility) = (Actor::Person, Role::Admin, Visibility::Private);
-        Caller { actor, role, session, untrusted: false, visibility, now }
+        Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
     }
 
     /// Returns an agent in the person's own session.
     pub fn agent(session: SessionId, now: Time) -> Caller {
         let (actor, role, visibility) = (Actor::Agent, Role::Project, Visibility::Private);
-        Caller { actor, role, session, untrusted: false, visibility, now }
+        Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
     }
 
     fn actor_name(&self) -> &'static str {

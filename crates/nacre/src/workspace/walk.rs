@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Note;
 
 /// The most bytes of a document.
-const LARGEST: u64 = 20 << 20;
+pub(super) const LARGEST: u64 = 20 << 20;
 /// A NUL among so many bytes: it is no text.
 const PROBED: usize = 8 << 10;
 /// The folder of transcripts, which are searched as sessions.
@@ -211,7 +211,7 @@ pub(super) fn read(seen: &Seen) -> Taken {
     }
 }
 
-fn too_large() -> String {
+pub(super) fn too_large() -> String {
     format!("is larger than {} MiB", LARGEST >> 20)
 }
 
