@@ -193,8 +193,7 @@ pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) ->
         record_refusal(group, caller, tool.name, error);
     }
     let mut answer = answer?;
-    redact::value(&mut answer.data);
-    answer.text = redact::text(&answer.text).into_owned();
+    redact::answer(&mut answer);
     Ok(answer)
 }
 

@@ -267,7 +267,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
         },
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    Ok((text.replace("\r\n", "\n"), note))
+    Ok((if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() }, note))
 }
 
 #[cfg(test)]
