@@ -75,7 +75,8 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make the home and its group, with a commented settings file and a workspace to fill in. What is there is left alone
+    /// Make the home and its group, with a commented settings file and a workspace to fill in. What is there
+    /// is left alone
     #[command(after_help = templates())]
     Init(Init),
     /// Remember one thing
@@ -805,6 +806,12 @@ pub enum Bench {
         /// Also print, as lines of JSON, what was considered and what spoke for it: what the weights are fitted on
         #[arg(long)]
         evidence: bool,
+    },
+    /// Time to start a session: a fresh `nacre boot` of a full workspace beside `cat` of the same files
+    Boot {
+        /// How many runs of each; the median is shown
+        #[arg(long, default_value_t = 50)]
+        runs: usize,
     },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {

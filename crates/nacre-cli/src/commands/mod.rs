@@ -68,6 +68,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             let show = bench::Show { wrong: *wrong, evidence: *evidence };
             return bench::inject(half, show, &cli.global);
         }
+        Command::Bench(Bench::Boot { runs }) => return bench::boot(*runs, cli.global.json),
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }

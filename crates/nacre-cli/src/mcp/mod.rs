@@ -141,7 +141,8 @@ impl Server {
         self.ask(caller, move |group, caller| nacre::call(group, caller, &tool, arguments)).await
     }
 
-    /// Calls a tool whose answer the person has agents given, whether or not they may ask for it by themselves.
+    /// Calls a tool whose answer the person has agents given, whether or not they may ask for it by
+    /// themselves.
     async fn given(&self, tool: &'static str) -> nacre::Result<Answer> {
         let caller = Caller { actor: Actor::Person, ..self.caller.clone() };
         self.ask(caller, move |group, caller| nacre::call(group, caller, tool, json!({}))).await
@@ -205,8 +206,8 @@ impl Server {
         self.home.settings().boot.inject == Inject::Boot
     }
 
-    /// What is there to start a session with, by the names of resources and prompts. A boot without files of the workspace
-    /// would be the brief once more.
+    /// What is there to start a session with, by the names of resources and prompts. A boot without files of
+    /// the workspace would be the brief once more.
     async fn starts(&self) -> Vec<&'static Start> {
         let files = self.gives_files()
             && self

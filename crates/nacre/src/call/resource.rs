@@ -1,5 +1,5 @@
-//! The files of the workspace as resources: a few by a name of their own, any by its path. Read like everything else, by role and
-//! visibility, masked, and told as an event.
+//! The files of the workspace as resources: a few by a name of their own, any by its path. Read like
+//! everything else, by role and visibility, masked, and told as an event.
 
 use super::{Caller, Role, redact};
 use crate::event::Event;
@@ -61,7 +61,8 @@ pub fn resources(group: &Group, caller: &Caller) -> Vec<&'static Resource> {
     if caller.role == Role::Skill { Vec::new() } else { all.collect() }
 }
 
-/// Tells whether a session has more to start with than the brief: files that somebody wrote and that it may see.
+/// Tells whether a session has more to start with than the brief: files that somebody wrote and that it may
+/// see.
 pub fn has_workspace(group: &Group, caller: &Caller) -> bool {
     caller.role != Role::Skill && workspace::has_own(group, caller)
 }

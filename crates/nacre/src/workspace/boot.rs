@@ -1,7 +1,8 @@
-//! Boot (W2): what a session starts with. Files of the workspace in the order of the settings, the brief, and which skills there are.
+//! Boot (W2): what a session starts with. Files of the workspace in the order of the settings, the brief, and
+//! which skills there are.
 //!
-//! It never fails for a file: one that is missing, a link, binary or too long says so in one line. What is in it is masked, can't
-//! break out of its frame, and says how to read what was left out.
+//! It never fails for a file: one that is missing, a link, binary or too long says so in one line. What is in
+//! it is masked, can't break out of its frame, and says how to read what was left out.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -78,7 +79,8 @@ impl Project {
     }
 }
 
-/// Makes the boot of at most so many characters. The brief is made by the caller, for it is another tool's answer.
+/// Makes the boot of at most so many characters. The brief is made by the caller, for it is another tool's
+/// answer.
 pub(crate) fn boot(
     group: &Group,
     caller: &Caller,
@@ -104,7 +106,8 @@ pub(crate) fn boot(
     Boot { markdown, parts, chars, tokens, generated_at: caller.now, plugin }
 }
 
-/// Tells whether there is anything to start a session with that somebody wrote: a file which is not as `nacre init` made it.
+/// Tells whether there is anything to start a session with that somebody wrote: a file which is not as `nacre
+/// init` made it.
 pub(crate) fn has_own(group: &Group, caller: &Caller) -> bool {
     let order = &group.settings().boot.main;
     order.iter().any(|part| match part.as_str() {
@@ -334,7 +337,8 @@ fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
     (!lines.is_empty()).then_some(piece)
 }
 
-/// Returns `name` and `description` of a front matter. A value may be quoted, or go on in lines that are indented.
+/// Returns `name` and `description` of a front matter. A value may be quoted, or go on in lines that are
+/// indented.
 fn front_matter(text: &str) -> (Option<String>, Option<String>) {
     let mut lines = text.lines().map(str::trim_end);
     if lines.next() != Some("---") {
@@ -354,8 +358,8 @@ fn front_matter(text: &str) -> (Option<String>, Option<String>) {
     (value("name"), value("description"))
 }
 
-/// Cuts the texts to their own limit and, where all together are too many, the longest further. Where that would leave too little of
-/// each, the last are only named.
+/// Cuts the texts to their own limit and, where all together are too many, the longest further. Where that
+/// would leave too little of each, the last are only named.
 fn fit(pieces: &mut [Piece], file_chars: usize, total: usize) {
     let level = loop {
         // What everything costs but the texts themselves.
@@ -403,8 +407,8 @@ fn level(mut sizes: Vec<usize>, mut room: usize) -> usize {
     usize::MAX
 }
 
-/// Cuts a text in its middle to so many characters and says there what is left out: of what fits, 75 parts of 99 are its start and 24
-/// its end.
+/// Cuts a text in its middle to so many characters and says there what is left out: of what fits, 75 parts of
+/// 99 are its start and 24 its end.
 fn cut(path: &str, text: &str, all: usize, most: usize) -> String {
     let marker = |left: usize, from: usize, to: usize| {
         let path = one_line(path);

@@ -1,8 +1,8 @@
 //! The workspace (SPEC W): the files in a group's folder, written by people, editors and agents.
 //!
 //! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
-//! with them. The documents of a collection go the same way. `template` is what a new workspace begins with, `boot` what of
-//! it a session starts with.
+//! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
+//! `boot` what of it a session starts with.
 
 mod boot;
 pub(crate) mod change;

@@ -1,7 +1,8 @@
 //! The templates (W1): what `nacre init` puts into a new workspace.
 //!
-//! They are there to be read by an agent as they are, or to be filled in. What stands in them is ours, not memory: neither search
-//! nor the graph takes it in, and a form that nobody has filled in costs the start of a session one line.
+//! They are there to be read by an agent as they are, or to be filled in. What stands in them is ours, not
+//! memory: neither search nor the graph takes it in, and a form that nobody has filled in costs the start of
+//! a session one line.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -86,8 +87,8 @@ fn same(template: &str, text: &str) -> bool {
     template.trim_end() == text.trim_end()
 }
 
-/// Returns a document without what its template says: its lines are there, and empty, so that the others keep their numbers.
-/// Headings stay, for what somebody wrote below them needs them.
+/// Returns a document without what its template says: its lines are there, and empty, so that the others keep
+/// their numbers. Headings stay, for what somebody wrote below them needs them.
 pub(super) fn without_template<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
     let Some(template) = template(path) else { return text.into() };
     let ours: HashSet<&str> = template
