@@ -78,8 +78,10 @@ pub struct Global {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make the home and its group, with a commented settings file
-    Init,
+    /// Make the home and its group, with a commented settings file and a workspace to fill in. What is there
+    /// is left alone
+    #[command(after_help = templates())]
+    Init(Init),
     /// Remember one thing
     Store(Store),
     /// Find memories and documents by words, type and tags; without any, the newest memories
@@ -98,6 +100,8 @@ pub enum Command {
     History(Named),
     /// Show what an agent is told at the start of a session
     Brief(Brief),
+    /// Show what a session starts with: the files of the workspace, the brief, which skills there are
+    Boot(Boot),
     /// Ask the knowledge graph about people, things and how they belong together
     Graph(Graph),
     /// What is known of people and things
@@ -178,6 +182,19 @@ pub enum Command {
     /// Print the manual page
     #[command(hide = true)]
     Man,
+}
+
+#[derive(Debug, Args)]
+pub struct Init {
+    /// Make no workspace
+    #[arg(long)]
+    pub bare: bool,
+}
+
+/// What a new workspace has, for the help.
+fn templates() -> String {
+    let row = |template: &nacre::Template| format!("  {:<26} {}\n", template.path, template.purpose);
+    format!("The workspace:\n{}", nacre::TEMPLATES.iter().map(row).collect::<String>())
 }
 
 #[derive(Debug, Args)]
@@ -267,6 +284,16 @@ pub struct Brief {
     /// Also say which session wrote each memory, and when (with --json)
     #[arg(long)]
     pub include_provenance: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Boot {
+    /// The project that the session is about: memory/project-NAME.md comes first
+    #[arg(long, value_name = "NAME")]
+    pub project: Option<String>,
+    /// How many characters at most
+    #[arg(long, value_name = "N")]
+    pub max_chars: Option<usize>,
 }
 
 #[derive(Debug, Args)]
@@ -921,6 +948,12 @@ pub enum Bench {
         /// Also print, as lines of JSON, what was considered and what spoke for it: what the weights are fitted on
         #[arg(long)]
         evidence: bool,
+    },
+    /// Time to start a session: a fresh `nacre boot` of a full workspace beside `cat` of the same files
+    Boot {
+        /// How many runs of each; the median is shown
+        #[arg(long, default_value_t = 50)]
+        runs: usize,
     },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {

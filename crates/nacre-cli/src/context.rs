@@ -10,7 +10,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{
     Answer, Caller, Embedder, Group, GroupName, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings,
-    Time, TimeZone, http,
+    Time, Zone, http,
 };
 use serde::Serialize;
 
@@ -48,8 +48,8 @@ impl Context {
 
     /// The person at this terminal.
     pub fn caller(&self) -> Caller {
-        let visibility = self.global.visibility;
-        Caller { visibility, ..Caller::person(self.session(), self.now()) }
+        let (visibility, zone) = (self.global.visibility, zone());
+        Caller { visibility, zone, ..Caller::person(self.session(), self.now()) }
     }
 
     pub fn group(&self) -> Result<Group> {
@@ -131,16 +131,16 @@ pub fn now() -> Time {
     Time::from_millis(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// The time zone of this machine: what "03:00" means.
-pub fn zone() -> TimeZone {
-    jiff::tz::TimeZone::system()
-}
-
-/// A moment as a clock on the wall shows it.
-pub fn local(time: Time, zone: &TimeZone) -> String {
-    let moment =
-        jiff::Timestamp::from_millisecond(time.as_millis()).map(|moment| moment.to_zoned(zone.clone()));
-    moment.map(|moment| moment.strftime("%Y-%m-%d %H:%M").to_string()).unwrap_or_default()
+/// The person's time zone: what TZ says, or else the machine. Without either it is UTC.
+pub fn zone() -> Zone {
+    let told = std::env::var("TZ").ok();
+    let name = told.as_deref().map(|told| told.trim_start_matches(':'));
+    let file = match name {
+        None => PathBuf::from("/etc/localtime"),
+        Some(name) => PathBuf::from("/usr/share/zoneinfo").join(name),
+    };
+    let compiled = std::fs::read(file).ok().and_then(|bytes| Zone::compiled(&bytes));
+    compiled.or_else(|| Zone::rule(name?)).unwrap_or_default()
 }
 
 /// The folder that holds everything.

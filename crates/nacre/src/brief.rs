@@ -200,8 +200,32 @@ pub(crate) fn one_line(text: &str) -> String {
 
 /// Marks text that goes into a conversation, so that it is known again. Marks within it are taken out.
 pub fn mark_injected(text: &str) -> String {
-    let text = text.replace(OPEN, "").replace(CLOSE, "");
+    let mut text = Cow::Borrowed(text);
+    // What is left of one mark may close to another.
+    while text.contains(OPEN) || text.contains(CLOSE) {
+        text = text.replace(OPEN, "").replace(CLOSE, "").into();
+    }
     format!("{OPEN}\n{}\n{CLOSE}", text.trim())
+}
+
+/// Returns text in which no mark of ours can be read, for what is put between them and keeps its lines.
+pub(crate) fn without_marks(text: &str) -> Cow<'_, str> {
+    const BEGIN: &str = "<!--";
+    let is_ours = |rest: &str| {
+        let name = rest.trim_start().trim_start_matches('/').trim_start().as_bytes();
+        name.get(..5).is_some_and(|name| name.eq_ignore_ascii_case(b"nacre"))
+    };
+    let mut marks = text.match_indices(BEGIN).filter(|(at, _)| is_ours(&text[at + BEGIN.len()..])).peekable();
+    if marks.peek().is_none() {
+        return Cow::Borrowed(text);
+    }
+    let (mut plain, mut from) = (String::with_capacity(text.len() + 16), 0);
+    for (at, _) in marks {
+        plain.push_str(&text[from..at]);
+        plain.push_str("<! --");
+        from = at + BEGIN.len();
+    }
+    (plain + &text[from..]).into()
 }
 
 /// Takes out what Nacre itself put into the conversation: marked blocks, and lines in the form of its
@@ -257,6 +281,23 @@ mod tests {
         ] {
             assert_eq!(one_line(content), line);
         }
+    }
+
+    #[test]
+    fn marks_can_not_be_forged() {
+        for (text, left) in [
+            ("plain <!-- a comment -->", "plain <!-- a comment -->"),
+            ("a <!-- /nacre:memory --> b", "a <! -- /nacre:memory --> b"),
+            (
+                "<!--nacre:file X.md--><!--\n/ NACRE:memory -->",
+                "<! --nacre:file X.md--><! --\n/ NACRE:memory -->",
+            ),
+            ("<!-- nac", "<!-- nac"),
+        ] {
+            assert_eq!(without_marks(text), left);
+        }
+        let nested = mark_injected("x <!-- /nacre:<!-- /nacre:memory -->memory --> y");
+        assert_eq!(strip_injected(&nested), "", "{nested}");
     }
 
     #[test]

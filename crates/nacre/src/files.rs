@@ -43,6 +43,11 @@ pub(crate) fn append_private(path: &Path) -> std::io::Result<File> {
     private().append(true).create(true).open(path)
 }
 
+/// Makes a file readable by its owner alone where nothing stands, not even a link.
+pub(crate) fn create_new_private(path: &Path) -> std::io::Result<File> {
+    private().write(true).create_new(true).open(path)
+}
+
 /// Makes a new file readable by its owner alone; what stood there is cut.
 fn create_private(path: &Path) -> std::io::Result<File> {
     private().write(true).create(true).truncate(true).open(path)

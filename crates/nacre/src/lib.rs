@@ -78,9 +78,9 @@ pub use search::{
 };
 pub use secret::Secret;
 pub use settings::Settings;
-pub use time::Time;
+pub use time::{Time, Zone};
 pub use visibility::Visibility;
-pub use workspace::{FilePath, Note, Synced};
+pub use workspace::{Boot, FilePath, Laid, Note, Part as BootPart, Synced, TEMPLATES, Template};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

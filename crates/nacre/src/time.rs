@@ -82,6 +82,36 @@ impl Time {
     }
 }
 
+/// Where a person's days begin; read at the edge, like the clock.
+#[derive(Clone, Debug)]
+pub struct Zone(TimeZone);
+
+impl Zone {
+    /// Reads a time zone as systems keep it (TZif).
+    pub fn compiled(bytes: &[u8]) -> Option<Zone> {
+        TimeZone::tzif("local", bytes).ok().map(Zone)
+    }
+
+    /// Reads a rule in the form of POSIX, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+    pub fn rule(text: &str) -> Option<Zone> {
+        TimeZone::posix(text).ok().map(Zone)
+    }
+
+    /// Returns the day that it is at a moment, and the day before, as names of files have them: `2026-02-18`.
+    pub(crate) fn days(&self, at: Time) -> (String, String) {
+        let moment = Timestamp::from_millisecond(at.0).expect("kept in range by from_millis");
+        let day = self.0.to_datetime(moment).date();
+        (day.to_string(), day.yesterday().unwrap_or(day).to_string())
+    }
+}
+
+impl Default for Zone {
+    /// UTC.
+    fn default() -> Zone {
+        Zone(TimeZone::UTC)
+    }
+}
+
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let moment = Timestamp::from_millisecond(self.0).expect("kept in range by from_millis");
@@ -149,6 +179,25 @@ mod tests {
         for millis in [i64::MIN, i64::MAX, 0] {
             assert!(Time::from_millis(millis).plus_days(i64::MAX).to_string().ends_with('Z'));
         }
+    }
+
+    #[test]
+    fn days_begin_where_the_person_is() {
+        for (zone, at, today, yesterday) in [
+            ("UTC0", "2026-03-01T00:30:00Z", "2026-03-01", "2026-02-28"),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-02-28T23:30:00Z", "2026-03-01", "2026-02-28"),
+            ("PST8PDT,M3.2.0,M11.1.0", "2026-03-01T07:59:00Z", "2026-02-28", "2026-02-27"),
+            // The day on which the clock goes forward has 23 hours.
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T21:59:00Z", "2026-03-29", "2026-03-28"),
+            ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T22:00:00Z", "2026-03-30", "2026-03-29"),
+        ] {
+            let days = Zone::rule(zone).unwrap().days(Time::parse(at).unwrap());
+            assert_eq!((days.0.as_str(), days.1.as_str()), (today, yesterday), "{zone} {at}");
+        }
+        for end in [i64::MIN, i64::MAX] {
+            assert!(!Zone::default().days(Time::from_millis(end)).1.is_empty());
+        }
+        assert!(Zone::rule("nowhere").is_none() && Zone::compiled(b"TZif").is_none());
     }
 
     #[test]

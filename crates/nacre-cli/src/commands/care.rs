@@ -14,18 +14,35 @@ use crate::context::{Context, local, zone};
 use crate::mcp::behind;
 use crate::render::{self, Paint, line, plain};
 
-pub fn init(context: &Context) -> Result<ExitCode> {
+pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     context.home.create()?;
-    context.group()?.create(context.now())?;
-    let (home, group) = (context.home.path().display().to_string(), context.global.group.as_str());
+    let mut group = context.group()?;
+    group.create(context.now())?;
+    let laid = if bare { None } else { Some(group.lay_templates()?) };
+    let (home, name) = (context.home.path().display().to_string(), context.global.group.as_str());
     if context.global.json {
-        render::json(&json!({ "home": home, "group": group }))?;
-    } else {
-        render::out(&format!(
-            "The memory of group `{group}` is in {}\n\nNext:\n  nacre store \"what to remember\"\n  nacre mcp        for an agent; `claude mcp add nacre -- nacre mcp` tells Claude Code",
-            plain(&home)
-        ))?;
+        let mut answer = json!({ "home": home, "group": name });
+        if let Some(laid) = &laid {
+            answer["files"] = json!(laid.made);
+            answer["kept"] = json!(laid.kept);
+        }
+        render::json(&answer)?;
+        return Ok(ExitCode::SUCCESS);
     }
+    let mut text = format!("The memory of group `{name}` is in {}\n", plain(&home));
+    if let Some(laid) = laid.filter(|laid| !laid.made.is_empty()) {
+        text.push_str(&format!("\nIts workspace is in {}:\n", plain(&group.folder().display().to_string())));
+        for template in nacre::TEMPLATES.iter().filter(|template| laid.made.contains(&template.path)) {
+            text.push_str(&format!("  {:<26} {}\n", template.path, template.purpose));
+        }
+        if !laid.kept.is_empty() {
+            text.push_str(&format!("Left as it was: {}\n", laid.kept.join(", ")));
+        }
+    }
+    text.push_str(
+        "\nNext:\n  nacre store \"what to remember\"\n  nacre boot       what a session starts with\n  nacre mcp        for an agent; `claude mcp add nacre -- nacre mcp` tells Claude Code",
+    );
+    render::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -12,6 +12,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
+use nacre::call::has_workspace;
 use nacre::settings::Inject;
 use nacre::spool::{self, Heard, What};
 use nacre::{Caller, Group, Home, SessionId, Settings, mark_injected, strip_injected, turn};
@@ -26,6 +27,9 @@ use crate::render;
 const MOST: usize = 9_000;
 /// What of it a brief may take; JSON, a note and escapes take the rest.
 const MOST_BRIEF: usize = 8_000;
+/// What of it a boot may take: it is made again, and shorter, where escapes take more than usual.
+const MOST_BOOT: usize = 8_400;
+const LEAST_BOOT: usize = 2_000;
 
 const COMPACTED: &str = "The conversation was just compacted. What it taught you that lasts and is not stored yet: \
     store it now, with memory_store. What was remembered before follows again.";
@@ -172,20 +176,46 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
     if spool::waits(&home(&passed_on)?, &passed_on.group) {
         detach(&passed_on)?;
     }
-    if group.settings().brief.inject != Inject::Boot {
+    let gives = |inject: Inject| inject == Inject::Boot;
+    let (brief, files) = (gives(group.settings().brief.inject), gives(group.settings().boot.inject));
+    if !brief && !files {
         return Ok(String::new());
     }
-    // The brief is what the person has the agent told, whether or not it may ask for it by itself.
-    let person = Caller { visibility: caller.visibility, ..Caller::person(caller.session, caller.now) };
-    let brief = nacre::call(&mut group, &person, "memory_brief", json!({}))?;
-    plugin::note_brief(&brief);
-    let plugins = brief.data["plugin"].is_object() && brief.data["plugin"]["problem"].is_null();
-    let nothing = brief.data["entry_count"] == 0 && !plugins;
-    let brief = if nothing { String::new() } else { brief.text };
-    Ok(match input.text(&["source"]) {
-        Some("compact") => format!("{}\n{brief}", mark_injected(COMPACTED)).trim_end().to_owned(),
-        _ => brief,
-    })
+    // This is what the person has the agent told, whether or not it may ask for it by itself.
+    let (visibility, zone) = (caller.visibility, context::zone());
+    let person = Caller { visibility, zone, ..Caller::person(caller.session, caller.now) };
+    let note = match input.text(&["source"]) {
+        Some("compact") => mark_injected(COMPACTED) + "\n",
+        _ => String::new(),
+    };
+    let said = if files && has_workspace(&group, &person) {
+        boot(&mut group, &person, &note)?
+    } else if brief {
+        let brief = nacre::call(&mut group, &person, "memory_brief", json!({}))?;
+        plugin::note_brief(&brief);
+        let plugins = brief.data["plugin"].is_object() && brief.data["plugin"]["problem"].is_null();
+        let nothing = brief.data["entry_count"] == 0 && !plugins;
+        if nothing { String::new() } else { brief.text }
+    } else {
+        String::new()
+    };
+    Ok((note + &said).trim_end().to_owned())
+}
+
+/// Makes the boot so that it fits behind the note: what clients count is more than its characters.
+fn boot(group: &mut Group, person: &Caller, note: &str) -> Result<String> {
+    let size = |text: &str| Value::from(format!("{note}{text}")).to_string().encode_utf16().count();
+    let most = MOST - in_form("UserPromptSubmitted", " ").to_string().len();
+    let mut room = MOST_BOOT - note.len();
+    loop {
+        let boot = nacre::call(group, person, "memory_boot", json!({ "max_chars": room }))?;
+        let size = size(&boot.text);
+        if size <= most || room < 2 * LEAST_BOOT {
+            plugin::note_brief(&boot);
+            return Ok(boot.text);
+        }
+        room = (room * most / size * 95 / 100).max(LEAST_BOOT);
+    }
 }
 
 fn prompt(global: Global, input: &Input) -> Result<String> {

@@ -15,6 +15,7 @@ mod project;
 mod session;
 mod tools;
 mod turn;
+mod workspace;
 
 use std::io::Read;
 use std::process::ExitCode;
@@ -68,12 +69,13 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             let show = bench::Show { wrong: *wrong, evidence: *evidence };
             return bench::inject(half, show, &cli.global);
         }
+        Command::Bench(Bench::Boot { runs }) => return bench::boot(*runs, cli.global.json),
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }
     let context = Context::new(cli.global)?;
     match cli.command {
-        Command::Init => care::init(&context),
+        Command::Init(args) => care::init(&context, args.bare),
         Command::Store(args) => entry::store(&context, args),
         Command::Search(args) => entry::search(&context, args),
         Command::Show(args) => entry::show(&context, &args.id),
@@ -83,6 +85,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Demote(args) => entry::named(&context, "memory_demote", &args.id),
         Command::Delete(args) => entry::named(&context, "memory_delete", &args.id),
         Command::Brief(args) => entry::brief(&context, &args),
+        Command::Boot(args) => workspace::boot(&context, args),
         Command::Turn(args) => turn::run(&context, &args),
         Command::Lesson(args) => turn::lesson(&context, &args),
         Command::Mcp(args) => mcp::serve(&context, &args),

@@ -13,14 +13,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
+use nacre::call::has_workspace;
 use nacre::settings::Inject;
-use nacre::{Access, Answer, Caller, Group, GroupName, Home, Role, SKILL, SessionId, TOOLS};
+use nacre::{Access, Actor, Answer, Caller, Group, GroupName, Home, Role, SKILL, SessionId, TOOLS};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
-    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, Prompt, PromptMessage,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource,
-    ResourceContents, ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
+    Prompt, PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
+    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
+    ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -32,10 +34,28 @@ use crate::context::{self, Context, now};
 use behind::Behind;
 use watch::Watch;
 
-const BRIEF_URI: &str = "memory://brief";
-const BRIEF_NAME: &str = "brief";
-const BRIEF_ABOUT: &str =
-    "What is remembered from earlier sessions: preferences and instructions first, then facts";
+/// What a session can start with, as a resource and a prompt.
+struct Start {
+    name: &'static str,
+    uri: &'static str,
+    tool: &'static str,
+    about: &'static str,
+}
+
+static BRIEF: Start = Start {
+    name: "brief",
+    uri: "memory://brief",
+    tool: "memory_brief",
+    about: "What is remembered from earlier sessions: preferences and instructions first, then facts",
+};
+static BOOT: Start = Start {
+    name: "boot",
+    uri: "memory://boot",
+    tool: "memory_boot",
+    about: "What a session starts with: the files of the workspace, the brief, which skills there are",
+};
+
+const MARKDOWN: &str = "text/markdown";
 
 /// The keys of `_meta` in which a client may say which conversation a call belongs to: our own, Codex's.
 const SESSION_KEYS: &[&str] = &["nacre/session", "sessionId"];
@@ -56,6 +76,7 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         role,
         untrusted: args.untrusted,
         visibility,
+        zone: context::zone(),
         ..Caller::agent(context.session(), context.now())
     };
     let server = Server {
@@ -114,11 +135,28 @@ impl Server {
 
     /// Calls a tool on a blocking thread.
     async fn call(&self, tool: &str, arguments: Value, session: Option<SessionId>) -> nacre::Result<Answer> {
-        let (home, name, tool) = (self.home.clone(), self.name.clone(), tool.to_owned());
-        let now = self.clock.unwrap_or_else(now);
+        let tool = tool.to_owned();
         let session = session.unwrap_or_else(|| self.caller.session.clone());
-        let caller = Caller { now, session, ..self.caller.clone() };
-        let group = self.group.clone();
+        let caller = Caller { session, ..self.caller.clone() };
+        self.ask(caller, move |group, caller| nacre::call(group, caller, &tool, arguments)).await
+    }
+
+    /// Calls a tool whose answer the person has agents given, whether or not they may ask for it by
+    /// themselves.
+    async fn given(&self, tool: &'static str) -> nacre::Result<Answer> {
+        let caller = Caller { actor: Actor::Person, ..self.caller.clone() };
+        self.ask(caller, move |group, caller| nacre::call(group, caller, tool, json!({}))).await
+    }
+
+    /// Does something with the group on a blocking thread.
+    async fn ask<T: Send + 'static>(
+        &self,
+        caller: Caller,
+        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
+    ) -> nacre::Result<T> {
+        let (home, name, group) = (self.home.clone(), self.name.clone(), self.group.clone());
+        let now = self.clock.unwrap_or_else(now);
+        let caller = Caller { now, ..caller };
         let call = move || {
             // A call that panicked may have left the handle half changed: a new one is opened.
             let mut group = group.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
@@ -132,7 +170,7 @@ impl Server {
                 none => none.insert((context::open(&home, &name, now)?, Watch::default())),
             };
             watch.keep(group);
-            nacre::call(group, &caller, &tool, arguments)
+            work(group, &caller)
         };
         let answer = tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {
             let source = std::io::Error::other(format!("the call failed: {panic}"));
@@ -144,10 +182,10 @@ impl Server {
         answer
     }
 
-    /// The brief, within its time limit; without it the session starts all the same (B3).
-    async fn brief(&self) -> String {
+    /// The brief or the boot, within its time limit; without it the session starts all the same (B3).
+    async fn start(&self, tool: &'static str) -> String {
         let limit = Duration::from_millis(self.home.settings().brief.time_limit_ms);
-        match tokio::time::timeout(limit, self.call("memory_brief", json!({}), None)).await {
+        match tokio::time::timeout(limit, self.given(tool)).await {
             Ok(Ok(answer)) => answer.text,
             Ok(Err(error)) => {
                 format!("The memory could not be read ({error}). The memory tools may still work.")
@@ -160,14 +198,39 @@ impl Server {
         self.home.settings().tools.offer.iter().any(|offered| offered == name)
     }
 
-    fn injects(&self) -> bool {
+    fn gives_brief(&self) -> bool {
         self.home.settings().brief.inject == Inject::Boot
+    }
+
+    fn gives_files(&self) -> bool {
+        self.home.settings().boot.inject == Inject::Boot
+    }
+
+    /// What is there to start a session with, by the names of resources and prompts. A boot without files of
+    /// the workspace would be the brief once more.
+    async fn starts(&self) -> Vec<&'static Start> {
+        let files = self.gives_files()
+            && self
+                .ask(self.caller.clone(), |group, caller| Ok(has_workspace(group, caller)))
+                .await
+                .unwrap_or(false);
+        let given = |start: &&Start| if start.name == BOOT.name { files } else { self.gives_brief() };
+        [&BRIEF, &BOOT].into_iter().filter(given).collect()
+    }
+
+    /// What a session starts with, by the name or the address that a client has for it.
+    fn named_start(&self, name: &str) -> Option<&'static Start> {
+        let known = [(&BRIEF, self.gives_brief()), (&BOOT, self.gives_files())];
+        known
+            .into_iter()
+            .find(|(start, given)| *given && (start.name == name || start.uri == name))
+            .map(|(start, _)| start)
     }
 }
 
 impl ServerHandler for Server {
     fn get_info(&self) -> ServerConfig {
-        let capabilities = if self.injects() {
+        let capabilities = if self.gives_brief() || self.gives_files() {
             ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build()
         } else {
             ServerCapabilities::builder().enable_tools().build()
@@ -236,10 +299,19 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let brief = Resource::new(BRIEF_URI, BRIEF_NAME)
-            .with_description(BRIEF_ABOUT)
-            .with_mime_type("text/markdown");
-        let resources = if self.injects() { vec![brief] } else { Vec::new() };
+        let described = |uri: &str, name: &str, about: &str| {
+            Resource::new(uri, name).with_description(about).with_mime_type(MARKDOWN)
+        };
+        let starts = self.starts().await;
+        let mut resources: Vec<Resource> =
+            starts.iter().map(|start| described(start.uri, start.name, start.about)).collect();
+        if self.gives_files() {
+            let files = self
+                .ask(self.caller.clone(), |group, caller| Ok(nacre::call::resources(group, caller)))
+                .await;
+            let files = files.unwrap_or_default();
+            resources.extend(files.iter().map(|file| described(&file.uri(), file.name, file.about)));
+        }
         Ok(ListResourcesResult::with_all_items(resources)
             .with_ttl_ms(0)
             .with_cache_scope(CacheScope::Private))
@@ -250,17 +322,44 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        if request.uri != BRIEF_URI || !self.injects() {
+        let text = match self.named_start(&request.uri).filter(|start| start.uri == request.uri) {
+            Some(start) => Some(self.start(start.tool).await),
+            None if self.gives_files() => {
+                let uri = request.uri.clone();
+                let read =
+                    move |group: &mut Group, caller: &Caller| nacre::call::resource(group, caller, &uri);
+                let read = self.ask(self.caller.clone(), read).await;
+                read.map_err(|error| {
+                    ErrorData::internal_error(error.to_string(), Some(json!({ "code": error.code() })))
+                })?
+            }
+            None => None,
+        };
+        let Some(text) = text else {
             return Err(ErrorData::resource_not_found(
                 format!("there is no resource `{}`", render_name(&request.uri)),
                 Some(json!({ "uri": request.uri })),
             ));
-        }
-        let contents = ResourceContents::text(self.brief().await, BRIEF_URI).with_mime_type("text/markdown");
+        };
+        let contents = ResourceContents::text(text, &request.uri).with_mime_type(MARKDOWN);
         Ok(ReadResourceResult::new(vec![contents])
             .with_ttl_ms(0)
             .with_cache_scope(CacheScope::Private)
             .into())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        let file = ResourceTemplate::new("memory://file/{+path}", "file")
+            .with_description("A Markdown file of the workspace by its path, such as memory/2026-02-18.md")
+            .with_mime_type(MARKDOWN);
+        let templates = if self.gives_files() { vec![file] } else { Vec::new() };
+        Ok(ListResourceTemplatesResult::with_all_items(templates)
+            .with_ttl_ms(0)
+            .with_cache_scope(CacheScope::Private))
     }
 
     async fn list_prompts(
@@ -268,8 +367,8 @@ impl ServerHandler for Server {
         _: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts =
-            if self.injects() { vec![Prompt::new(BRIEF_NAME, Some(BRIEF_ABOUT), None)] } else { Vec::new() };
+        let prompt = |start: &&Start| Prompt::new(start.name, Some(start.about), None);
+        let prompts = self.starts().await.iter().map(prompt).collect();
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
@@ -278,14 +377,14 @@ impl ServerHandler for Server {
         request: GetPromptRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        if request.name != BRIEF_NAME || !self.injects() {
+        let Some(start) = self.named_start(&request.name).filter(|start| start.name == request.name) else {
             return Err(ErrorData::invalid_params(
                 format!("there is no prompt `{}`", render_name(&request.name)),
                 None,
             ));
-        }
-        let message = PromptMessage::new_text(rmcp::model::Role::User, self.brief().await);
-        Ok(GetPromptResult::new(vec![message]).with_description(BRIEF_ABOUT).into())
+        };
+        let message = PromptMessage::new_text(rmcp::model::Role::User, self.start(start.tool).await);
+        Ok(GetPromptResult::new(vec![message]).with_description(start.about).into())
     }
 }
 

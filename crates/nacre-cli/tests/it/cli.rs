@@ -36,8 +36,12 @@ fn an_empty_memory_says_so_and_what_to_do() {
 fn a_first_session() {
     let home = Sealed::new();
     let path = home.home().to_str().unwrap();
-    assert_eq!(home.json(["init"]), json!({ "home": path, "group": "main" }));
-    assert_eq!(home.json(["init"]), json!({ "home": path, "group": "main" }), "twice is the same as once");
+    assert_eq!(home.json(["init", "--bare"]), json!({ "home": path, "group": "main" }));
+    assert_eq!(
+        home.json(["init", "--bare"]),
+        json!({ "home": path, "group": "main" }),
+        "twice is the same as once"
+    );
     let names: Vec<_> = files(home.home()).iter().map(|file| file.file_name().unwrap().to_owned()).collect();
     assert_eq!(names, ["memory.db", "memory.db.lock", "nacre.toml"]);
 

@@ -8,6 +8,8 @@ mod sealed;
 mod cli;
 // Documents: indexed, followed, shown.
 mod documents;
+// The workspace: made, given to sessions by commands, hooks and resources.
+mod workspace;
 // Turns: what is put before a message, and how well that works.
 mod turn;
 // The knowledge graph: said, asked, drawn.

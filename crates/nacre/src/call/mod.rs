@@ -5,10 +5,12 @@
 //! and its share of the limits one transaction.
 
 pub(crate) mod audit;
+mod boot;
 mod graph;
 mod limits;
 mod project;
 pub mod redact;
+mod resource;
 mod schema;
 mod tools;
 
@@ -23,9 +25,10 @@ use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
 use crate::visibility::Visibility;
-use crate::{Error, Result, Time};
+use crate::{Error, Result, Time, Zone};
 
 pub use audit::Verified;
+pub use boot::BootRequest;
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
     FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
@@ -35,6 +38,7 @@ pub(crate) use limits::Action;
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
 };
+pub use resource::{RESOURCES, Resource, has_workspace, resource, resources};
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
     QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
@@ -112,19 +116,21 @@ pub struct Caller {
     pub visibility: Visibility,
     /// When.
     pub now: Time,
+    /// Where: what day it is depends on it.
+    pub zone: Zone,
 }
 
 impl Caller {
     /// Returns a person at the command line.
     pub fn person(session: SessionId, now: Time) -> Caller {
         let (actor, role, visibility) = (Actor::Person, Role::Admin, Visibility::Private);
-        Caller { actor, role, session, untrusted: false, visibility, now }
+        Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
     }
 
     /// Returns an agent in the person's own session.
     pub fn agent(session: SessionId, now: Time) -> Caller {
         let (actor, role, visibility) = (Actor::Agent, Role::Project, Visibility::Private);
-        Caller { actor, role, session, untrusted: false, visibility, now }
+        Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
     }
 
     pub(crate) fn actor_name(&self) -> &'static str {
@@ -191,8 +197,7 @@ pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) ->
         record_refusal(group, caller, tool.name, error);
     }
     let mut answer = answer?;
-    redact::value(&mut answer.data);
-    answer.text = redact::text(&answer.text).into_owned();
+    redact::answer(&mut answer);
     Ok(answer)
 }
 

@@ -10,6 +10,8 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde_json::Value;
 
+use super::Answer;
+
 /// What stands in a secret's place.
 pub const MASK: &str = "[REDACTED]";
 
@@ -136,7 +138,33 @@ pub static PATTERNS: [Pattern; 18] = [
     ),
     pattern(
         "secret_parameter",
-        &["token", "secret", "password", "passwd", "pwd"],
+        // With what has to come behind: the words alone stand in many texts.
+        &[
+            "token=",
+            "token\"",
+            "token'",
+            "secret=",
+            "secret\"",
+            "secret'",
+            "secretkey=",
+            "secretkey\"",
+            "secretkey'",
+            "secret-key=",
+            "secret-key\"",
+            "secret-key'",
+            "secret_key=",
+            "secret_key\"",
+            "secret_key'",
+            "password=",
+            "password\"",
+            "password'",
+            "passwd=",
+            "passwd\"",
+            "passwd'",
+            "pwd=",
+            "pwd\"",
+            "pwd'",
+        ],
         r#"(?i)\b(?:[a-z0-9]+[-_])*(?:access[-_]?token|auth[-_]?token|refresh[-_]?token|client[-_]?secret|secret[-_]?key|secret|password|passwd|pwd)(?:=|["']\s*[=:]\s*["'])(?P<secret>[^\s"',;&]{6,})"#,
         "client_secret=abcdef123456",
     ),
@@ -168,12 +196,11 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
         return Cow::Borrowed(text);
     }
     let mut lower = text.to_ascii_lowercase();
-    let mut bytes = bytes_in(&lower);
+    let mut pairs = Pairs::of(&lower);
     let mut text = Cow::Borrowed(text);
     for pattern in &PATTERNS {
-        // Most triggers have a sign or a rare letter: that it is missing is seen quicker than that they are.
-        let may_hold = |trigger: &str| trigger.bytes().all(|byte| bytes[usize::from(byte)]);
-        if !pattern.triggers.iter().any(|trigger| may_hold(trigger) && lower.contains(trigger)) {
+        // Most triggers have two letters together that are rare: that these are missing is seen quicker.
+        if !pattern.triggers.iter().any(|trigger| pairs.may_hold(trigger) && lower.contains(trigger)) {
             continue;
         }
         let regex = pattern
@@ -181,18 +208,61 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
             .get_or_init(|| Regex::new(pattern.pattern).expect("a test compiles every pattern"));
         if let Cow::Owned(masked) = mask(regex, &text, lines) {
             lower = masked.to_ascii_lowercase();
-            bytes = bytes_in(&lower);
+            pairs = Pairs::of(&lower);
             text = Cow::Owned(masked);
         }
     }
     text
 }
 
-/// Which bytes a text has.
-fn bytes_in(text: &str) -> [bool; 256] {
-    let mut bytes = [false; 256];
-    text.bytes().for_each(|byte| bytes[usize::from(byte)] = true);
-    bytes
+/// Which two letters stand beside each other in a text, exact for ASCII. In a long text nearly every letter
+/// occurs, but not every pair.
+struct Pairs([u64; 256]);
+
+impl Pairs {
+    fn of(text: &str) -> Pairs {
+        let mut pairs = [0; 256];
+        let mut last = 0;
+        for byte in text.bytes() {
+            let (place, bit) = Pairs::place(last, byte);
+            pairs[place] |= bit;
+            last = byte;
+        }
+        Pairs(pairs)
+    }
+
+    fn may_hold(&self, text: &str) -> bool {
+        text.as_bytes().windows(2).all(|two| {
+            let (place, bit) = Pairs::place(two[0], two[1]);
+            self.0[place] & bit != 0
+        })
+    }
+
+    fn place(one: u8, other: u8) -> (usize, u64) {
+        let (one, other) = (one & 127, other & 127);
+        (usize::from(one) << 1 | usize::from(other >> 6), 1 << (other & 63))
+    }
+}
+
+/// Masks an answer: its text, and every string of its data. Where a field is the text once more, as in a brief,
+/// it is looked through once.
+pub(super) fn answer(answer: &mut Answer) {
+    let masked = text(&answer.text).into_owned();
+    match &mut answer.data {
+        Value::Object(fields) => {
+            let same = |value: &Value| value.as_str() == Some(answer.text.as_str());
+            let twice = fields.iter().find(|(_, value)| same(value)).map(|(key, _)| key.clone());
+            if let Some(key) = &twice {
+                fields.insert(key.clone(), Value::Null);
+            }
+            value(&mut answer.data);
+            if let Some(key) = twice {
+                answer.data[text(&key).as_ref()] = masked.as_str().into();
+            }
+        }
+        data => value(data),
+    }
+    answer.text = masked;
 }
 
 /// Masks every credential in every string of a value, keys included.

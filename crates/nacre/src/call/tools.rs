@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::boot::BootRequest;
 use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
@@ -47,6 +48,7 @@ pub static TOOLS: [Tool; 27] = [
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
     tool_for::<BriefRequest>("memory_brief", Access::Read, true),
+    tool_for::<BootRequest>("memory_boot", Access::Read, true),
     tool_for::<GetRequest>("memory_get", Access::Read, true),
     tool_for::<UpdateRequest>("memory_update", Access::Write, true),
     tool_for::<ReinforceRequest>("memory_reinforce", Access::Write, false),
@@ -428,32 +430,42 @@ impl Request for BriefRequest {
     type Answer = Brief;
 
     fn run(self, call: &mut Call<'_>) -> Result<Brief> {
-        let (limits, now) = (call.settings().brief.clone(), call.caller.now);
-        let made = call.group().brief_plugin.clone().map(|plugin| {
-            let said = (plugin.make)(&call.caller.session);
-            (plugin.name, said)
-        });
-        let own = |db: &rusqlite::Connection| brief::make(db, &limits, now, self.include_provenance);
-        let brief = match made {
-            None => call.read(own)?,
-            Some((name, Ok(said))) => call.read(|db| brief::of_plugin(db, &name, &said, &limits, now))?,
-            Some((name, Err(problem))) => {
-                let mut brief = call.read(own)?;
-                brief.in_place_of(&name, &problem);
-                brief
-            }
-        };
-        let size = brief.markdown.chars().count();
-        call.tell(
-            "memory:read",
-            payload([("type", "brief".into()), ("path", "brief".into()), ("size", size.into())]),
-        );
-        Ok(brief)
+        let limits = call.settings().brief.clone();
+        make_brief(call, &limits, self.include_provenance)
     }
 
     fn say(answer: &Brief, _: Time) -> String {
         answer.markdown.clone()
     }
+}
+
+/// Makes the brief, or has the plugin make it that should.
+pub(super) fn make_brief(
+    call: &mut Call<'_>,
+    limits: &crate::settings::Brief,
+    include_provenance: bool,
+) -> Result<Brief> {
+    let now = call.caller.now;
+    let made = call.group().brief_plugin.clone().map(|plugin| {
+        let said = (plugin.make)(&call.caller.session);
+        (plugin.name, said)
+    });
+    let own = |db: &rusqlite::Connection| brief::make(db, limits, now, include_provenance);
+    let brief = match made {
+        None => call.read(own)?,
+        Some((name, Ok(said))) => call.read(|db| brief::of_plugin(db, &name, &said, limits, now))?,
+        Some((name, Err(problem))) => {
+            let mut brief = call.read(own)?;
+            brief.in_place_of(&name, &problem);
+            brief
+        }
+    };
+    let size = brief.markdown.chars().count();
+    call.tell(
+        "memory:read",
+        payload([("type", "brief".into()), ("path", "brief".into()), ("size", size.into())]),
+    );
+    Ok(brief)
 }
 
 /// The collections of sources, and how they stand.

@@ -40,6 +40,7 @@ pub struct Settings {
     pub graph: Graph,
     pub maintain: Maintain,
     pub brief: Brief,
+    pub boot: Boot,
     pub turn: Turn,
     pub visibility: Visibility,
     pub write: Write,
@@ -171,6 +172,17 @@ pub struct Brief {
     pub max_entries: usize,
     pub max_chars: usize,
     pub time_limit_ms: u64,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Boot {
+    pub inject: Inject,
+    pub main: Vec<String>,
+    pub project: Vec<String>,
+    pub file_chars: usize,
+    pub total_chars: usize,
 }
 
 /// When memory is put before an agent without its asking.
@@ -445,6 +457,20 @@ impl Settings {
             within("embedding.model", !embedding.model.is_empty(), "is empty, and this provider needs one")?;
         }
         within("brief.max_chars", self.brief.max_chars >= 500, "is below 500")?;
+        let boot = &self.boot;
+        within("boot.file_chars", boot.file_chars >= 500, "is below 500")?;
+        within("boot.total_chars", boot.total_chars >= 2_000, "is below 2000")?;
+        for (key, parts) in [("boot.main", &boot.main), ("boot.project", &boot.project)] {
+            for part in parts {
+                let words = crate::workspace::PARTS;
+                let known = words.contains(&part.as_str()) || part.parse::<crate::FilePath>().is_ok();
+                let problem = format!(
+                    "names `{part}`, neither a Markdown file of the workspace nor one of {}",
+                    words.join(", ")
+                );
+                within(key, known, &problem)?;
+            }
+        }
         for name in &self.tools.offer {
             if crate::call::tool(name).is_none() {
                 let near = nearest(name, crate::call::TOOLS.iter().map(|tool| tool.name));

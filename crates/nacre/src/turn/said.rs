@@ -86,6 +86,9 @@ pub(crate) fn says(words: &[String], phrase: &str) -> bool {
 /// About how many tokens a model makes of a text: a quarter of its letters, and one for each character of
 /// other scripts. Rather too many than too few.
 pub fn tokens(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len().div_ceil(4);
+    }
     let plain = text.chars().filter(char::is_ascii).count();
     plain.div_ceil(4) + text.chars().filter(|c| !c.is_ascii() && !c.is_whitespace()).count()
 }

@@ -1,16 +1,23 @@
 //! The workspace (SPEC W): the files in a group's folder, written by people, editors and agents.
 //!
 //! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
-//! with them. The documents of a collection go the same way.
+//! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
+//! `boot` what of it a session starts with.
 
+mod boot;
 pub(crate) mod change;
 pub(crate) mod files;
 mod path;
 mod sync;
+mod template;
 mod walk;
 
+pub use boot::{Boot, Part};
+pub(crate) use boot::{PARTS, Project, boot, has_own, is_shown, paths_of, shown};
 pub(crate) use files::text;
 pub use path::FilePath;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
 pub(crate) use walk::{Seen, Stat, Taken, decode, read, sources, workspace as documents};
+pub use template::{Laid, TEMPLATES, Template};
+pub(crate) use walk::{sources, workspace as documents};

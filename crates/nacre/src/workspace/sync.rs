@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::template;
 use super::walk::{self, Found, Seen, Stat, Taken};
 use crate::call::{Caller, audit, redact};
 use crate::database::Database;
@@ -219,6 +220,12 @@ impl Document {
             Ok(decoded) => decoded,
             Err(why) => return skipped(stat, why, !settled),
         };
+        let private = visibility::is_marked(&text);
+        // What we wrote ourselves is no memory: it would be found by the words of every other question.
+        if template::is_untouched(&seen.path, &text) {
+            return skipped(stat, "is still as `nacre init` wrote it".into(), !settled);
+        }
+        let text = template::without_template(&seen.path, &text);
         let passages = passages(&seen.path, &text, stat);
         let row = Row {
             size: stat.size,
@@ -227,7 +234,7 @@ impl Document {
             chunks: i64::try_from(passages.len()).expect("chunks of one file"),
             note,
             graph: graph.map(str::to_owned),
-            private: visibility::is_marked(&text),
+            private,
         };
         let since = Time::in_name(stem(&seen.path)).unwrap_or(Time::from_millis(stat.mtime));
         // A file from the future, or about it, would win over all that is said until then.

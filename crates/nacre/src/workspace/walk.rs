@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Note;
 
 /// The most bytes of a document.
-const LARGEST: u64 = 20 << 20;
+pub(super) const LARGEST: u64 = 20 << 20;
 /// A NUL among so many bytes: it is no text.
 const PROBED: usize = 8 << 10;
 /// The folder of transcripts, which are searched as sessions.
@@ -211,7 +211,7 @@ pub(crate) fn read(seen: &Seen) -> Taken {
     }
 }
 
-fn too_large() -> String {
+pub(super) fn too_large() -> String {
     format!("is larger than {} MiB", LARGEST >> 20)
 }
 
@@ -267,7 +267,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
         },
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    Ok((text.replace("\r\n", "\n"), note))
+    Ok((if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() }, note))
 }
 
 #[cfg(test)]

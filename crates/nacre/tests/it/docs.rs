@@ -29,6 +29,22 @@ fn the_readme_names_every_tool_that_is_offered() {
     }
 }
 
+#[test]
+fn the_page_of_the_workspace_has_every_template_part_and_resource() {
+    let text = std::fs::read_to_string(root().join("docs/workspace.md")).unwrap();
+    for template in nacre::TEMPLATES {
+        let row = format!("| `{}` | {} |\n", template.path, template.purpose);
+        assert!(text.contains(&row), "{row}");
+    }
+    let boot = Settings::default().boot;
+    for file in boot.main.iter().filter(|part| part.ends_with(".md")) {
+        assert!(text.contains(&format!("`{file}`")), "{file}");
+    }
+    for resource in nacre::call::RESOURCES {
+        assert!(text.contains(resource.name), "{}", resource.name);
+    }
+}
+
 /// Programs rely on the tools: a change to them is a change to this file, made on purpose
 /// (`NACRE_UPDATE=1 cargo test` writes it).
 #[test]

@@ -21,6 +21,8 @@ mod renewal;
 mod providers;
 // The summary at the start of a session (SPEC B).
 mod brief;
+// The workspace's templates, what a session starts with, files as resources (SPEC W1, W2, W3).
+mod boot;
 // Each turn: what is put before a message, what is learned from the answer (SPEC T, W8).
 mod turn;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).

@@ -1,5 +1,6 @@
 //! `nacre bench`: measured through the shipped program, beside something the reader knows, in the same run.
 
+mod boot;
 mod clock;
 mod cold;
 mod embed;
@@ -13,6 +14,7 @@ mod speed;
 mod svg;
 mod words;
 
+pub use boot::run as boot;
 pub use cold::run as cold;
 pub use embed::run as embed;
 pub use graph::run as graph60;

@@ -1,0 +1,79 @@
+//! `nacre bench boot`: a fresh `nacre boot` of a full workspace beside a fresh `cat` of the same bytes.
+
+use std::path::PathBuf;
+use std::process::{Command, ExitCode, Stdio};
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::json;
+
+use super::clock::{finish, percentile, timed};
+use super::words::Words;
+use crate::render;
+
+/// The most that it may take, as a multiple of `cat`.
+const GOAL: f64 = 3.0;
+/// The files of a main session, and how many characters of each make 150,000 together.
+const FILES: &[&str] = &[
+    "AGENTS.md",
+    "SOUL.md",
+    "USER.md",
+    "IDENTITY.md",
+    "memory/active-context.md",
+    "MEMORY.md",
+    "memory/CORE.md",
+    "memory/2026-02-17.md",
+    "memory/2026-02-18.md",
+];
+const CHARS: usize = 16_500;
+
+pub fn run(runs: usize, as_json: bool) -> Result<ExitCode> {
+    ensure!(runs > 0, "there is nothing to measure");
+    let folder = tempfile::tempdir().context("a folder to measure in")?;
+    let group = folder.path().join("groups/main");
+    std::fs::create_dir_all(group.join("memory"))?;
+    let mut words = Words::default();
+    let mut paths: Vec<PathBuf> = Vec::new();
+    for file in FILES {
+        let mut text = String::new();
+        while text.len() < CHARS {
+            text.push_str(&format!("- {}\n", words.sentence(14)));
+        }
+        text.truncate(CHARS);
+        std::fs::write(group.join(file), text)?;
+        paths.push(group.join(file));
+    }
+    let program = std::env::current_exe()?;
+    let nacre = |args: &[&str]| {
+        let mut command = Command::new(&program);
+        command.arg("--home").arg(folder.path()).args(["--now", "2026-02-18T12:00:00Z"]).args(args);
+        command.env("TZ", "UTC0").stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    };
+    finish(&mut nacre(&["store", "The user's dog is called Luna"]))?;
+    let (mut cat, mut boot) = (Vec::new(), Vec::new());
+    for run in 0..=runs {
+        render::progress(&format!("run {run} of {runs}"));
+        let times = (
+            timed(|| finish(Command::new("cat").args(&paths).stdout(Stdio::null())))?,
+            timed(|| finish(&mut nacre(&["boot"])))?,
+        );
+        // The first brings the files into memory.
+        if run > 0 {
+            cat.push(times.0);
+            boot.push(times.1);
+        }
+    }
+    render::progress("");
+    let (cat, boot) = (percentile(&cat, 50), percentile(&boot, 50));
+    let ratio = boot / cat;
+    if as_json {
+        render::json(&json!({ "runs": runs, "cat_ms": cat, "boot_ms": boot, "ratio": ratio }))?;
+    } else {
+        let verdict = if ratio <= GOAL { "holds" } else { "MISSED" };
+        render::out(&format!(
+            "{} characters, median of {runs} runs\n\ncat         {cat:7.2} ms\nnacre boot  {boot:7.2} ms  {ratio:5.2}  {verdict} (goal: at most {GOAL})",
+            FILES.len() * CHARS
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
