@@ -392,8 +392,8 @@ pub fn maintain(context: &Context) -> Result<ExitCode> {
     } else {
         let faded = format!("facts faded for {} days", done.decayed_days);
         render::out(&format!(
-            "{} superseded entries purged, {} archived, {faded}",
-            done.purged, done.archived
+            "{} superseded entries purged, {} archived, {faded}, {} transcripts packed",
+            done.purged, done.archived, done.sessions
         ))?;
     }
     Ok(ExitCode::SUCCESS)

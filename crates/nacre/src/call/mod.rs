@@ -9,6 +9,7 @@ mod graph;
 mod limits;
 pub mod redact;
 mod schema;
+mod session;
 mod tools;
 
 use rusqlite::{Connection, Transaction};
@@ -31,10 +32,13 @@ pub use graph::{
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
 pub(crate) use limits::Action;
+pub use session::{
+    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionShown,
+    Sessions, SessionsRequest,
+};
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
-    QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
-    StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.
