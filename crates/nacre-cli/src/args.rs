@@ -670,6 +670,58 @@ pub enum Session {
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
     },
+    /// Add a message to a transcript of our own, which is begun where there is none
+    Append {
+        /// The session
+        id: SessionId,
+        /// What was said; `-` reads it from standard input
+        #[arg(required_unless_present_any = ["jsonl", "name"], conflicts_with = "jsonl")]
+        text: Option<String>,
+        /// Who says it: user, assistant, system, tool_call or tool_result
+        #[arg(long, value_name = "ROLE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
+        role: Option<nacre::session::Role>,
+        /// Its id: with the same one it is not written again. A tool_result has that of its call
+        #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
+        message: Option<String>,
+        /// Of a tool_call: the tool
+        #[arg(long, value_name = "TOOL", conflicts_with = "jsonl")]
+        name: Option<String>,
+        /// Of a tool_call: what it is given, as JSON
+        #[arg(long, value_name = "JSON", conflicts_with = "jsonl")]
+        input: Option<String>,
+        /// Take lines of JSON from standard input: role, content, and id, name, input, timestamp where there are
+        #[arg(long)]
+        jsonl: bool,
+    },
+    /// Show the messages as a model should see them: what was compacted as its summary, old results left out
+    Context {
+        /// The session
+        id: SessionId,
+        /// How many tokens at most, the newest first [default: what the window has room for]
+        #[arg(long, value_name = "N")]
+        tokens: Option<usize>,
+    },
+    /// Sum up all but the newest messages
+    Compact {
+        /// The session
+        id: SessionId,
+    },
+    /// Ask whether the agent should store now what lasts, before the conversation is compacted; yes once a cycle
+    FlushCheck {
+        /// The session
+        id: SessionId,
+        /// The tokens of the model's last call, its answer included
+        #[arg(long, value_name = "N")]
+        tokens: Option<usize>,
+        /// The message that is about to be sent; `-` reads it from standard input
+        #[arg(default_value = "")]
+        message: String,
+    },
+    /// End a session: what was said since its last summary becomes one memory
+    End {
+        /// The session
+        id: SessionId,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -954,6 +1006,24 @@ pub enum Bench {
         /// How many runs of each; the median is shown
         #[arg(long, default_value_t = 50)]
         runs: usize,
+    },
+    /// What summaries keep of what is asked about later, beside the first and last lines of the same length
+    Summary {
+        /// The folder with the sets
+        data: PathBuf,
+        /// Which half of the sessions: tune, aside or all
+        #[arg(long, default_value = "all")]
+        half: String,
+        /// Also show the summaries
+        #[arg(long)]
+        show: bool,
+    },
+    /// What transcripts cost: a message added beside a bare line that waits for the disk, and the context of a long one
+    /// beside `cat`
+    Session {
+        /// How long, in megabytes
+        #[arg(long, default_value_t = 100)]
+        megabytes: usize,
     },
     /// Time from cold: a fresh process beside the bare engine, size and memory
     Cold {

@@ -33,7 +33,7 @@ impl Context {
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
         let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
-        let home = with_provider(Home::new(path, settings))?;
+        let home = with_chat(with_provider(Home::new(path, settings))?)?;
         let plugins = Plugins::new(&home);
         Ok(Context { home: plugins.make_briefs(home, &global.group), layers, plugins, global })
     }
@@ -101,7 +101,7 @@ pub fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let usual = http::Options::new(provider, &settings.url, &settings.model);
     let options = http::Options {
         dims: if settings.dimensions > 0 { http::Dims::Asked(settings.dimensions) } else { http::Dims::Own },
-        key: key(settings)?,
+        key: key("embedding", &settings.key_variable, &settings.key_file)?,
         query_prefix: settings.query_prefix.clone(),
         document_prefix: settings.document_prefix.clone(),
         batch: settings.batch,
@@ -111,18 +111,30 @@ pub fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     Ok(Some(Arc::new(http::Model::new(options, std::thread::sleep)?)))
 }
 
-/// The key of the provider: a variable of the environment, or else a file. Many servers on one's own machine need
+/// Gives a home the model that makes summaries, if its settings name one. Nothing is reached before it is needed.
+fn with_chat(home: Home) -> Result<Home> {
+    let settings = &home.settings().llm;
+    if settings.url.is_empty() {
+        return Ok(home);
+    }
+    let key = key("llm", &settings.key_variable, &settings.key_file)?;
+    let timeout = Duration::from_secs(settings.timeout_seconds);
+    let chat = http::Chat::new(&settings.url, &settings.model, key, timeout)?;
+    Ok(home.with_chat(Arc::new(chat)))
+}
+
+/// The key of a provider: a variable of the environment, or else a file. Many servers on one's own machine need
 /// none.
-fn key(settings: &nacre::settings::Embedding) -> Result<Option<Secret>> {
-    let told = std::env::var(&settings.key_variable).ok().filter(|key| !key.trim().is_empty());
+fn key(section: &str, variable: &str, file: &str) -> Result<Option<Secret>> {
+    let told = std::env::var(variable).ok().filter(|key| !key.trim().is_empty());
     if let Some(key) = told {
         return Ok(Some(Secret::new(&key)));
     }
-    if settings.key_file.is_empty() {
+    if file.is_empty() {
         return Ok(None);
     }
-    let key = std::fs::read_to_string(&settings.key_file)
-        .with_context(|| format!("the file of `embedding.key_file`, {}, can't be read", settings.key_file))?;
+    let key = std::fs::read_to_string(file)
+        .with_context(|| format!("the file of `{section}.key_file`, {file}, can't be read"))?;
     Ok(Some(Secret::new(&key)))
 }
 

@@ -26,6 +26,7 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0006.sql"),
     include_str!("../migrations/0007.sql"),
     include_str!("../migrations/0008.sql"),
+    include_str!("../migrations/0009.sql"),
 ];
 
 /// Whose database it is. Written into it, so that one that was copied here from elsewhere is known.
@@ -204,6 +205,20 @@ impl Database {
         const SHARE: usize = 64;
         self.create(now)?;
         Ok(self.write_besides(SHARE, work)?.1)
+    }
+
+    /// The same for what could be made again from its source: a loss of power may take it back, and then that is
+    /// done. So it does not wait for the disk.
+    pub(crate) fn write_derived<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+    ) -> Result<T> {
+        self.create(now)?;
+        self.db.wait_for_disk(false)?;
+        let written = self.write_indexed(now, work);
+        self.db.wait_for_disk(true)?;
+        written
     }
 
     /// Tells whether the words of the index are another version's, or in another language.

@@ -145,6 +145,16 @@ pub enum Error {
     NoSession { given: String, nearest: Option<String> },
     #[error("`{given}` is the beginning of {count} sessions")]
     ManySessions { given: String, count: usize, some: String },
+    #[error("session `{given}` has no transcript of its own in this group")]
+    NoTranscript { given: String },
+    #[error("session id `{given}` makes a file name of {length} bytes, at most {limit} fit")]
+    LongSession { given: String, length: usize, limit: usize },
+    #[error("message `{id}` of session `{session}` says something else already")]
+    MessageTaken { id: String, session: String },
+    #[error("`{}` stayed locked by another process for too long", path.display())]
+    TranscriptBusy { path: PathBuf },
+    #[error("compaction is turned off")]
+    CompactionOff,
     #[error("the source `{}` {problem}", path.display())]
     BadSource { path: PathBuf, problem: String },
     #[error("the source `{}` {problem}", path.display())]
@@ -187,8 +197,8 @@ pub enum Error {
     NotOffered { tool: String, profile: String },
     #[error("this session has used its {limit} {action} calls")]
     SessionLimit { action: &'static str, limit: u32 },
-    #[error("`embedding.{field}` {problem}")]
-    BadProvider { field: &'static str, problem: String },
+    #[error("`{section}.{field}` {problem}")]
+    BadProvider { section: &'static str, field: &'static str, problem: String },
     #[error("`{host}` does not let us in ({status}){said}")]
     ProviderDenied { host: String, status: u16, said: String },
     #[error("`{host}` has no model `{model}` at this URL (404){said}")]
@@ -440,6 +450,21 @@ impl Error {
                 ("no_session", NotFound, hint)
             }
             ManySessions { some, .. } => ("many_sessions", Conflict, format!("give more of it: {some}")),
+            NoTranscript { .. } => (
+                "no_transcript",
+                NotFound,
+                "`nacre session append` begins one; what was imported is shown by `nacre session show`".into(),
+            ),
+            LongSession { .. } => ("long_session", Invalid, "choose a shorter id, of plain letters".into()),
+            MessageTaken { .. } => {
+                ("message_taken", Conflict, "give it another id, or none and one is made".into())
+            }
+            TranscriptBusy { .. } => {
+                ("transcript_busy", Unavailable, "try again; the lock goes with the process that holds it".into())
+            }
+            CompactionOff => {
+                ("compaction_off", Denied, "set `session.compact` to `overlay` or `rewrite`".into())
+            }
             BadSource { .. } => {
                 ("bad_source", Invalid, "give folders with Markdown or plain text, or single files".into())
             }
@@ -470,6 +495,11 @@ impl Error {
                     "a new session starts anew, a person at the command line has no limit, and `limits.{action}` in nacre.toml \
                      raises it"
                 ),
+            ),
+            BadProvider { section: "llm", .. } => (
+                "bad_provider",
+                Invalid,
+                "an example: `llm.url = \"http://localhost:11434/v1\"`, `llm.model = \"qwen3\"`".into(),
             ),
             BadProvider { .. } => (
                 "bad_provider",

@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 
 use crate::call::{Caller, Verified, audit};
 use crate::database::{self, Database, Owner};
-use crate::embed::Embedder;
+use crate::embed::{Embedder, http};
 use crate::entry::{self, Counts};
 use crate::event::{Event, Events};
 use crate::ids::{CollectionName, EntryId, GroupName, SessionId};
@@ -58,6 +58,8 @@ pub struct Group {
     pub(crate) brief_plugin: Option<turn::BriefPlugin>,
     /// The job of maintenance that is under way.
     pub(crate) claim: Option<maintain::Claim>,
+    /// What makes summaries in place of the built-in way.
+    pub(crate) chat: Option<Arc<http::Chat>>,
 }
 
 /// Entries, and facts and relations, that came together in one answer, best first.
@@ -154,7 +156,7 @@ impl Group {
         let memory = Database::open(folder.join(FILE), owner, &settings, now)?;
         let (returned, recalled, asked, changed) = (BTreeMap::new(), Vec::new(), Vec::new(), None);
         let collections = BTreeMap::new();
-        let (embedder, brief_plugin, turned) = (None, None, turn::graph::Cache::default());
+        let (embedder, brief_plugin, chat, turned) = (None, None, None, turn::graph::Cache::default());
         let mut group = Group {
             name,
             folder,
@@ -171,6 +173,7 @@ impl Group {
             embedder,
             brief_plugin,
             claim: None,
+            chat,
         };
         group.purge(now)?;
         Ok(group)
@@ -253,6 +256,7 @@ impl Group {
             })?;
         }
         self.sync(caller)?;
+        session::catch_up_all(self, caller)?;
         self.memory.read(|db| Ok(usize::try_from(count(db, "passages")?).unwrap_or(0)))
     }
 
@@ -335,6 +339,48 @@ impl Group {
     ) -> Result<Recorded> {
         self.refresh(caller.now)?;
         session::record(self, caller, input, name, progress)
+    }
+
+    /// Adds messages to the transcript of a session (S1). What was sent before is passed over.
+    pub fn append_session(
+        &mut self,
+        caller: &Caller,
+        session: &SessionId,
+        drafts: &[session::Draft],
+    ) -> Result<session::Appended> {
+        self.begin(caller)?;
+        session::append(self, caller, session, drafts)
+    }
+
+    /// Tells whether the agent is to store what lasts now (S4), and notes that it was told so.
+    pub fn flush_check(
+        &mut self,
+        caller: &Caller,
+        session: &SessionId,
+        count: &session::Count<'_>,
+    ) -> Result<session::Flush> {
+        self.begin(caller)?;
+        session::flush_check(self, caller, session, count)
+    }
+
+    /// Notes that a host compacts a conversation (S4). Returns whether its agent was asked before to store what
+    /// lasts.
+    pub fn compacts(&mut self, caller: &Caller) -> Result<bool> {
+        self.begin(caller)?;
+        let asked = self.read_all(|db| session::was_asked(db, &caller.session))?;
+        self.flush(caller);
+        session::host_compacted(self, caller, &caller.session)?;
+        Ok(asked)
+    }
+
+    /// Ends a session: what was said since the last summary is summed up in an entry (S5). `None`: it has no
+    /// transcript of ours.
+    pub fn end_session(&mut self, caller: &Caller, session: &SessionId) -> Result<Option<session::Ended>> {
+        self.begin(caller)?;
+        match session::end(self, caller, session) {
+            Err(Error::NoTranscript { .. }) => Ok(None),
+            ended => ended.map(Some),
+        }
     }
 
     fn take_in(&mut self, caller: &Caller, found: &export::Records) -> Result<export::Imported> {
@@ -512,6 +558,15 @@ impl Group {
         self.returned.clear();
         self.recalled.clear();
         Ok(value)
+    }
+
+    /// Writes what could be made again from its source, without waiting for the disk.
+    pub(crate) fn write_derived<T>(
+        &mut self,
+        now: Time,
+        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+    ) -> Result<T> {
+        self.memory.write_derived(now, work)
     }
 
     /// Writes what searches have to remember: what was returned and recalled. A write does so by itself; this is for

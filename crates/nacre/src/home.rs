@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::embed::Embedder;
+use crate::embed::{Embedder, http};
 use crate::group::Group;
 use crate::ids::GroupName;
 use crate::settings::{self, Settings};
@@ -21,6 +21,7 @@ pub struct Home {
     settings: Arc<Settings>,
     embedder: Option<Arc<dyn Embedder>>,
     brief_plugin: Option<BriefPlugin>,
+    chat: Option<Arc<http::Chat>>,
 }
 
 impl std::fmt::Debug for Home {
@@ -32,13 +33,24 @@ impl std::fmt::Debug for Home {
 impl Home {
     /// Takes a folder as the home. Nothing is read or made until a group is opened.
     pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
-        Home { path: path.into(), settings: Arc::new(settings), embedder: None, brief_plugin: None }
+        Home {
+            path: path.into(),
+            settings: Arc::new(settings),
+            embedder: None,
+            brief_plugin: None,
+            chat: None,
+        }
     }
 
     /// Has this model's vectors searched beside the built-in ones, as far as they have been made
     /// ([`Group::embed`]).
     pub fn with_embedder(self, embedder: Arc<dyn Embedder>) -> Home {
         Home { embedder: Some(embedder), ..self }
+    }
+
+    /// Has this model make summaries; the built-in way is what is left when it fails.
+    pub fn with_chat(self, chat: Arc<http::Chat>) -> Home {
+        Home { chat: Some(chat), ..self }
     }
 
     /// Has a plugin make the brief (B5).
@@ -76,6 +88,7 @@ impl Home {
         let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), now)?;
         group.embedder = self.embedder.clone();
         group.brief_plugin = self.brief_plugin.clone();
+        group.chat = self.chat.clone();
         Ok(group)
     }
 

@@ -31,7 +31,7 @@ pub struct Job {
 }
 
 /// Every job there is, in the order in which those that are due run. To add one is a line here.
-pub static JOBS: [Job; 4] = [
+pub static JOBS: [Job; 5] = [
     Job {
         name: "decay",
         about: "let facts fade that nobody recalls",
@@ -55,6 +55,12 @@ pub static JOBS: [Job; 4] = [
         about: "archive what ranks lowest in a database that is too large",
         schedule: Schedule::daily(4, 0),
         run: prune,
+    },
+    Job {
+        name: "sessions",
+        about: "pack transcripts that have been over for long",
+        schedule: Schedule::daily(4, 15),
+        run: sessions,
     },
 ];
 
@@ -364,6 +370,11 @@ fn try_lock(group: &Group) -> Result<Option<File>> {
 }
 
 /// G6. Counts days by itself, so that twice is once.
+fn sessions(group: &mut Group, caller: &Caller) -> Result<Report> {
+    let packed = crate::session::retain(group, caller)?;
+    Ok(Report::new(format!("{packed} transcripts packed"), "sessions", i64::try_from(packed).unwrap_or(0)))
+}
+
 fn decay(group: &mut Group, caller: &Caller) -> Result<Report> {
     group.write_job(caller, |tx| {
         let days = graph::activation::decay(tx, caller.now)?;

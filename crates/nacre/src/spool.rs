@@ -17,6 +17,7 @@ use crate::call::Caller;
 use crate::group::Group;
 use crate::home::Home;
 use crate::ids::{GroupName, SessionId};
+use crate::session::NO_REPLY;
 use crate::turn::{self, Exchange};
 use crate::visibility::Visibility;
 use crate::{Error, Kind, Result, Time, files, strip_injected};
@@ -111,6 +112,14 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
                 Err(error) => return Err(error),
             }
         }
+        // Before its file goes, so that to be stopped here only does it again: nothing is summed up twice.
+        if whole.ends {
+            let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
+            match group.end_session(&caller, &whole.session) {
+                Err(error) if error.kind() != Kind::Invalid => return Err(error),
+                _ => {}
+            }
+        }
         for file in &whole.files {
             fs::remove_file(file).map_err(Error::io(file))?;
         }
@@ -157,6 +166,8 @@ struct Whole {
     visibility: Visibility,
     exchange: Exchange,
     files: Vec<PathBuf>,
+    /// Whether the conversation is over with it.
+    ends: bool,
 }
 
 impl Whole {
@@ -175,12 +186,16 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
         text: String,
     }
     let mut waiting: BTreeMap<SessionId, Asked> = BTreeMap::new();
-    let mut all = Vec::new();
-    let mut whole = |session: &SessionId, visibility, at, user: &str, agent: &str, files| {
-        let clean = |text: &str| strip_injected(text).trim().to_owned();
-        let exchange = Exchange { user: clean(user), agent: clean(agent), at };
-        all.push(Whole { session: session.clone(), visibility, exchange, files });
-    };
+    let mut all: Vec<Whole> = Vec::new();
+    let whole =
+        |all: &mut Vec<Whole>, session: &SessionId, visibility, at, user: &str, agent: &str, files| {
+            let clean = |text: &str| strip_injected(text).trim().to_owned();
+            // An agent that was asked to store what lasts and had nothing has said nothing.
+            let agent = clean(agent);
+            let agent = if agent == NO_REPLY { String::new() } else { agent };
+            let exchange = Exchange { user: clean(user), agent, at };
+            all.push(Whole { session: session.clone(), visibility, exchange, files, ends: false });
+        };
     for (file, Heard { session, at, visibility, what }) in heard {
         let asked = waiting.remove(&session);
         // What is private in part is private.
@@ -191,30 +206,33 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
         match (what, asked) {
             (What::Message(text), asked) => {
                 if let Some(asked) = asked {
-                    whole(&session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
+                    whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
                 }
                 waiting.insert(session, Asked { file, at, visibility, text });
             }
             (What::Answer { message: None, text }, Some(asked)) => {
                 // What was not said by a person is not learned, and neither is what came of it.
                 let answer = if asked.text.is_empty() { "" } else { text.as_str() };
-                whole(&session, both, asked.at, &asked.text, answer, vec![asked.file, file]);
+                whole(&mut all, &session, both, asked.at, &asked.text, answer, vec![asked.file, file]);
             }
             (What::Answer { message: Some(message), text }, Some(asked)) => {
-                whole(&session, both, asked.at, &message, &text, vec![asked.file, file]);
+                whole(&mut all, &session, both, asked.at, &message, &text, vec![asked.file, file]);
             }
             (What::Answer { message, text }, None) => {
-                whole(&session, both, at, &message.unwrap_or_default(), &text, vec![file]);
+                whole(&mut all, &session, both, at, &message.unwrap_or_default(), &text, vec![file]);
             }
-            (What::End, Some(asked)) => {
-                whole(&session, both, asked.at, &asked.text, "", vec![asked.file, file]);
+            (What::End, asked) => {
+                if let Some(asked) = asked {
+                    whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
+                }
+                let exchange = Exchange { user: String::new(), agent: String::new(), at };
+                all.push(Whole { session, visibility, exchange, files: vec![file], ends: true });
             }
-            (What::End, None) => whole(&session, both, at, "", "", vec![file]),
         }
     }
     for (session, asked) in waiting {
         if now.days_since(asked.at) > PATIENCE {
-            whole(&session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
+            whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
         }
     }
     all
@@ -281,6 +299,8 @@ mod tests {
         check(&[("a", 1, answer("HI"))], 5, &[("a", 1, "", "HI")]);
         check(&[("a", 1, message("")), ("a", 2, answer("HI"))], 5, &[]);
         check(&[("a", 1, What::End)], 5, &[]);
+        // An agent that has nothing to store has said nothing.
+        check(&[("a", 1, message("hi")), ("a", 2, answer(" NO_REPLY\n"))], 5, &[("a", 1, "hi", "")]);
     }
 
     #[test]

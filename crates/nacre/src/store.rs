@@ -101,6 +101,12 @@ impl Db {
         work(&self.connection).map_err(|error| error.at(&self.path))
     }
 
+    /// Says whether a commit waits until it would outlast a loss of power. The file is whole either way.
+    pub(crate) fn wait_for_disk(&self, wait: bool) -> Result<()> {
+        let level = if wait { "FULL" } else { "NORMAL" };
+        self.outside(|db| Ok(db.pragma_update(None, "synchronous", level)?))
+    }
+
     /// Brings what stands in the write-ahead log into the file and empties the log. True where no reader was
     /// in the way.
     pub(crate) fn checkpoint(&self) -> Result<bool> {

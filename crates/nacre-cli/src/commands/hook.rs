@@ -5,7 +5,7 @@
 //! answer is valid, empty and in time, the exit code is 0, and the reason goes to standard error. What has to be
 //! kept is put into the spool, which needs neither database nor settings.
 
-use std::io::{IsTerminal, Read};
+use std::io::{IsTerminal, Read, Seek, SeekFrom};
 use std::mem::ManuallyDrop;
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::mpsc::channel;
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
 use nacre::call::has_workspace;
-use nacre::settings::Inject;
+use nacre::settings::{Flush, Inject};
 use nacre::spool::{self, Heard, What};
 use nacre::{Caller, Group, Home, SessionId, Settings, mark_injected, strip_injected, turn};
 use serde_json::{Value, json};
@@ -122,9 +122,11 @@ fn answer(global: Global, told: Option<&str>) -> Result<Value> {
     let text = match event {
         Event::SessionStart => session_start(global, &input)?,
         Event::UserPromptSubmit => prompt(global, &input)?,
+        // No client takes words before it compacts. Its agent was asked in time, with a message before; else it is
+        // asked after. Either way a new cycle begins.
         Event::PreCompact => {
-            let (group, caller, _) = open(global, &input)?;
-            group.flush(&caller);
+            let (mut group, caller, _) = open(global, &input)?;
+            group.compacts(&caller)?;
             String::new()
         }
         Event::Stop => {
@@ -185,7 +187,7 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
     let (visibility, zone) = (caller.visibility, context::zone());
     let person = Caller { visibility, zone, ..Caller::person(caller.session, caller.now) };
     let note = match input.text(&["source"]) {
-        Some("compact") => mark_injected(COMPACTED) + "\n",
+        Some("compact") if group.settings().session.flush == Flush::Prompt => mark_injected(COMPACTED) + "\n",
         _ => String::new(),
     };
     let said = if files && has_workspace(&group, &person) {
@@ -241,7 +243,44 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     plugins.end(limit.saturating_sub(begun.elapsed()));
     let said = turn.markdown;
     let marked = strip_injected(&said).trim().is_empty();
-    Ok(if marked { said } else { mark_injected(&said) })
+    let said = if marked { said } else { mark_injected(&said) };
+    Ok(match flush(&mut group, &caller, input, message) {
+        Some(prompt) => format!("{}\n{said}", mark_injected(&prompt)).trim_end().to_owned(),
+        None => said,
+    })
+}
+
+/// What the agent is asked with this message, where its window is nearly full: to store what lasts (S4). A client
+/// can't be told so later, for it takes no words before it compacts.
+fn flush(group: &mut Group, caller: &Caller, input: &Input, message: &str) -> Option<String> {
+    let tokens = input.text(&["transcript_path", "transcriptPath"]).and_then(last_usage)?;
+    let count = nacre::session::Count { tokens: Some(tokens), message, compacts: false };
+    match group.flush_check(caller, &caller.session, &count) {
+        Ok(flush) => flush.prompt,
+        Err(problem) => {
+            render::note(&format!("whether memory should be flushed is not known: {problem}"));
+            None
+        }
+    }
+}
+
+/// The tokens of the model's last call, its answer included, as a client's transcript tells them: near its end.
+fn last_usage(path: &str) -> Option<usize> {
+    /// How much of the end is looked at.
+    const END: u64 = 256 << 10;
+    let mut file = std::fs::File::open(path).ok()?;
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    file.seek(SeekFrom::Start(metadata.len().saturating_sub(END))).ok()?;
+    let mut end = Vec::new();
+    file.take(END).read_to_end(&mut end).ok()?;
+    let sum = |line: &[u8]| -> Option<usize> {
+        let line: Value = serde_json::from_slice(line).ok()?;
+        let usage = line.pointer("/message/usage").or_else(|| line.get("usage"))?.as_object()?;
+        let counts = usage.iter().filter(|(name, _)| name.ends_with("_tokens"));
+        let sum = counts.filter_map(|(_, count)| count.as_u64()).try_fold(0u64, u64::checked_add)?;
+        usize::try_from(sum).ok().filter(|sum| *sum > 0)
+    };
+    end.split(|byte| *byte == b'\n').rev().find_map(sum)
 }
 
 /// Opens the group to read from, on this machine alone: no model behind a URL is asked, for the person waits. Nor is it

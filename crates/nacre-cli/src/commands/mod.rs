@@ -70,6 +70,10 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             return bench::inject(half, show, &cli.global);
         }
         Command::Bench(Bench::Boot { runs }) => return bench::boot(*runs, cli.global.json),
+        Command::Bench(Bench::Summary { data, half, show }) => {
+            return bench::summary(data, half, *show, &cli.global);
+        }
+        Command::Bench(Bench::Session { megabytes }) => return bench::session(*megabytes, cli.global.json),
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }

@@ -32,6 +32,8 @@ mod install;
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.
 mod damage;
+// Transcripts: several processes on one, some of them killed; what hooks do with them.
+mod transcript;
 // Many processes on one group, some of them killed: what was acknowledged is there.
 mod nothing_lost;
 

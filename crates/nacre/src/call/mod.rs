@@ -12,6 +12,7 @@ mod project;
 pub mod redact;
 mod resource;
 mod schema;
+mod session;
 mod tools;
 
 use rusqlite::{Connection, Transaction};
@@ -39,10 +40,13 @@ pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
 };
 pub use resource::{RESOURCES, Resource, has_workspace, resource, resources};
+pub use session::{
+    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionShown,
+    Sessions, SessionsRequest,
+};
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
-    QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
-    StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.

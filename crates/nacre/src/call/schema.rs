@@ -151,7 +151,22 @@ fn problem(schema: &Value, value: &Value) -> Option<String> {
                 .find_map(|item| problem(&schema["items"], item))
                 .map(|problem| format!("has an item that {problem}")),
         },
-        Value::Null | Value::Bool(_) | Value::Object(_) => None,
+        Value::Object(fields) => {
+            let properties = schema["properties"].as_object()?;
+            if let Some(unknown) = fields.keys().find(|field| !properties.contains_key(*field)) {
+                return Some(format!("has `{}`, which is not known", shorten(unknown)));
+            }
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            if let Some(missing) = required.into_iter().find(|field| !fields.contains_key(*field)) {
+                return Some(format!("has no `{missing}`"));
+            }
+            let mut given = fields.iter().filter(|(_, value)| !value.is_null());
+            given.find_map(|(field, value)| {
+                let problem = problem(&properties[field], value)?;
+                Some(format!("has a `{field}` that {problem}"))
+            })
+        }
+        Value::Null | Value::Bool(_) => None,
     }
 }
 

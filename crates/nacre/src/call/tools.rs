@@ -16,6 +16,9 @@ use super::graph::{
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
 use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest};
+use super::session::{
+    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
+};
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -24,7 +27,6 @@ use crate::group::{Recalled, payload};
 use crate::ids::{CollectionName, EntryId, EntryRef};
 use crate::index::Scope;
 use crate::search::{self, Found};
-use crate::session::{self, Said, Session};
 use crate::settings::{DefaultType, Settings};
 use crate::{Error, Result, Time};
 
@@ -57,6 +59,11 @@ pub static TOOLS: [Tool; 27] = [
     tool_for::<CollectionsRequest>("collection_list", Access::Read, true),
     tool_for::<SessionsRequest>("session_list", Access::Read, true),
     tool_for::<SessionRequest>("session_show", Access::Read, true),
+    tool_for::<AppendRequest>("session_append", Access::Write, true),
+    tool_for::<ContextRequest>("session_context", Access::Read, true),
+    tool_for::<CompactRequest>("session_compact", Access::Write, true),
+    tool_for::<FlushRequest>("session_flush", Access::Write, false),
+    tool_for::<EndRequest>("session_end", Access::Write, true),
     tool_for::<GraphRequest>("graph_search", Access::Read, true),
     tool_for::<FactRequest>("fact_upsert", Access::Write, true),
     tool_for::<FactsRequest>("fact_list", Access::Read, true),
@@ -499,112 +506,6 @@ impl Request for CollectionsRequest {
             format!("{name}: {documents} documents in {passages} passages{problem}")
         });
         lines.collect::<Vec<_>>().join("\n")
-    }
-}
-
-/// The conversations that were imported, newest first.
-#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SessionsRequest {
-    /// How many at most; default 20.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 1000))]
-    pub limit: Option<usize>,
-}
-
-/// The newest sessions of a group.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Sessions {
-    /// Newest first.
-    pub sessions: Vec<Session>,
-    /// How many there are in all.
-    pub total: i64,
-}
-
-impl Request for SessionsRequest {
-    type Answer = Sessions;
-
-    fn run(self, call: &mut Call<'_>) -> Result<Sessions> {
-        let (sessions, total) = call.read(|db| session::list(db, self.limit.unwrap_or(20)))?;
-        Ok(Sessions { sessions, total })
-    }
-
-    fn say(answer: &Sessions, _: Time) -> String {
-        if answer.sessions.is_empty() {
-            return "There are no sessions.".into();
-        }
-        let mut text = String::new();
-        for Session { id, messages, ended_at, format, .. } in &answer.sessions {
-            let ended = ended_at.map(|at| format!(", until {at}")).unwrap_or_default();
-            let _ = writeln!(text, "[session {}] {messages} messages{ended} ({format})", one_line(id));
-        }
-        let more = answer.total - i64::try_from(answer.sessions.len()).unwrap_or(0);
-        if more > 0 {
-            let _ = write!(text, "{more} more.");
-        }
-        text.truncate(text.trim_end().len());
-        text
-    }
-}
-
-/// What was said in one conversation, in order.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct SessionRequest {
-    /// Its id, or a beginning of it that no other has.
-    #[schemars(length(min = 1, max = 500))]
-    pub id: String,
-    /// The number of the first message to show; default 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1))]
-    pub from: Option<usize>,
-    /// How many at most; default 50.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(range(min = 1, max = 500))]
-    pub limit: Option<usize>,
-}
-
-/// A session with a range of its messages.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SessionShown {
-    /// Which one, and how long.
-    pub session: Session,
-    /// In the order they were said.
-    pub messages: Vec<Said>,
-    /// The number to go on from, where there are more.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub next: Option<usize>,
-}
-
-impl Request for SessionRequest {
-    type Answer = SessionShown;
-
-    fn run(self, call: &mut Call<'_>) -> Result<SessionShown> {
-        let (from, limit) = (self.from.unwrap_or(1), self.limit.unwrap_or(50));
-        let (session, messages) = call.read(|db| session::show(db, &self.id, from, limit))?;
-        let after = from.saturating_add(messages.len());
-        let all = usize::try_from(session.messages).unwrap_or(0);
-        let next = (!messages.is_empty() && after <= all).then_some(after);
-        let size: usize = messages.iter().map(|said| said.text.chars().count()).sum();
-        let path = session.id.as_str().into();
-        call.tell(
-            "memory:read",
-            payload([("type", "session".into()), ("path", path), ("size", size.into())]),
-        );
-        Ok(SessionShown { session, messages, next })
-    }
-
-    fn say(answer: &SessionShown, _: Time) -> String {
-        let Session { id, messages, .. } = &answer.session;
-        let mut text = format!("[session {}] {messages} messages", one_line(id));
-        for Said { number, author, at, text: said, .. } in &answer.messages {
-            let author = author.as_deref().map(one_line).unwrap_or_default();
-            let _ = write!(text, "\n{number}. {author} ({at}): {}", one_line(said));
-        }
-        if let Some(next) = answer.next {
-            let _ = write!(text, "\nIt goes on: ask from {next}.");
-        }
-        text
     }
 }
 

@@ -5,14 +5,14 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap};
 use std::io::BufRead;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 use serde_json::json;
 
 use super::import::{self, Author, Format, Message, Read};
 use crate::call::{Caller, audit, redact};
 use crate::group::Group;
-use crate::index::{Passage, Writer};
+use crate::index::{Lexicon, Passage, Writer};
 use crate::turn::exchange;
 use crate::visibility::Visibility;
 use crate::{Result, Time, graph};
@@ -45,10 +45,16 @@ pub(crate) fn import(
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut sessions: BTreeSet<String> = BTreeSet::new();
+    let hears = group.settings().graph.sessions;
     let mut flush = |group: &mut Group, batch: &mut Vec<Message>| -> Result<()> {
         let together = batch.chunk_by(|one, next| one.session == next.session);
         sessions.extend(together.map(|messages| messages[0].session.clone()));
-        let (new, old) = record(group, caller, batch)?;
+        let (new, old) = match batch.is_empty() {
+            true => (0, 0),
+            false => group.write_indexed(caller.now, |tx, lexicon| {
+                record(tx, lexicon, caller, batch, hears, "session_import")
+            })?,
+        };
         (added, present, seen) = (added + new, present + old, seen + batch.len());
         batch.clear();
         progress(seen);
@@ -96,59 +102,62 @@ fn note_format(
     })
 }
 
-fn record(group: &mut Group, caller: &Caller, batch: &[Message]) -> Result<(usize, usize)> {
-    if batch.is_empty() {
-        return Ok((0, 0));
+/// Makes passages of messages. Returns how many are new, and how many were here. `hears`: what people say also goes
+/// into the graph.
+pub(super) fn record(
+    tx: &Transaction<'_>,
+    lexicon: &mut Lexicon,
+    caller: &Caller,
+    batch: &[Message],
+    hears: bool,
+    action: &str,
+) -> Result<(usize, usize)> {
+    let mut sessions: HashMap<&str, Session> = HashMap::new();
+    let mut writer = Writer::new(tx, lexicon)?;
+    let (mut added, mut present) = (0, 0);
+    let mut heard = Vec::new();
+    for message in batch {
+        let session = match sessions.entry(&message.session) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(Session::open(tx, &message.session, caller.visibility)?),
+        };
+        let reference = format!("{}/{}", message.session, message.id);
+        // Asked first where it is likely, so that a transcript that has grown is not analysed all over
+        // again.
+        let known = !session.new && is_present(tx, &reference)?;
+        let at = message.at.unwrap_or(caller.now);
+        if known || !writer.insert(&passage(message, reference, session.number, at))? {
+            present += 1;
+            continue;
+        }
+        session.widen(at);
+        added += 1;
+        if hears && let Author::User | Author::Name(_) = &message.author {
+            let claims = graph::read::message(message.author.as_str(), &message.text);
+            heard.extend((!claims.is_empty()).then_some((message, at, claims)));
+        }
     }
-    let hears = group.settings().graph.sessions;
-    group.write_indexed(caller.now, |tx, lexicon| {
-        let mut sessions: HashMap<&str, Session> = HashMap::new();
-        let mut writer = Writer::new(tx, lexicon)?;
-        let (mut added, mut present) = (0, 0);
-        let mut heard = Vec::new();
-        for message in batch {
-            let session = match sessions.entry(&message.session) {
-                Entry::Occupied(known) => known.into_mut(),
-                Entry::Vacant(free) => free.insert(Session::open(tx, &message.session, caller.visibility)?),
-            };
-            let reference = format!("{}/{}", message.session, message.id);
-            // Asked first where it is likely, so that a transcript that has grown is not analysed all over
-            // again.
-            let known = !session.new && is_present(tx, &reference)?;
-            let at = message.at.unwrap_or(caller.now);
-            if known || !writer.insert(&passage(message, reference, session.number, at))? {
-                present += 1;
-                continue;
-            }
-            session.widen(at);
-            added += 1;
-            if hears && let Author::User | Author::Name(_) = &message.author {
-                let claims = graph::read::message(message.author.as_str(), &message.text);
-                heard.extend((!claims.is_empty()).then_some((message, at, claims)));
-            }
+    // Behind the messages, whose neighbours in the index are their neighbours in the conversation.
+    for (message, since, claims) in heard {
+        let reference = format!("{}/{}", message.session, message.id);
+        let origin =
+            graph::Origin { now: caller.now, since, source: graph::Source::Conversation, session: None };
+        graph::hear(tx, &mut writer, &origin, &reference, &claims)?;
+    }
+    for session in sessions.values() {
+        session.close(tx)?;
+    }
+    writer.finish()?;
+    for (id, session) in &sessions {
+        if !session.new {
+            let said = batch.iter().filter(|one| one.session == *id && one.author == Author::User);
+            exchange::step_back(tx, id, said.map(|one| one.text.as_str()))?;
         }
-        // Behind the messages, whose neighbours in the index are their neighbours in the conversation.
-        for (message, since, claims) in heard {
-            let reference = format!("{}/{}", message.session, message.id);
-            let origin =
-                graph::Origin { now: caller.now, since, source: graph::Source::Conversation, session: None };
-            graph::hear(tx, &mut writer, &origin, &reference, &claims)?;
-        }
-        for session in sessions.values() {
-            session.close(tx)?;
-        }
-        writer.finish()?;
-        for (id, session) in &sessions {
-            if !session.new {
-                let said = batch.iter().filter(|one| one.session == *id && one.author == Author::User);
-                exchange::step_back(tx, id, said.map(|one| one.text.as_str()))?;
-            }
-        }
-        let mut row = audit::Row::new("session_import");
-        row.detail.insert("messages".into(), added.into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
-        Ok((added, present))
-    })
+    }
+    let mut row = audit::Row::new(action);
+    row.detail.insert("messages".into(), added.into());
+    audit::append(tx, caller, &row, audit::Outcome::Done)?;
+    Ok((added, present))
 }
 
 fn passage(message: &Message, reference: String, session: i64, at: Time) -> Passage {

@@ -19,8 +19,11 @@ pub struct Session {
     pub started_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Time>,
-    /// Where it came from: jsonl, claude-code, codex, chatgpt or claude.
+    /// Where it came from: transcript, jsonl, claude-code, codex, chatgpt or claude.
     pub format: String,
+    /// Whether its transcript is packed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
 }
 
 /// One message of a session.
@@ -40,7 +43,8 @@ pub struct Said {
 
 const COLUMNS: &str =
     "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number AND live),
-    started_at, ended_at, format, number FROM sessions";
+    started_at, ended_at, format, number,
+    EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL) FROM sessions";
 
 /// Returns the newest sessions, and how many there are in all.
 pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
@@ -108,5 +112,6 @@ fn session(row: &rusqlite::Row<'_>) -> rusqlite::Result<Session> {
         started_at: row.get(2)?,
         ended_at: row.get(3)?,
         format: row.get(4)?,
+        archived: row.get(6)?,
     })
 }

@@ -44,6 +44,8 @@ pub struct Settings {
     pub turn: Turn,
     pub visibility: Visibility,
     pub write: Write,
+    pub session: Session,
+    pub llm: Llm,
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
@@ -235,6 +237,68 @@ pub enum Policy {
     Approve,
     /// It is refused.
     Deny,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Session {
+    pub compact: Compact,
+    pub compact_tokens: usize,
+    pub keep_recent: usize,
+    pub keep_tool_results: usize,
+    pub flush: Flush,
+    pub window: usize,
+    pub reserve: usize,
+    pub soft: usize,
+    pub flush_tokens: usize,
+    pub summary_entry: bool,
+    pub retention_days: i64,
+}
+
+impl Session {
+    /// Returns from how many tokens on a flush is due (S4).
+    pub fn flush_threshold(&self) -> usize {
+        match self.flush_tokens {
+            0 => self.window.saturating_sub(self.reserve).saturating_sub(self.soft),
+            tokens => tokens,
+        }
+    }
+}
+
+/// What becomes of a transcript that no longer fits (S3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compact {
+    /// Nothing.
+    Off,
+    /// A summary is appended.
+    Overlay,
+    /// The file is written anew.
+    Rewrite,
+}
+
+/// What comes before a compaction (S4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Flush {
+    /// Nothing.
+    Off,
+    /// The agent is asked to store what lasts.
+    Prompt,
+    /// A summary is stored.
+    Summary,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Llm {
+    pub url: String,
+    pub model: String,
+    pub key_variable: String,
+    pub key_file: String,
+    pub timeout_seconds: u64,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -455,6 +519,22 @@ impl Settings {
         if matches!(embedding.provider, Provider::Openai | Provider::AzureOpenai) {
             within("embedding.url", !embedding.url.is_empty(), "is empty, and this provider needs one")?;
             within("embedding.model", !embedding.model.is_empty(), "is empty, and this provider needs one")?;
+        }
+        let session = &self.session;
+        within("session.compact_tokens", session.compact_tokens >= 1000, "is below 1000")?;
+        within(
+            "session.window",
+            session.window > session.reserve.saturating_add(session.soft),
+            "leaves nothing beside `session.reserve` and `session.soft`",
+        )?;
+        within("session.retention_days", session.retention_days >= 0, "is negative")?;
+        within(
+            "llm.timeout_seconds",
+            (1..=600).contains(&self.llm.timeout_seconds),
+            "is not between 1 and 600",
+        )?;
+        if !self.llm.url.is_empty() {
+            within("llm.model", !self.llm.model.is_empty(), "is empty, and `llm.url` is not")?;
         }
         within("brief.max_chars", self.brief.max_chars >= 500, "is below 500")?;
         let boot = &self.boot;

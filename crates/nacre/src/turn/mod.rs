@@ -17,7 +17,7 @@ pub(crate) mod plugin;
 mod policy;
 mod recall;
 mod relevance;
-mod said;
+pub(crate) mod said;
 mod stability;
 mod state;
 mod topic;

@@ -11,6 +11,10 @@ mod documents;
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).
 mod sessions;
+// Transcripts of our own: appended, read as a model should see them, compacted, ended, packed (SPEC S1 to S6).
+mod transcripts;
+// The flush before a compaction, one test for each defect that others had (SPEC S4).
+mod flush;
 // The order of what is found, and what comes beside it (SPEC Q2, Q4).
 mod ranking;
 // Vectors of a provider beside the built-in ones (SPEC Q6).

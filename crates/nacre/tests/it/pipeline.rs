@@ -86,7 +86,8 @@ fn a1_a_skill_touches_nothing() {
             let field = field.as_str().unwrap();
             // Where only some words are allowed, one of them.
             let word = required["properties"][field]["enum"].get(0).cloned();
-            arguments[field] = word.unwrap_or_else(|| "1".into());
+            let list = required["properties"][field]["type"] == "array";
+            arguments[field] = word.unwrap_or_else(|| if list { json!([]) } else { "1".into() });
         }
         assert_eq!(place.refused(tool.name, arguments), "role_denied", "{}", tool.name);
     }

@@ -10,7 +10,9 @@ mod lookup;
 mod measure;
 mod quality;
 mod report;
+mod session;
 mod speed;
+mod summary;
 mod svg;
 mod words;
 
@@ -22,4 +24,6 @@ pub use inject::{Show, run as inject};
 pub use lookup::run as graph;
 pub use quality::{Beside, Options, run as quality};
 pub use report::run as report;
+pub use session::run as session;
 pub use speed::run as speed;
+pub use summary::run as summary;

@@ -58,21 +58,21 @@ pub const ALL_PARTS: &str = "all parts";
 pub const WORDS_ALONE: &str = "words alone";
 
 #[derive(Deserialize)]
-struct Turn {
-    id: String,
-    text: String,
-    session: Option<String>,
+pub(super) struct Turn {
+    pub(super) id: String,
+    pub(super) text: String,
+    pub(super) session: Option<String>,
     timestamp: Option<String>,
-    speaker: Option<String>,
+    pub(super) speaker: Option<String>,
     scope: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Question {
+pub(super) struct Question {
     id: String,
     query: String,
     category: String,
-    gold: Vec<String>,
+    pub(super) gold: Vec<String>,
     #[serde(default)]
     gold_sessions: Vec<String>,
     scope: Option<String>,
@@ -306,7 +306,7 @@ fn transcript(turns: &[Turn]) -> String {
 }
 
 /// The questions that have an answer, of one half, by what they search.
-fn questions(data: &Path, file: &str, half: &str) -> Result<BTreeMap<String, Vec<Question>>> {
+pub(super) fn questions(data: &Path, file: &str, half: &str) -> Result<BTreeMap<String, Vec<Question>>> {
     let path = data.join(format!("{file}.queries.jsonl"));
     let text = std::fs::read_to_string(&path).with_context(|| format!("{} can't be read", path.display()))?;
     let mut by_scope: BTreeMap<String, Vec<Question>> = BTreeMap::new();
@@ -326,12 +326,12 @@ fn questions(data: &Path, file: &str, half: &str) -> Result<BTreeMap<String, Vec
 }
 
 /// Cuts a set in two for good: what is tuned is tuned on one half, and the other shows whether it holds.
-fn is_for_tuning(id: &str) -> bool {
+pub(super) fn is_for_tuning(id: &str) -> bool {
     let byte = if id.contains('/') || id.bytes().all(|byte| byte.is_ascii_digit()) { 0 } else { 1 };
     Sha256::digest(id.as_bytes())[byte] & 1 == 1
 }
 
-fn lines(path: &Path) -> Result<Vec<String>> {
+pub(super) fn lines(path: &Path) -> Result<Vec<String>> {
     let file = File::open(path).with_context(|| format!("{} can't be opened", path.display()))?;
     let mut plain = ruzstd::decoding::StreamingDecoder::new(BufReader::new(file))
         .map_err(|problem| anyhow::anyhow!("{}: {problem}", path.display()))?;

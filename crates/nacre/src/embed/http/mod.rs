@@ -9,6 +9,7 @@
 //! the key come back in an error. The clock is not needed: how long to wait is told by the answer itself.
 
 mod answer;
+mod chat;
 mod options;
 mod request;
 
@@ -19,6 +20,7 @@ use serde::Serialize;
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+pub use self::chat::Chat;
 pub use self::options::{Dims, Options, Patience, Provider};
 use self::request::{Endpoint, Reply};
 use super::Embedder;
@@ -72,7 +74,9 @@ impl From<Failure> for Error {
 impl Model {
     /// Checks the options and sends nothing. `pause` waits between two tries.
     pub fn new(options: Options, pause: impl Fn(Duration) + Send + Sync + 'static) -> Result<Model> {
-        let wrong = |field, problem: &str| Err(Error::BadProvider { field, problem: problem.to_owned() });
+        let wrong = |field, problem: &str| {
+            Err(Error::BadProvider { section: "embedding", field, problem: problem.to_owned() })
+        };
         if options.model.trim().is_empty() {
             return wrong("model", "is empty");
         }

@@ -8,6 +8,7 @@ use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE, LOCATION, RETRY_AFTE
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
 use super::{Options, Patience, Provider};
+use crate::secret::Secret;
 use crate::{Error, Result};
 
 /// More of an answer that is no vectors is not read.
@@ -45,17 +46,40 @@ pub(super) struct Broken {
 
 impl Endpoint {
     pub(super) fn new(options: &Options) -> Result<Endpoint> {
-        let (host, uri) = address(options)?;
-        let key = match &options.key {
-            Some(key) if !key.expose().is_empty() => {
-                let (name, value) = match options.provider {
-                    Provider::OpenAi => (AUTHORIZATION, format!("Bearer {}", key.expose())),
-                    Provider::AzureOpenAi { .. } => {
-                        (HeaderName::from_static("api-key"), key.expose().to_owned())
-                    }
+        let section = "embedding";
+        let model = percent(options.model.trim());
+        let (path, key_name) = match &options.provider {
+            Provider::OpenAi => ("/embeddings".to_owned(), AUTHORIZATION),
+            Provider::AzureOpenAi { api_version } => {
+                let is_version = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+                if api_version.is_empty() || !api_version.chars().all(is_version) {
+                    return Err(wrong(section, "api_version", "is not a version such as `2024-10-21`"));
+                }
+                let path = format!("/openai/deployments/{model}/embeddings?api-version={api_version}");
+                (path, HeaderName::from_static("api-key"))
+            }
+        };
+        let base = options.url.trim().trim_end_matches('/');
+        let base = base.strip_suffix("/embeddings").unwrap_or(base);
+        Endpoint::at(section, base, &path, options.key.as_ref().map(|key| (key_name, key)))
+    }
+
+    /// Where something is asked that is named in a section of the settings.
+    pub(super) fn at(
+        section: &'static str,
+        base: &str,
+        path: &str,
+        key: Option<(HeaderName, &Secret)>,
+    ) -> Result<Endpoint> {
+        let (host, uri) = address(section, base, path)?;
+        let key = match key {
+            Some((name, key)) if !key.expose().is_empty() => {
+                let value = match name {
+                    AUTHORIZATION => format!("Bearer {}", key.expose()),
+                    _ => key.expose().to_owned(),
                 };
                 let mut value = HeaderValue::try_from(value).map_err(|_| {
-                    wrong("key_variable", "or `key_file` gives a key that can't be sent in a header")
+                    wrong(section, "key_variable", "or `key_file` gives a key that can't be sent in a header")
                 })?;
                 value.set_sensitive(true);
                 Some((name, value))
@@ -132,42 +156,31 @@ impl From<ureq::Error> for Broken {
 }
 
 /// Returns what is shown of the address, and the address.
-fn address(options: &Options) -> Result<(String, Uri)> {
-    let url = options.url.trim();
+fn address(section: &'static str, base: &str, path: &str) -> Result<(String, Uri)> {
+    let wrong = |problem: &str| wrong(section, "url", problem);
+    let url = base.trim();
     let scheme = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     if !scheme.starts_with("http://") && !scheme.starts_with("https://") {
-        return Err(wrong("url", "begins neither with `http://` nor with `https://`"));
+        return Err(wrong("begins neither with `http://` nor with `https://`"));
     }
     if url.contains(['?', '#']) {
-        return Err(wrong("url", "has a `?` or `#`; give it up to the path"));
+        return Err(wrong("has a `?` or `#`; give it up to the path"));
     }
-    let base = url.trim_end_matches('/');
-    let base = base.strip_suffix("/embeddings").unwrap_or(base).trim_end_matches('/');
-    let whole = match &options.provider {
-        Provider::OpenAi => format!("{base}/embeddings"),
-        Provider::AzureOpenAi { api_version } => {
-            let is_version = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
-            if api_version.is_empty() || !api_version.chars().all(is_version) {
-                return Err(wrong("api_version", "is not a version such as `2024-10-21`"));
-            }
-            let model = percent(options.model.trim());
-            format!("{base}/openai/deployments/{model}/embeddings?api-version={api_version}")
-        }
-    };
-    let uri: Uri = whole.parse().map_err(|_| wrong("url", "is not a URL"))?;
+    let whole = format!("{}{path}", url.trim_end_matches('/'));
+    let uri: Uri = whole.parse().map_err(|_| wrong("is not a URL"))?;
     let authority = uri.authority().filter(|authority| !authority.host().is_empty());
-    let authority = authority.ok_or_else(|| wrong("url", "names no host"))?;
+    let authority = authority.ok_or_else(|| wrong("names no host"))?;
     if authority.as_str().contains('@') {
-        return Err(wrong("url", "has a name or password in it, which belong in the key"));
+        return Err(wrong("has a name or password in it, which belong in the key"));
     }
     if authority.as_str() != authority.host() && authority.port_u16().is_none() {
-        return Err(wrong("url", "has a port that is not a number up to 65535"));
+        return Err(wrong("has a port that is not a number up to 65535"));
     }
     Ok((authority.as_str().to_ascii_lowercase(), uri))
 }
 
-fn wrong(field: &'static str, problem: &str) -> Error {
-    Error::BadProvider { field, problem: problem.to_owned() }
+fn wrong(section: &'static str, field: &'static str, problem: &str) -> Error {
+    Error::BadProvider { section, field, problem: problem.to_owned() }
 }
 
 /// Returns a name as it may stand in a path.

@@ -52,6 +52,16 @@ impl<'a> Intake<'a> {
         Intake { number: 0, read, session, seen: HashSet::new(), lengths: HashMap::new(), take }
     }
 
+    /// The same for lines that are all of one session, of which so many messages are known.
+    pub(super) fn of(
+        session: &str,
+        known: u32,
+        take: &'a mut dyn FnMut(Message) -> Result<()>,
+    ) -> Intake<'a> {
+        let lengths = HashMap::from([(hash(&[session]), known)]);
+        Intake { session: session.to_owned(), lengths, ..Intake::new("", take) }
+    }
+
     pub(super) fn finish(self) -> Read {
         Read { sessions: self.lengths.len(), ..self.read }
     }

@@ -19,6 +19,17 @@ pub(super) fn message(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
         intake.note(Why::NotMessage);
         return Ok(());
     }
+    // What tools are given and give back, as the transcripts of SPEC S1 have it, is no message.
+    let aside = match value["role"].as_str() {
+        Some("tool_call") => Some(Why::ToolUse),
+        Some("tool_result") => Some(Why::ToolResult),
+        Some("summary") if value["covers"].is_array() => Some(Why::Summary),
+        _ => None,
+    };
+    if let Some(why) = aside {
+        intake.note(why);
+        return Ok(());
+    }
     let parts = intake.texts(first(value, &["text", "content"]));
     if parts.is_empty() {
         return Ok(());

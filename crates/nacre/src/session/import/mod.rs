@@ -304,6 +304,21 @@ pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Re
     Ok(Read { format, ..intake.finish() })
 }
 
+/// Reads lines of a transcript of our own into messages of `session`, the first of which has the place `seq`.
+pub(crate) fn read_own(
+    lines: &[Value],
+    session: &str,
+    seq: u32,
+    mut take: impl FnMut(Message) -> Result<()>,
+) -> Result<Read> {
+    let mut intake = Intake::of(session, seq, &mut take);
+    for line in lines {
+        intake.number += 1;
+        jsonl::message(line, &mut intake)?;
+    }
+    Ok(intake.finish())
+}
+
 /// The readers that remember something from one value to the next.
 #[derive(Default)]
 struct Readers {
