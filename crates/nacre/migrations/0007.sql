@@ -24,13 +24,15 @@ CREATE TABLE proposals (
     proposed   BLOB,                                  -- the whole file as it would be, NULL: gone; or the tool's arguments as JSON
     reason     TEXT NOT NULL,                         -- why, in the words of whoever proposed it
     sources    TEXT NOT NULL,                         -- a JSON array: what it was made from
-    state      TEXT NOT NULL,                         -- pending, approved, denied
+    state      TEXT NOT NULL,                         -- pending, approved, denied, reverted
     private    INTEGER NOT NULL,
     actor      TEXT NOT NULL,
     session    TEXT NOT NULL,
     at         INTEGER NOT NULL,
     decided_at INTEGER,
-    decided_by TEXT                                   -- the session that decided
+    decided_by TEXT,                                  -- the session that decided
+    answer     TEXT NOT NULL DEFAULT '',              -- why it was denied
+    client     TEXT                                   -- what a client says the person said: accept, decline
 );
 CREATE INDEX proposals_pending ON proposals (state, number) WHERE state = 'pending';
 

@@ -33,6 +33,7 @@ mod brief;
 pub mod call;
 mod collection;
 mod database;
+pub mod diff;
 mod embed;
 mod entry;
 mod error;
@@ -74,7 +75,7 @@ pub use secret::Secret;
 pub use settings::Settings;
 pub use time::Time;
 pub use visibility::Visibility;
-pub use workspace::{FilePath, Note, Synced};
+pub use workspace::{FilePath, Note, Synced, proposal};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

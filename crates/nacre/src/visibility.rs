@@ -56,7 +56,7 @@ pub(crate) fn is_private(private: &[String], path: &str) -> bool {
 }
 
 /// As a file system may see it that knows no case and takes letters that look alike for the same.
-fn folded(path: &str) -> String {
+pub(crate) fn folded(path: &str) -> String {
     path.nfkc().collect::<String>().to_lowercase()
 }
 

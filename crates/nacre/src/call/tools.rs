@@ -14,6 +14,7 @@ use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
+use super::files::{self, FileShown, WriteRequest};
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -41,7 +42,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 23] = [
+pub static TOOLS: [Tool; 24] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -51,6 +52,7 @@ pub static TOOLS: [Tool; 23] = [
     tool_for::<ReinforceRequest>("memory_reinforce", Access::Write, false),
     tool_for::<DemoteRequest>("memory_demote", Access::Write, false),
     tool_for::<DeleteRequest>("memory_delete", Access::Destroy, true),
+    tool_for::<WriteRequest>("memory_write", Access::Write, true),
     tool_for::<CollectionsRequest>("collection_list", Access::Read, true),
     tool_for::<SessionsRequest>("session_list", Access::Read, true),
     tool_for::<SessionRequest>("session_show", Access::Read, true),
@@ -84,9 +86,16 @@ impl Tool {
         schema::adapted(self, made, settings).map_or(Cow::Borrowed(made), Cow::Owned)
     }
 
-    /// Returns the schema of its answer.
+    /// Returns the schema of its answer. That of a write may say instead that it waits (`proposal`, `status`, `note`), so
+    /// that none of its fields has to be there.
     pub fn output_schema(&self) -> Value {
-        (self.output)()
+        let mut schema = (self.output)();
+        if matches!(self.access, Access::Write | Access::Destroy)
+            && let Some(fields) = schema.as_object_mut()
+        {
+            fields.remove("required");
+        }
+        schema
     }
 }
 
@@ -314,6 +323,12 @@ impl Request for SearchRequest {
         let now = call.caller.now;
         let mut found = call.group().search(&request, now)?;
         found.missing.extend(missing);
+        let documents = found.hits.iter().filter_map(|hit| hit.document.as_ref());
+        let own = documents.filter(|document| document.collection.is_none());
+        let cited = found.hits.iter().filter_map(|hit| hit.graph.as_ref()).flat_map(|hit| &hit.cites);
+        let paths: Vec<&str> =
+            own.map(|document| document.path.as_str()).chain(cited.map(|cite| cite.path.as_str())).collect();
+        found.infrastructure_seen = call.note_seen(&paths);
         call.tell(
             "memory:search",
             payload([("query", request.query.into()), ("results", found.hits.len().into())]),
@@ -585,12 +600,34 @@ impl Request for SessionRequest {
     }
 }
 
-/// One memory in full, with what it replaced and how it read before.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// One memory in full (`id`), or a file of the workspace (`path`).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRequest {
     /// Id or number.
-    pub id: EntryRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<EntryRef>,
+    /// Such as MEMORY.md or memory/2026-01-15.md.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 1000))]
+    pub path: Option<String>,
+    /// Its first line to show, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub from: Option<usize>,
+    /// Its last line to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub to: Option<usize>,
+}
+
+/// A memory, or a file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "what the words say")]
+pub enum Got {
+    Entry(Box<EntryWithPast>),
+    File(FileShown),
 }
 
 /// An entry with its past: the chain it stands in and its earlier texts.
@@ -621,11 +658,20 @@ pub struct Link {
 }
 
 impl Request for GetRequest {
-    type Answer = EntryWithPast;
+    type Answer = Got;
 
-    fn run(self, call: &mut Call<'_>) -> Result<EntryWithPast> {
+    fn run(self, call: &mut Call<'_>) -> Result<Got> {
+        let id = match (self.id, self.path) {
+            (Some(id), None) => id,
+            (None, Some(path)) => return files::show(call, &path, self.from, self.to).map(Got::File),
+            _ => {
+                let problem = "or `path` is needed, one of them".into();
+                let (tool, field) = ("memory_get".into(), "id".into());
+                return Err(Error::BadArgument { tool, field, problem, nearest: None });
+            }
+        };
         let answer = call.read(|db| {
-            let entry = entry::get(db, &self.id)?;
+            let entry = entry::get(db, &id)?;
             let chain = entry::chain(db, &entry.id)?.into_iter().filter(|other| other.id != entry.id);
             let chain = chain
                 .map(|other| Link {
@@ -640,10 +686,14 @@ impl Request for GetRequest {
         let size = answer.entry.content.chars().count();
         let path = answer.entry.id.as_str().into();
         call.tell("memory:read", payload([("type", "entry".into()), ("path", path), ("size", size.into())]));
-        Ok(answer)
+        Ok(Got::Entry(Box::new(answer)))
     }
 
-    fn say(answer: &EntryWithPast, now: Time) -> String {
+    fn say(answer: &Got, now: Time) -> String {
+        let answer = match answer {
+            Got::Entry(answer) => answer,
+            Got::File(file) => return file.text.clone(),
+        };
         let mut text = say_entry(&answer.entry, now);
         for link in &answer.chain {
             let _ = write!(text, "\nchain: [id:{}] {}", link.number, one_line(&link.content));
@@ -808,7 +858,7 @@ fn say_entry(entry: &Entry, now: Time) -> String {
     text
 }
 
-fn default_type(setting: DefaultType) -> EntryType {
+pub(super) fn default_type(setting: DefaultType) -> EntryType {
     match setting {
         DefaultType::Preference => EntryType::Preference,
         DefaultType::Instruction => EntryType::Instruction,

@@ -23,6 +23,7 @@ const PLUGIN: &str = include_str!("plugin.toml");
 const PROFILES: &[(&str, &str)] = &[
     ("balanced", include_str!("profiles/balanced.toml")),
     ("carapace", include_str!("profiles/carapace.toml")),
+    ("gated", include_str!("profiles/gated.toml")),
     ("koshi", include_str!("profiles/koshi.toml")),
 ];
 
@@ -210,10 +211,32 @@ pub struct Write {
     pub memory: Policy,
     pub files: Policy,
     pub untrusted: Policy,
+    pub elicitation: Elicitation,
+    pub accept: Accept,
+}
+
+/// Whether a client is asked about a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Elicitation {
+    /// It is not.
+    Off,
+    /// It is, where it can put a question to the person.
+    Ask,
+}
+
+/// Whose word decides about a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accept {
+    /// That of a person at the command line or the page.
+    Person,
+    /// That of a client too.
+    Client,
 }
 
 /// What becomes of an agent's write (W5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// It is done.
@@ -231,6 +254,7 @@ pub struct Limits {
     pub store: u32,
     pub supersede: u32,
     pub delete: u32,
+    pub propose: u32,
     pub untrusted: Untrusted,
 }
 
@@ -241,6 +265,7 @@ pub struct Untrusted {
     pub store: u32,
     pub supersede: u32,
     pub delete: u32,
+    pub propose: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]

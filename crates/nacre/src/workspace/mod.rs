@@ -4,8 +4,13 @@
 //! with them. The documents of a collection go the same way.
 
 pub(crate) mod change;
+pub(crate) mod daily;
+pub(crate) mod edit;
 pub(crate) mod files;
 mod path;
+pub(crate) mod policy;
+pub mod proposal;
+pub(crate) mod seen;
 mod sync;
 mod walk;
 
