@@ -48,7 +48,7 @@ pub struct Global {
     /// The conversation this belongs to [default: a new one]
     #[arg(long, global = true, value_name = "ID", env = "NACRE_SESSION", hide_env_values = true)]
     pub session: Option<SessionId>,
-    /// The profile that sets the policies: balanced, carapace, koshi
+    /// The profile that sets the policies: balanced, carapace, gated, koshi
     #[arg(long, global = true, value_name = "NAME", env = "NACRE_PROFILE", hide_env_values = true)]
     pub profile: Option<String>,
     /// Change one setting for this call, such as brief.max_entries=20
@@ -95,6 +95,21 @@ pub enum Command {
     History(Named),
     /// Show what an agent is told at the start of a session
     Brief(Brief),
+    /// Show a file of the workspace, or some of its lines
+    Get(Get),
+    /// Propose a change of a file, to be looked at and approved later
+    Propose(Propose),
+    /// Show which writes wait for you
+    Pending(Pending),
+    /// Do what was proposed
+    Approve(Approve),
+    /// Drop what was proposed
+    Deny(Deny),
+    /// Undo what an approved proposal did to its file
+    Revert(Decided),
+    /// What was proposed
+    #[command(subcommand)]
+    Proposal(Proposal),
     /// Ask the knowledge graph about people, things and how they belong together
     Graph(Graph),
     /// What is known of people and things
@@ -256,6 +271,69 @@ pub struct Brief {
     /// Also say which session wrote each memory, and when (with --json)
     #[arg(long)]
     pub include_provenance: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre get MEMORY.md
+  nacre get memory/2026-01-15.md:10-20")]
+pub struct Get {
+    /// The file, and the lines where not all: PATH, PATH:LINE, PATH:FROM-TO or PATH:FROM-
+    pub path: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Propose {
+    /// The file, such as MEMORY.md or memory/topics/work.md
+    pub path: String,
+    /// The file as it should be; `-` is standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub from: String,
+    /// Why, for whoever decides
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Pending {
+    /// Show this one in full
+    pub id: Option<i64>,
+    /// Also what was decided
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Approve {
+    /// Their numbers
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<i64>,
+    /// Where the file has changed since: join both changes, show that, and wait for you to approve it
+    #[arg(long)]
+    pub rebase: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Deny {
+    /// Their numbers
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<i64>,
+    /// Why; the agent is told if it proposes the same again
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Decided {
+    /// Its number
+    pub id: i64,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Proposal {
+    /// Show one: what it changes, and what has changed since
+    Show(Decided),
 }
 
 #[derive(Debug, Args)]

@@ -216,6 +216,8 @@ impl Group {
                 schema: database::MIGRATIONS.len(),
                 sqlite: rusqlite::version(),
                 set_aside: self.set_aside(),
+                pending: count(db, "proposals WHERE state = 'pending'")?,
+                infrastructure_seen: workspace::seen::sessions(db, 20)?,
             })
         })
     }
@@ -254,6 +256,10 @@ impl Group {
     /// walk over the folder, and no write where nothing changed.
     pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
         self.refresh(caller.now)?;
+        // A file that was approved and not yet written is written before it is looked at.
+        if self.read_all(workspace::change::is_unsettled)? {
+            drop(workspace::change::hold(self, caller.now)?);
+        }
         if !self.settings.documents.index {
             return Ok(Synced::default());
         }
@@ -680,6 +686,11 @@ pub struct Status {
     pub sqlite: &'static str,
     /// Databases that were damaged and moved out of the way.
     pub set_aside: Vec<PathBuf>,
+    /// Writes that wait for a person.
+    pub pending: i64,
+    /// The last sessions that were shown details of the infrastructure (W10).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub infrastructure_seen: Vec<String>,
 }
 
 /// How far the indexes of a group have been written: differs after any write to one of them.

@@ -79,6 +79,12 @@ pub fn status(context: &Context) -> Result<ExitCode> {
             ),
         ),
     ];
+    if status.pending > 0 {
+        rows.push(("waiting", format!("{} proposals (`nacre pending`)", status.pending)));
+    }
+    if !status.infrastructure_seen.is_empty() {
+        rows.push(("saw TOOLS.md", status.infrastructure_seen.join(", ")));
+    }
     if let Some(embedded) = &status.embedded {
         rows.insert(7, ("vectors", vectors(embedded)));
     }

@@ -11,6 +11,7 @@ pub mod hook;
 mod install;
 mod model;
 mod plugin;
+mod proposal;
 mod session;
 mod tools;
 mod turn;
@@ -21,7 +22,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use clap::CommandFactory;
 
-use crate::args::{Bench, Cli, Command};
+use crate::args::{Bench, Cli, Command, Proposal};
 use crate::context::Context;
 use crate::{mcp, render};
 
@@ -81,6 +82,13 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Reinforce(args) => entry::named(&context, "memory_reinforce", &args.id),
         Command::Demote(args) => entry::named(&context, "memory_demote", &args.id),
         Command::Delete(args) => entry::named(&context, "memory_delete", &args.id),
+        Command::Get(args) => proposal::get(&context, &args),
+        Command::Propose(args) => proposal::propose(&context, &args),
+        Command::Pending(args) => proposal::pending(&context, &args),
+        Command::Approve(args) => proposal::approve(&context, &args),
+        Command::Deny(args) => proposal::deny(&context, &args),
+        Command::Revert(args) => proposal::revert(&context, args.id),
+        Command::Proposal(Proposal::Show(args)) => proposal::show(&context, args.id),
         Command::Brief(args) => entry::brief(&context, &args),
         Command::Turn(args) => turn::run(&context, &args),
         Command::Lesson(args) => turn::lesson(&context, &args),
