@@ -172,7 +172,9 @@ pub(crate) fn merge(base: &[u8], one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
             let after = block.after.clone();
             // One that both made is made once.
             let twice = place == 1
-                && changes.iter().any(|(made, lines)| made.before == block.before && *lines == &side[after.clone()]);
+                && changes
+                    .iter()
+                    .any(|(made, lines)| made.before == block.before && *lines == &side[after.clone()]);
             if !twice {
                 changes.push((block, &side[after]));
             }
@@ -328,7 +330,9 @@ fn least(old: &[usize], new: &[usize]) -> Option<Vec<Block>> {
 /// The furthest place in `old` that one more change reaches on a diagonal, before what is the same; and whether the
 /// change took a line out.
 fn furthest_from(last: &[usize], changes: usize, diagonal: usize) -> (usize, bool) {
-    let at = |index: Option<usize>| index.and_then(|index| last.get(index)).copied().filter(|at| *at != usize::MAX);
+    let at = |index: Option<usize>| {
+        index.and_then(|index| last.get(index)).copied().filter(|at| *at != usize::MAX)
+    };
     // Taking out comes from the diagonal below, putting in from the one above.
     let out = at(diagonal.checked_sub(1)).map(|at| at + 1);
     let into = at((diagonal < changes).then_some(diagonal));
@@ -366,7 +370,8 @@ fn walk_back(reached: &[Vec<usize>], old: usize, new: usize) -> Vec<Block> {
 /// The parts in which two lines differ; none, where they have little in common.
 fn parts(one: &str, other: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let (words, others) = (words(one), words(other));
-    let text = |text: &str, words: &[Range<usize>]| words.iter().map(|word| text[word.clone()].to_owned()).collect();
+    let text =
+        |text: &str, words: &[Range<usize>]| words.iter().map(|word| text[word.clone()].to_owned()).collect();
     let (left, right): (Vec<String>, Vec<String>) = (text(one, &words), text(other, &others));
     let blocks = blocks(&left, &right);
     let range = |words: &[Range<usize>], range: &Range<usize>| {
@@ -419,16 +424,20 @@ mod tests {
             (Some("a"), Some("a"), ""),
             (None, Some(""), "--- /dev/null\n+++ f\n"),
             // Changes that are near are one hunk.
-            (Some("a\nb\nc\nd\n"), Some("x\nb\nc\ny\n"), "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-a\n+x\n b\n c\n-d\n+y\n"),
-            // The end of the file, the ends of lines and what can't be seen are shown.
             (
-                Some("a\n"),
-                Some("a"),
-                "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n",
+                Some("a\nb\nc\nd\n"),
+                Some("x\nb\nc\ny\n"),
+                "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-a\n+x\n b\n c\n-d\n+y\n",
             ),
+            // The end of the file, the ends of lines and what can't be seen are shown.
+            (Some("a\n"), Some("a"), "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"),
             (Some("a\n"), Some("a\r\n"), "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+a\u{240d}\n"),
             (Some("a\n"), Some("\u{feff}a\n"), "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+⟨U+FEFF⟩a\n"),
-            (None, Some("\u{1b}[2Jx\u{202e}y\n"), "--- /dev/null\n+++ f\n@@ -0,0 +1 @@\n+\u{241b}[2Jx⟨U+202E⟩y\n"),
+            (
+                None,
+                Some("\u{1b}[2Jx\u{202e}y\n"),
+                "--- /dev/null\n+++ f\n@@ -0,0 +1 @@\n+\u{241b}[2Jx⟨U+202E⟩y\n",
+            ),
         ] {
             assert_eq!(unified(before, after), shown);
         }
@@ -449,8 +458,11 @@ mod tests {
     #[test]
     fn words_that_differ_are_known() {
         let diff = Diff::new("f", Some(b"The dog is called Luna.\n"), Some(b"The dog is called Stella.\n"));
-        let parts: Vec<&str> =
-            diff.hunks[0].lines.iter().flat_map(|line| line.parts.iter().map(|part| &line.text[part.clone()])).collect();
+        let parts: Vec<&str> = diff.hunks[0]
+            .lines
+            .iter()
+            .flat_map(|line| line.parts.iter().map(|part| &line.text[part.clone()]))
+            .collect();
         assert_eq!(parts, ["Luna", "Stella"]);
         let diff = Diff::new("f", Some(b"one thing\n"), Some(b"quite another\n"));
         assert!(diff.hunks[0].lines.iter().all(|line| line.parts.is_empty()));

@@ -55,7 +55,11 @@ pub fn propose(context: &Context, args: &Propose) -> Result<ExitCode> {
 fn read(from: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
     match from {
-        "-" => std::io::stdin().lock().take(MOST).read_to_end(&mut bytes).context("standard input can't be read")?,
+        "-" => std::io::stdin()
+            .lock()
+            .take(MOST)
+            .read_to_end(&mut bytes)
+            .context("standard input can't be read")?,
         file => File::open(Path::new(file))
             .and_then(|file| file.take(MOST).read_to_end(&mut bytes))
             .with_context(|| format!("{file} can't be read"))?,
@@ -139,11 +143,17 @@ fn decide(
                         State::Denied => String::new(),
                         _ => body(&proposal, paint),
                     };
-                    render::out(&format!("{} {id}: {}\n{shown}", paint.bold(done), line(&proposal.target, 100)))?;
+                    render::out(&format!(
+                        "{} {id}: {}\n{shown}",
+                        paint.bold(done),
+                        line(&proposal.target, 100)
+                    ))?;
                 }
                 decided.push(proposal);
             }
-            Err(error) if ids.len() == 1 && !matches!(error, Error::ProposalConflict { .. }) => return Err(error.into()),
+            Err(error) if ids.len() == 1 && !matches!(error, Error::ProposalConflict { .. }) => {
+                return Err(error.into());
+            }
             Err(error) => {
                 worst = worst.or(Some(error.kind()));
                 if let (Error::ProposalConflict { .. }, false) = (&error, context.global.json) {

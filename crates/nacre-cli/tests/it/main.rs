@@ -8,6 +8,8 @@ mod sealed;
 mod cli;
 // Documents: indexed, followed, shown.
 mod documents;
+// Writes that wait for a person: shown, decided, put to the person by a client; processes killed meanwhile.
+mod proposals;
 // Turns: what is put before a message, and how well that works.
 mod turn;
 // The knowledge graph: said, asked, drawn.

@@ -40,7 +40,12 @@ pub struct FileShown {
 }
 
 /// Reads a file for the session.
-pub(super) fn show(call: &mut Call<'_>, path: &str, from: Option<usize>, to: Option<usize>) -> Result<FileShown> {
+pub(super) fn show(
+    call: &mut Call<'_>,
+    path: &str,
+    from: Option<usize>,
+    to: Option<usize>,
+) -> Result<FileShown> {
     let path: FilePath = path.parse()?;
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let named = visibility.sees(&rules, path.as_str(), "");
@@ -54,7 +59,11 @@ pub(super) fn show(call: &mut Call<'_>, path: &str, from: Option<usize>, to: Opt
     let all: Vec<&str> = masked.split_inclusive('\n').collect();
     let first = from.unwrap_or(1).clamp(1, all.len().max(1)) - 1;
     let last = to.unwrap_or(all.len()).min(all.len());
-    let asked = if from.is_some_and(|from| from > all.len()) { &[] } else { all.get(first..last).unwrap_or_default() };
+    let asked = if from.is_some_and(|from| from > all.len()) {
+        &[]
+    } else {
+        all.get(first..last).unwrap_or_default()
+    };
     let (text, lines) = cut(asked);
     let is_there = seen && bytes.is_some();
     let told: Vec<&str> = is_there.then_some(path.as_str()).into_iter().collect();
@@ -180,7 +189,9 @@ impl Request for WriteRequest {
     fn say(answer: &Written, _: Time) -> String {
         let Written { path, note, diff, .. } = answer;
         match (answer.proposal, note) {
-            (Some(_), Some(note)) => format!("{note}\n{}", diff.as_deref().unwrap_or_default()).trim_end().to_owned(),
+            (Some(_), Some(note)) => {
+                format!("{note}\n{}", diff.as_deref().unwrap_or_default()).trim_end().to_owned()
+            }
             (None, Some(note)) => format!("{path}: {note}"),
             (_, None) => format!("Written to {path}."),
         }
@@ -191,8 +202,7 @@ impl WriteRequest {
     /// Adds a line to the log of today.
     fn log(self, call: &mut Call<'_>) -> Result<Written> {
         let caller = call.caller;
-        let draft =
-            daily::Draft { text: self.content, category: self.category, importance: self.importance };
+        let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
         if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
             let mut held = change::hold(call.group(), caller.now)?;
             let daily::Longer { path, before, after, .. } = daily::longer(&held, caller, &draft)?;
@@ -247,7 +257,14 @@ impl WriteRequest {
         drop(held);
         let data = [("type", "file".into()), ("path", path.as_str().into()), ("size", size.into())];
         call.tell("memory:write", payload(data));
-        Ok(Written { written: true, path: path.to_string(), proposal: None, status: None, diff: Some(diff), note: None })
+        Ok(Written {
+            written: true,
+            path: path.to_string(),
+            proposal: None,
+            status: None,
+            diff: Some(diff),
+            note: None,
+        })
     }
 }
 
@@ -259,7 +276,14 @@ fn unchanged(path: &str) -> Written {
 fn proposed(path: String, made: Made) -> Written {
     let note = Some(say(&made));
     let diff = Some(shortened(&made.diff)).filter(|_| made.state == State::Pending);
-    Written { written: false, path, proposal: Some(made.number), status: Some(made.state.as_str()), diff, note }
+    Written {
+        written: false,
+        path,
+        proposal: Some(made.number),
+        status: Some(made.state.as_str()),
+        diff,
+        note,
+    }
 }
 
 /// The answer of a call that waits, in the place of what it would have been.

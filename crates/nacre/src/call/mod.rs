@@ -36,9 +36,9 @@ pub use graph::{
 };
 pub(crate) use limits::Action;
 pub use tools::{
-    BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest, Got,
-    QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
-    StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
+    Got, QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions,
+    SessionsRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.
@@ -241,7 +241,8 @@ fn target(group: &Group, tool: &Tool, caller: &Caller, arguments: &Value) -> Opt
     let named: Option<EntryRef> = serde_json::from_value(named.clone()).ok();
     let old = named.and_then(|named| group.read(|db| crate::entry::get(db, &named)).ok());
     let changed = stored || tool.name == "memory_update" || tool.access == Access::Destroy;
-    let behavioral = r#type.is_some_and(EntryType::behavioral) || changed && old.is_some_and(|entry| entry.behavioral);
+    let behavioral =
+        r#type.is_some_and(EntryType::behavioral) || changed && old.is_some_and(|entry| entry.behavioral);
     Some(Target::Entries { behavioral })
 }
 
@@ -260,7 +261,10 @@ pub(crate) fn run_approved(
     };
     let arguments = schema::check(tool, &group.settings().clone(), arguments)?;
     group.begin(agent)?;
-    (tool.run)(&mut Call { group, caller: agent, tool, mode: Mode::Approved { number, by }, marked: false }, arguments)?;
+    (tool.run)(
+        &mut Call { group, caller: agent, tool, mode: Mode::Approved { number, by }, marked: false },
+        arguments,
+    )?;
     // One that turned out to change nothing is done as well.
     match group.write(by.now, |tx| proposal::approved(tx, by, number)) {
         Err(Error::AlreadyDecided { .. }) => Ok(()),
@@ -338,7 +342,8 @@ impl Call<'_> {
             let (now, visibility) = (*now, *visibility);
             let origin = Origin { now, group: &name, session, source, visibility };
             let refuses = !matches!(mode, Mode::Approved { .. });
-            let mut write = Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
+            let mut write =
+                Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
             let value = work(&mut write)?;
             match mode {
                 Mode::Run => {}

@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::files::{self, FileShown, WriteRequest};
 use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
-use super::files::{self, FileShown, WriteRequest};
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;

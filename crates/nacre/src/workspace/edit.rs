@@ -43,7 +43,9 @@ pub(crate) fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>> {
                 let (head, tail) = (&file[..at], &file[at + old.len()..]);
                 return Ok([head, with_ends(new, end).as_bytes(), tail].concat());
             }
-            (Some(_), Some(_)) => return wrong("stands there more than once; give more of what is around it"),
+            (Some(_), Some(_)) => {
+                return wrong("stands there more than once; give more of what is around it");
+            }
             (None, _) => {}
         }
     }

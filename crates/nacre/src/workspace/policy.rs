@@ -90,11 +90,20 @@ mod tests {
         let agent = Caller::agent("s".parse::<SessionId>().unwrap(), Time::from_millis(0));
         let untrusted = Caller { untrusted: true, ..agent.clone() };
         let person = Caller { actor: Actor::Person, ..agent.clone() };
-        let files = ["MEMORY.md", "memory/topics/a.md", "memory/Core.md", "SOUL.md", "memory/2026-01-15.md", "notes/MEMORY.md"]
-            .map(|path| path.parse::<FilePath>().unwrap());
-        let (plain, behavioral) = (Target::Entries { behavioral: false }, Target::Entries { behavioral: true });
+        let files = [
+            "MEMORY.md",
+            "memory/topics/a.md",
+            "memory/Core.md",
+            "SOUL.md",
+            "memory/2026-01-15.md",
+            "notes/MEMORY.md",
+        ]
+        .map(|path| path.parse::<FilePath>().unwrap());
+        let (plain, behavioral) =
+            (Target::Entries { behavioral: false }, Target::Entries { behavioral: true });
         let check = |pairs: &[&str], caller: &Caller, target: Target<'_>, expected: &str| {
-            let layers: Vec<Layer> = pairs.iter().map(|pair| Layer::from_pair("test", pair).unwrap()).collect();
+            let layers: Vec<Layer> =
+                pairs.iter().map(|pair| Layer::from_pair("test", pair).unwrap()).collect();
             let settings = Settings::from_layers(None, &layers).unwrap();
             let decided = match decide(target, caller, &settings) {
                 Ok(decision) => format!("{decision:?}"),

@@ -142,11 +142,13 @@ pub(crate) fn make(
         return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
     }
     let base = held.read(path)?;
-    let text = |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+    let text =
+        |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
     let rules = &held.group.settings().visibility.private;
     let seen = |bytes| Visibility::Shared.sees(rules, path.as_str(), &text(bytes));
     let private = !(seen(&base) && seen(&after));
-    let draft = Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
+    let draft =
+        Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
     make_in(held.group, caller, draft)
 }
 
@@ -154,7 +156,8 @@ pub(crate) fn make(
 pub(crate) fn make_call(group: &mut Group, caller: &Caller, tool: &str, arguments: &Value) -> Result<Made> {
     let proposed = Some(serde_json::to_vec(arguments)?);
     let private = caller.visibility.is_private();
-    let draft = Draft { kind: Kind::Call, target: tool, base: None, proposed, reason: "", sources: &[], private };
+    let draft =
+        Draft { kind: Kind::Call, target: tool, base: None, proposed, reason: "", sources: &[], private };
     make_in(group, caller, draft)
 }
 
@@ -245,7 +248,11 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
         return hidden();
     }
     let bytes = held.read(path)?.unwrap_or_default();
-    if caller.visibility.sees(rules, path.as_str(), &String::from_utf8_lossy(&bytes)) { Ok(()) } else { hidden() }
+    if caller.visibility.sees(rules, path.as_str(), &String::from_utf8_lossy(&bytes)) {
+        Ok(())
+    } else {
+        hidden()
+    }
 }
 
 /// Lists proposals, the oldest first: those that wait, or all.
@@ -293,7 +300,14 @@ pub fn answered(group: &mut Group, caller: &Caller, number: i64, accepted: bool)
         group.write(caller.now, |tx| {
             let sql = "UPDATE proposals SET client = ?2 WHERE number = ?1 AND state = 'pending'";
             tx.prepare_cached(sql)?.execute((number, said))?;
-            record(tx, caller, &format!("client_{said}"), number, size(row.proposed.as_deref()), audit::Outcome::Done)
+            record(
+                tx,
+                caller,
+                &format!("client_{said}"),
+                number,
+                size(row.proposed.as_deref()),
+                audit::Outcome::Done,
+            )
         })?;
         if group.settings().write.accept == Accept::Client {
             return match accepted {
@@ -489,7 +503,8 @@ fn shown(kind: Kind, target: &str, base: Option<&[u8]>, proposed: Option<&[u8]>)
     }
 }
 
-const COLUMNS: &str = "number, kind, target, base, proposed, reason, sources, state, private, actor, session, at, decided_at,
+const COLUMNS: &str =
+    "number, kind, target, base, proposed, reason, sources, state, private, actor, session, at, decided_at,
     answer, client";
 
 /// A row of the table.

@@ -21,11 +21,7 @@ pub(crate) fn is_infrastructure(path: &str) -> bool {
 
 /// Marks an agent's session that is shown these files, where one of them is of that kind. Returns whether the session
 /// has seen such, now or before. That it can't be written down must not keep anything from being read.
-pub(crate) fn note<'p>(
-    group: &mut Group,
-    caller: &Caller,
-    paths: impl IntoIterator<Item = &'p str>,
-) -> bool {
+pub(crate) fn note<'p>(group: &mut Group, caller: &Caller, paths: impl IntoIterator<Item = &'p str>) -> bool {
     let now = paths.into_iter().any(is_infrastructure);
     let before = group.read_all(|db| infrastructure(db, &caller.session)).unwrap_or(None).is_some();
     if now && !before && caller.actor == Actor::Agent {
@@ -48,6 +44,7 @@ pub(crate) fn infrastructure(db: &Connection, session: &SessionId) -> Result<Opt
 pub(crate) fn sessions(db: &Connection, most: usize) -> Result<Vec<String>> {
     let sql = "SELECT session FROM seen WHERE what = ?1 ORDER BY at DESC, session LIMIT ?2";
     let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map((INFRASTRUCTURE, i64::try_from(most).unwrap_or(i64::MAX)), |row| row.get(0))?;
+    let rows =
+        statement.query_map((INFRASTRUCTURE, i64::try_from(most).unwrap_or(i64::MAX)), |row| row.get(0))?;
     Ok(rows.collect::<Result<_, _>>()?)
 }
