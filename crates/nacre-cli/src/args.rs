@@ -110,6 +110,8 @@ pub enum Command {
     /// What was proposed
     #[command(subcommand)]
     Proposal(Proposal),
+    /// Add a line to today's log; without one, show it
+    Log(Log),
     /// Ask the knowledge graph about people, things and how they belong together
     Graph(Graph),
     /// What is known of people and things
@@ -264,6 +266,20 @@ pub struct Update {
     /// Show it there too
     #[arg(long, conflicts_with = "private")]
     pub public: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Log {
+    /// What happened; `-` reads it from standard input
+    #[arg(value_name = "TEXT")]
+    pub text: Option<String>,
+    /// What kind of thing: decision, lesson, milestone, or any word [default: note]
+    #[arg(long, value_name = "WORD", requires = "text")]
+    pub category: Option<String>,
+    /// From 0 to 1 [default: 0.5]. From 0.8 on the line stays; others move to memory/archive after 30 days,
+    /// below 0.4 after 7
+    #[arg(long, value_name = "NUMBER", requires = "text")]
+    pub importance: Option<f64>,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,7 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{
     Answer, Caller, Embedder, Group, GroupName, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings,
-    Time, http,
+    Time, Zone, http,
 };
 use serde::Serialize;
 
@@ -24,6 +24,9 @@ const SESSION_VARIABLES: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID
 /// Variables that agents set for the commands they run.
 const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI"];
 
+/// The zone of this machine.
+pub const ZONE: Zone = Zone::new(jiff::tz::TimeZone::system);
+
 pub struct Context {
     pub global: Global,
     pub home: Home,
@@ -36,7 +39,7 @@ impl Context {
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
         let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
-        let home = with_provider(Home::new(path, settings))?;
+        let home = with_provider(Home::new(path, settings).with_zone(ZONE))?;
         let plugins = Plugins::new(&home);
         Ok(Context { home: plugins.make_briefs(home, &global.group), layers, plugins, global })
     }

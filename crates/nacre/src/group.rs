@@ -26,7 +26,7 @@ use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::visibility::Visibility;
 use crate::workspace::{self, Synced};
-use crate::{Error, Result, Time, collection, export, graph, index, turn};
+use crate::{Error, Result, Time, Zone, collection, export, graph, index, turn};
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -48,6 +48,8 @@ pub struct Group {
     asked: Vec<(String, Time)>,
     /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
     changed: Option<Arc<AtomicBool>>,
+    /// Where the person is.
+    pub(crate) zone: Zone,
     /// What the session under way sees.
     visibility: Cell<Visibility>,
     /// What the graph said to the last turns.
@@ -164,6 +166,7 @@ impl Group {
             recalled,
             asked,
             changed,
+            zone: Zone::UTC,
             visibility: Cell::default(),
             turned,
             embedder,
@@ -298,7 +301,7 @@ impl Group {
     }
 
     /// Does what is due: purges what was superseded long ago, archives the lowest of a database that has
-    /// outgrown its size (E8, E9).
+    /// outgrown its size (E8, E9), moves old lines of daily logs to theirs (W4).
     pub fn maintain(&mut self, caller: &Caller) -> Result<Maintained> {
         self.refresh(caller.now)?;
         let purged = self.purge(caller.now)?;
@@ -318,7 +321,8 @@ impl Group {
             true => self.write(caller.now, |tx| graph::activation::decay(tx, caller.now))?,
             false => 0,
         };
-        Ok(Maintained { purged, archived, decayed_days })
+        let retired = workspace::daily::retire(self, caller, self.zone)?.lines;
+        Ok(Maintained { purged, archived, decayed_days, retired })
     }
 
     /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
@@ -747,6 +751,8 @@ pub struct Maintained {
     pub archived: usize,
     /// For how many days facts that are not permanent have faded.
     pub decayed_days: i64,
+    /// Lines of daily logs moved to the archive.
+    pub retired: usize,
 }
 
 /// A payload of an event.

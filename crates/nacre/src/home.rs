@@ -9,7 +9,7 @@ use crate::group::Group;
 use crate::ids::GroupName;
 use crate::settings::{self, Settings};
 use crate::turn::BriefPlugin;
-use crate::{Result, Time, files};
+use crate::{Result, Time, Zone, files};
 
 /// The settings file's name in the home.
 pub const SETTINGS_FILE: &str = "nacre.toml";
@@ -21,6 +21,7 @@ pub struct Home {
     settings: Arc<Settings>,
     embedder: Option<Arc<dyn Embedder>>,
     brief_plugin: Option<BriefPlugin>,
+    zone: Zone,
 }
 
 impl std::fmt::Debug for Home {
@@ -32,7 +33,8 @@ impl std::fmt::Debug for Home {
 impl Home {
     /// Takes a folder as the home. Nothing is read or made until a group is opened.
     pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
-        Home { path: path.into(), settings: Arc::new(settings), embedder: None, brief_plugin: None }
+        let (embedder, brief_plugin, zone) = (None, None, Zone::UTC);
+        Home { path: path.into(), settings: Arc::new(settings), embedder, brief_plugin, zone }
     }
 
     /// Has this model's vectors searched beside the built-in ones, as far as they have been made
@@ -44,6 +46,16 @@ impl Home {
     /// Has a plugin make the brief (B5).
     pub fn with_brief_plugin(self, plugin: BriefPlugin) -> Home {
         Home { brief_plugin: Some(plugin), ..self }
+    }
+
+    /// Has days begin where the person is; without this they do in UTC.
+    pub fn with_zone(self, zone: Zone) -> Home {
+        Home { zone, ..self }
+    }
+
+    /// Returns the zone in which days begin.
+    pub fn zone(&self) -> Zone {
+        self.zone
     }
 
     /// Returns the model that is searched beside the built-in one.
@@ -76,6 +88,7 @@ impl Home {
         let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), now)?;
         group.embedder = self.embedder.clone();
         group.brief_plugin = self.brief_plugin.clone();
+        group.zone = self.zone;
         Ok(group)
     }
 

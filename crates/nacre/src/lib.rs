@@ -73,9 +73,9 @@ pub use index::{Renewed, Scope};
 pub use search::{DocumentHit, EntryHit, Found, GraphHit, Hit, MessageHit, PARTS as SCORE_PARTS, Part, Why};
 pub use secret::Secret;
 pub use settings::Settings;
-pub use time::Time;
+pub use time::{Day, Time, Zone};
 pub use visibility::Visibility;
-pub use workspace::{FilePath, Note, Synced, proposal};
+pub use workspace::{FilePath, Note, Synced, daily, proposal};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

@@ -5,6 +5,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -79,6 +80,55 @@ impl Time {
     /// Returns the whole days from `earlier` to this moment.
     pub fn whole_days_since(self, earlier: Time) -> i64 {
         self.0.saturating_sub(earlier.0).max(0) / DAY_MS
+    }
+}
+
+/// Where the person is: tells which day it is there. It is found when it is first needed, because most commands
+/// need none.
+#[derive(Clone, Copy, Debug)]
+pub struct Zone(fn() -> TimeZone);
+
+impl Zone {
+    /// The zone of nobody in particular.
+    pub const UTC: Zone = Zone(|| TimeZone::UTC);
+
+    /// Returns the zone that `find` finds.
+    pub const fn new(find: fn() -> TimeZone) -> Zone {
+        Zone(find)
+    }
+
+    /// Returns the day that it is there.
+    pub fn day(self, now: Time) -> Day {
+        let moment = Timestamp::from_millisecond(now.0).expect("kept in range by from_millis");
+        Day(moment.to_zoned((self.0)()).date())
+    }
+}
+
+/// A day of the calendar, without a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(Date);
+
+impl Day {
+    /// Reads `2026-02-18`.
+    pub fn parse(text: &str) -> Option<Day> {
+        let shape = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        text.parse().ok().filter(|_| shape).map(Day)
+    }
+
+    /// Returns the days from `earlier` to this one; negative where that is the later one.
+    pub fn days_since(self, earlier: Day) -> i64 {
+        i64::from((self.0 - earlier.0).get_days())
+    }
+
+    /// Returns the day before.
+    pub fn before(self) -> Day {
+        Day(self.0.yesterday().unwrap_or(self.0))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

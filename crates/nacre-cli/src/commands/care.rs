@@ -398,8 +398,8 @@ pub fn maintain(context: &Context) -> Result<ExitCode> {
     } else {
         let faded = format!("facts faded for {} days", done.decayed_days);
         render::out(&format!(
-            "{} superseded entries purged, {} archived, {faded}",
-            done.purged, done.archived
+            "{} superseded entries purged, {} archived, {faded}, {} lines of daily logs archived",
+            done.purged, done.archived, done.retired
         ))?;
     }
     Ok(ExitCode::SUCCESS)

@@ -9,6 +9,7 @@ mod events;
 mod graph;
 pub mod hook;
 mod install;
+mod log;
 mod model;
 mod plugin;
 mod proposal;
@@ -90,6 +91,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Revert(args) => proposal::revert(&context, args.id),
         Command::Proposal(Proposal::Show(args)) => proposal::show(&context, args.id),
         Command::Brief(args) => entry::brief(&context, &args),
+        Command::Log(args) => log::log(&context, &args),
         Command::Turn(args) => turn::run(&context, &args),
         Command::Lesson(args) => turn::lesson(&context, &args),
         Command::Mcp(args) => mcp::serve(&context, &args),

@@ -10,6 +10,8 @@ mod cli;
 mod documents;
 // Writes that wait for a person: shown, decided, put to the person by a client; processes killed meanwhile.
 mod proposals;
+// Daily logs by many processes, some of them killed.
+mod logs;
 // Turns: what is put before a message, and how well that works.
 mod turn;
 // The knowledge graph: said, asked, drawn.

@@ -59,7 +59,12 @@ impl Sealed {
 
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
-        command.env_clear().env("NACRE_HOME", &self.home).env("NACRE_NOW", NOW).current_dir(&self.folder);
+        command
+            .env_clear()
+            .env("NACRE_HOME", &self.home)
+            .env("NACRE_NOW", NOW)
+            .env("TZ", "UTC")
+            .current_dir(&self.folder);
         command.args(args);
         command
     }

@@ -201,11 +201,11 @@ impl Request for WriteRequest {
 impl WriteRequest {
     /// Adds a line to the log of today.
     fn log(self, call: &mut Call<'_>) -> Result<Written> {
-        let caller = call.caller;
+        let (caller, zone) = (call.caller, call.group().zone);
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
         if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
             let mut held = change::hold(call.group(), caller.now)?;
-            let daily::Longer { path, before, after, .. } = daily::longer(&held, caller, &draft)?;
+            let daily::Longer { path, before, after, .. } = daily::longer(&held, caller, zone, &draft)?;
             if before.as_ref() == Some(&after) {
                 return Ok(unchanged(&path.to_string()));
             }
@@ -213,12 +213,10 @@ impl WriteRequest {
             let made = proposal::make(&mut held, caller, &path, Some(after), &reason, &[])?;
             return Ok(proposed(path.to_string(), made));
         }
-        let done = daily::append(call.group(), caller, &draft)?;
+        let done = daily::append(call.group(), caller, zone, &draft)?;
         if done.duplicate {
             return Ok(unchanged(&done.path));
         }
-        let (path, delta) = (done.path.as_str().into(), done.text.chars().count());
-        call.tell("memory:write", payload([("type", "log".into()), ("path", path), ("delta", delta.into())]));
         Ok(Written { written: true, path: done.path, proposal: None, status: None, diff: None, note: None })
     }
 

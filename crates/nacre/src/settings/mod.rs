@@ -43,6 +43,8 @@ pub struct Settings {
     pub turn: Turn,
     pub visibility: Visibility,
     pub write: Write,
+    pub log: Log,
+    pub memory_file: MemoryFile,
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
@@ -247,6 +249,36 @@ pub enum Policy {
     Deny,
 }
 
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Log {
+    pub low: f64,
+    pub high: f64,
+    pub keep_days_low: i64,
+    pub keep_days_mid: i64,
+}
+
+impl Log {
+    /// Returns for how many days a line of this importance stays; `None`: for ever.
+    pub(crate) fn keep_days(&self, importance: f64) -> Option<i64> {
+        let days = match importance {
+            i if i >= self.high => 0,
+            i if i >= self.low => self.keep_days_mid,
+            _ => self.keep_days_low,
+        };
+        (days > 0).then_some(days)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct MemoryFile {
+    pub max_lines: usize,
+    pub max_chars: usize,
+}
+
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
@@ -430,6 +462,11 @@ impl Settings {
             Language::named(&self.search.language).is_some(),
             &format!("is none of {}", Language::names().collect::<Vec<_>>().join(", ")),
         )?;
+        let log = &self.log;
+        within("log.high", (0.0..=1.0).contains(&log.high), "is not between 0 and 1")?;
+        within("log.low", (0.0..=log.high).contains(&log.low), "is not between 0 and `log.high`")?;
+        within("log.keep_days_low", log.keep_days_low >= 0, "is negative")?;
+        within("log.keep_days_mid", log.keep_days_mid >= 0, "is negative")?;
         within("turn.least", (0.0..=1.0).contains(&self.turn.least), "is not between 0 and 1")?;
         within("turn.tokens", self.turn.tokens <= 10_000, "is more than 10000")?;
         for name in &self.turn.contributors {

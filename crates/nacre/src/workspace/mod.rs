@@ -2,11 +2,15 @@
 //!
 //! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
 //! with them. The documents of a collection go the same way.
+//!
+//! What Nacre itself writes there goes through `change`: `daily` keeps the logs. `lines` knows a file's lines and keeps
+//! its form.
 
 pub(crate) mod change;
-pub(crate) mod daily;
+pub mod daily;
 pub(crate) mod edit;
 pub(crate) mod files;
+mod lines;
 mod path;
 pub(crate) mod policy;
 pub mod proposal;

@@ -10,6 +10,8 @@ mod documents;
 mod files;
 // Writes that wait for a person (SPEC W5).
 mod proposals;
+// Daily logs: added to, and moved to the archive in time (SPEC W4).
+mod logs;
 // Collections: corpora in databases of their own (SPEC Q7).
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).
