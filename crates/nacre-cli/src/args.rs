@@ -112,6 +112,13 @@ pub enum Command {
     Proposal(Proposal),
     /// Add a line to today's log; without one, show it
     Log(Log),
+    /// Show how long MEMORY.md is, and which of its lines were of no use for longest
+    Memory(MemoryFile),
+    /// Propose what should move upward: from logs to MEMORY.md, from there to facts, from lessons to SOUL.md
+    Promote(Promote),
+    /// The rules of memory/gating-policies.md
+    #[command(subcommand)]
+    Policy(Policy),
     /// Ask the knowledge graph about people, things and how they belong together
     Graph(Graph),
     /// What is known of people and things
@@ -280,6 +287,28 @@ pub struct Log {
     /// below 0.4 after 7
     #[arg(long, value_name = "NUMBER", requires = "text")]
     pub importance: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub struct MemoryFile {
+    /// How many of its stalest lines to show
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Promote {
+    /// context (recent logs to memory/active-context.md), memory (weighty lines to MEMORY.md), facts (of MEMORY.md
+    /// to the graph), lessons (corrections to lessons) or soul (proven lessons to SOUL.md); without one, what
+    /// each would propose
+    #[arg(value_name = "STEP")]
+    pub step: Option<nacre::promote::Step>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Policy {
+    /// List the rules, and what is almost one
+    List,
 }
 
 #[derive(Debug, Args)]

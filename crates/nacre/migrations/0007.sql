@@ -46,11 +46,20 @@ CREATE TABLE file_changes (
     after  BLOB                                       -- what stands there then; NULL: nothing
 );
 
+-- What a step upward has proposed, by a hash of its text, whatever became of it: nothing is proposed twice.
+CREATE TABLE promoted (
+    step     TEXT NOT NULL,
+    what     TEXT NOT NULL,
+    proposal INTEGER NOT NULL,
+    PRIMARY KEY (step, what)
+) WITHOUT ROWID;
+
 -- When a line of MEMORY.md was last of use (W6), by a hash of its text.
 CREATE TABLE line_uses (
-    path TEXT NOT NULL,
-    line TEXT NOT NULL,
-    at   INTEGER NOT NULL,
+    path    TEXT NOT NULL,
+    line    TEXT NOT NULL,
+    seen_at INTEGER NOT NULL,                         -- when the line was first seen
+    used_at INTEGER,                                  -- NULL: never
     PRIMARY KEY (path, line)
 ) WITHOUT ROWID;
 

@@ -25,7 +25,7 @@ use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::visibility::Visibility;
-use crate::workspace::{self, Synced};
+use crate::workspace::{self, Synced, memory_file};
 use crate::{Error, Result, Time, Zone, collection, export, graph, index, turn};
 
 /// The database's name in the group's folder.
@@ -43,6 +43,8 @@ pub struct Group {
     /// What agents were shown since the last write; goes into the database with the next one, because a read
     /// costs no write.
     returned: BTreeMap<EntryId, Time>,
+    /// Lines of MEMORY.md that were used since then, by hash.
+    used_lines: BTreeMap<String, Time>,
     /// What came together since then, and the questions of the last minute.
     recalled: Vec<Recalled>,
     asked: Vec<(String, Time)>,
@@ -163,6 +165,7 @@ impl Group {
             collections,
             events,
             returned,
+            used_lines: BTreeMap::new(),
             recalled,
             asked,
             changed,
@@ -524,9 +527,10 @@ impl Group {
         now: Time,
         work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
-        let (returned, recalled) = (&self.returned, &self.recalled);
+        let (returned, recalled, used) = (&self.returned, &self.recalled, &self.used_lines);
         let value = self.memory.write_indexed(now, |tx, lexicon| {
             entry::note_returned(tx, returned)?;
+            memory_file::note_used(tx, used)?;
             for Recalled { entries, graph, at } in recalled {
                 entry::link::note(tx, entries)?;
                 graph::activation::note(tx, graph, *at)?;
@@ -534,6 +538,7 @@ impl Group {
             work(tx, lexicon)
         })?;
         self.returned.clear();
+        self.used_lines.clear();
         self.recalled.clear();
         Ok(value)
     }
@@ -541,7 +546,8 @@ impl Group {
     /// Writes what searches have to remember: what was returned and recalled. A write does so by itself; this is for
     /// when no write will come.
     pub fn settle(&mut self, now: Time) -> Result<()> {
-        if self.memory.on_disk() && !(self.returned.is_empty() && self.recalled.is_empty()) {
+        let nothing = self.returned.is_empty() && self.recalled.is_empty() && self.used_lines.is_empty();
+        if self.memory.on_disk() && !nothing {
             self.write(now, |_| Ok(()))?;
         }
         Ok(())
@@ -597,6 +603,12 @@ impl Group {
 
     pub(crate) fn tell(&self, event: &Event) {
         self.events.tell(event);
+    }
+
+    /// Notes that lines of MEMORY.md were of use (W6).
+    pub(crate) fn note_used(&mut self, uses: &[memory_file::Use<'_>], now: Time) {
+        let used = memory_file::used(self, self.settings.search.language(), uses);
+        self.used_lines.extend(used.into_iter().map(|line| (line, now)));
     }
 
     pub(crate) fn note_returned(&mut self, ids: impl IntoIterator<Item = EntryId>, now: Time) {

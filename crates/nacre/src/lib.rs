@@ -75,7 +75,9 @@ pub use secret::Secret;
 pub use settings::Settings;
 pub use time::{Day, Time, Zone};
 pub use visibility::Visibility;
-pub use workspace::{FilePath, Note, Synced, daily, proposal};
+pub use workspace::{
+    FilePath, MemoryFile, Note, Stale, Synced, daily, look_at_memory_file, promote, proposal,
+};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

@@ -137,6 +137,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     ),
     ("proposals", Seen::Where("private = 0 AND NOT is_private_path(target)")),
     ("line_uses", Seen::All),
+    ("promoted", Seen::All),
     ("file_changes", Seen::Nothing),
     // A session's own, by its id.
     ("turns", Seen::All),

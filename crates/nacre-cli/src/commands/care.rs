@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::{Imported, Note, Synced};
+use nacre::{Caller, Imported, Note, Synced, look_at_memory_file};
 use serde_json::json;
 
 use crate::args::{Audit, Import};
@@ -159,6 +159,12 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
                     )
                 };
                 checks.push(Check { name: "group", ok: problems.is_empty(), says });
+                let caller = Caller::person(context.session(), context.now());
+                if let Ok(Some(advice)) = look_at_memory_file(&group, &caller, 5).map(|found| found.advice())
+                {
+                    let says = format!("{name}: {advice} (`nacre memory`)");
+                    checks.push(Check { name: "MEMORY.md", ok: true, says });
+                }
                 for aside in status.iter().flat_map(|status| &status.set_aside) {
                     let file = aside.display();
                     let says = format!(

@@ -23,7 +23,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use clap::CommandFactory;
 
-use crate::args::{Bench, Cli, Command, Proposal};
+use crate::args::{self, Bench, Cli, Command, Proposal};
 use crate::context::Context;
 use crate::{mcp, render};
 
@@ -92,6 +92,9 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Proposal(Proposal::Show(args)) => proposal::show(&context, args.id),
         Command::Brief(args) => entry::brief(&context, &args),
         Command::Log(args) => log::log(&context, &args),
+        Command::Memory(args) => log::memory(&context, &args),
+        Command::Promote(args) => log::promote(&context, &args),
+        Command::Policy(args::Policy::List) => log::policies(&context),
         Command::Turn(args) => turn::run(&context, &args),
         Command::Lesson(args) => turn::lesson(&context, &args),
         Command::Mcp(args) => mcp::serve(&context, &args),

@@ -12,7 +12,7 @@ use crate::group::payload;
 use crate::workspace::change::{self, Change};
 use crate::workspace::policy::{self, Decision, Target};
 use crate::workspace::proposal::{self, Made, State};
-use crate::workspace::{FilePath, daily, edit, files};
+use crate::workspace::{FilePath, daily, edit, files, memory_file};
 use crate::{Error, Result, Time};
 
 /// The most characters of a file that one answer has.
@@ -75,6 +75,14 @@ pub(super) fn show(
         private: is_there && !crate::Visibility::Shared.sees(&rules, path.as_str(), &masked),
         infrastructure_seen: call.note_seen(&told),
     };
+    if let Some([from, to]) = shown.lines
+        && path.as_str() == memory_file::PATH
+        && call.caller.actor == super::Actor::Agent
+    {
+        let line = |line: usize| i64::try_from(line).unwrap_or(i64::MAX);
+        let (lines, now) = ([line(from), line(to)], call.caller.now);
+        call.group().note_used(&[memory_file::Use { lines, words: "" }], now);
+    }
     if !crate::workspace::seen::is_infrastructure(path.as_str()) {
         let (path, size) = (shown.path.as_str().into(), shown.text.chars().count());
         call.tell("memory:read", payload([("type", "file".into()), ("path", path), ("size", size.into())]));
@@ -241,9 +249,14 @@ impl WriteRequest {
         }
         if decision == Decision::Propose {
             let reason = self.reason.unwrap_or_default();
+            let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
             let made = proposal::make(&mut held, caller, path, Some(after), &reason, &[])?;
-            return Ok(proposed(path.to_string(), made));
+            let mut answer = proposed(path.to_string(), made);
+            answer.note =
+                answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
+            return Ok(answer);
         }
+        let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
         let diff = shortened(&Diff::new(path.as_str(), before.as_deref(), Some(&after)).to_string());
         let size = after.len();
         let change = Change { path: path.clone(), before, after: Some(after) };
@@ -261,7 +274,7 @@ impl WriteRequest {
             proposal: None,
             status: None,
             diff: Some(diff),
-            note: None,
+            note: prune,
         })
     }
 }

@@ -7,6 +7,7 @@
 pub(crate) mod audit;
 mod files;
 mod graph;
+mod lesson;
 mod limits;
 pub mod redact;
 mod schema;
@@ -34,6 +35,7 @@ pub use graph::{
     FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
+pub use lesson::{LessonLearned, LessonRequest};
 pub(crate) use limits::Action;
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,

@@ -15,6 +15,7 @@ use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
+use super::lesson::LessonRequest;
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -25,7 +26,7 @@ use crate::index::Scope;
 use crate::search::{self, Found};
 use crate::session::{self, Said, Session};
 use crate::settings::{DefaultType, Settings};
-use crate::workspace::seen;
+use crate::workspace::{memory_file, seen};
 use crate::{Error, Result, Time};
 
 /// One tool.
@@ -43,7 +44,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 24] = [
+pub static TOOLS: [Tool; 25] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -68,6 +69,7 @@ pub static TOOLS: [Tool; 24] = [
     tool_for::<EntitiesRequest>("entity_list", Access::Read, true),
     tool_for::<EntityRequest>("entity_join", Access::Write, true),
     tool_for::<RuleRequest>("graph_rule", Access::Write, true),
+    tool_for::<LessonRequest>("lesson_add", Access::Write, true),
 ];
 
 /// Returns the tool of that name.
@@ -342,6 +344,8 @@ impl Request for SearchRequest {
                 |hit: &&search::Hit| hit.graph.is_some() && hit.why.iter().any(|why| why.lane == "graph");
             let graph = found.hits.iter().filter(by_graph).map(|hit| hit.id.clone()).collect();
             call.group().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)), now);
+            let uses = memory_file_uses(&found.hits, &self.query);
+            call.group().note_used(&uses, now);
             if asked {
                 let recalled = Recalled { entries: entries(&found.hits), graph, at: now };
                 call.group().note_recalled(&self.query, recalled);
@@ -392,6 +396,15 @@ impl Request for SearchRequest {
         text.truncate(text.trim_end().len());
         text
     }
+}
+
+/// The lines of MEMORY.md among the hits.
+fn memory_file_uses<'q>(hits: &[search::Hit], words: &'q str) -> Vec<memory_file::Use<'q>> {
+    let documents = hits.iter().filter_map(|hit| hit.document.as_ref());
+    let own = documents.filter(|found| found.collection.is_none() && found.path == memory_file::PATH);
+    let cites = hits.iter().filter_map(|hit| hit.graph.as_ref()).flat_map(|hit| &hit.cites);
+    let cited = cites.filter(|cite| cite.path == memory_file::PATH).map(|cite| [cite.line, cite.line]);
+    own.map(|found| found.lines).chain(cited).map(|lines| memory_file::Use { lines, words }).collect()
 }
 
 /// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other

@@ -3,7 +3,7 @@
 //! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
 //! with them. The documents of a collection go the same way.
 //!
-//! What Nacre itself writes there goes through `change`: `daily` keeps the logs. `lines` knows a file's lines and keeps
+//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for MEMORY.md. `lines` knows a file's lines and keeps
 //! its form.
 
 pub(crate) mod change;
@@ -11,14 +11,17 @@ pub mod daily;
 pub(crate) mod edit;
 pub(crate) mod files;
 mod lines;
+pub(crate) mod memory_file;
 mod path;
 pub(crate) mod policy;
+pub mod promote;
 pub mod proposal;
 pub(crate) mod seen;
 mod sync;
 mod walk;
 
 pub(crate) use files::text;
+pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
 pub use path::FilePath;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};

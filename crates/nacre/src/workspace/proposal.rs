@@ -154,10 +154,21 @@ pub(crate) fn make(
 
 /// Proposes a call of a tool.
 pub(crate) fn make_call(group: &mut Group, caller: &Caller, tool: &str, arguments: &Value) -> Result<Made> {
+    make_call_for(group, caller, tool, arguments, "", &[])
+}
+
+/// The same, with why and what it was made from.
+pub(crate) fn make_call_for(
+    group: &mut Group,
+    caller: &Caller,
+    tool: &str,
+    arguments: &Value,
+    reason: &str,
+    sources: &[String],
+) -> Result<Made> {
     let proposed = Some(serde_json::to_vec(arguments)?);
     let private = caller.visibility.is_private();
-    let draft =
-        Draft { kind: Kind::Call, target: tool, base: None, proposed, reason: "", sources: &[], private };
+    let draft = Draft { kind: Kind::Call, target: tool, base: None, proposed, reason, sources, private };
     make_in(group, caller, draft)
 }
 

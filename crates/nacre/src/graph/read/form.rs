@@ -15,7 +15,7 @@ pub(crate) struct Tag<'a> {
 }
 
 /// Splits `key: value`, `**Key**: value`, `**Key:** value`, `**Key** - value` and `Key ..... value`.
-pub(super) fn key_and_value(item: &str) -> Option<(&str, &str)> {
+pub(crate) fn key_and_value(item: &str) -> Option<(&str, &str)> {
     if let Some(bold) = item.strip_prefix("**").or_else(|| item.strip_prefix("__")) {
         let end = bold.find(&item[..2])?;
         let (key, rest) = (&bold[..end], bold[end + 2..].trim_start());
