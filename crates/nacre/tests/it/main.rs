@@ -12,6 +12,8 @@ mod files;
 mod proposals;
 // Daily logs: added to, and moved to the archive in time (SPEC W4).
 mod logs;
+// The care for MEMORY.md, and what is proposed upward (SPEC W6).
+mod upward;
 // Collections: corpora in databases of their own (SPEC Q7).
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).
