@@ -221,7 +221,7 @@ impl WriteRequest {
             let made = proposal::make(&mut held, caller, &path, Some(after), &reason, &[])?;
             return Ok(proposed(path.to_string(), made));
         }
-        let done = daily::append(call.group(), caller, zone, &draft)?;
+        let done = daily::add(call.group(), caller, zone, &draft)?;
         if done.duplicate {
             return Ok(unchanged(&done.path));
         }

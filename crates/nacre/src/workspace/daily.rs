@@ -61,28 +61,32 @@ pub struct Appended {
 /// Adds a line to the log of today.
 pub fn append(group: &mut Group, caller: &Caller, zone: Zone, draft: &Draft) -> Result<Appended> {
     group.begin(caller)?;
-    let appended = allow(caller).and_then(|()| {
-        for _ in 1..TRIES {
-            match try_append(group, caller, zone, draft) {
-                // An editor saved it in this moment: then it goes behind what that wrote.
-                Err(Error::FileChanged { .. }) => {}
-                appended => return appended,
-            }
-        }
-        try_append(group, caller, zone, draft)
-    });
-    match &appended {
-        Ok(done) if !done.duplicate => {
-            let delta = done.text.chars().count();
-            let data = [("type", "log".into()), ("path", done.path.as_str().into()), ("delta", delta.into())];
-            tell(group, caller, data);
-        }
-        Ok(_) => {}
-        Err(error) => record_refusal(group, caller, "log", error),
+    let added = add(group, caller, zone, draft);
+    if let Err(error) = &added {
+        record_refusal(group, caller, "log", error);
     }
-    let mut appended = appended?;
-    appended.text = redact::text(&appended.text).into_owned();
-    Ok(appended)
+    added
+}
+
+/// The same within a call, which keeps its own record of refusals.
+pub(crate) fn add(group: &mut Group, caller: &Caller, zone: Zone, draft: &Draft) -> Result<Appended> {
+    allow(caller)?;
+    let mut tries = 0;
+    let mut added = loop {
+        tries += 1;
+        match try_append(group, caller, zone, draft) {
+            // An editor saved it in this moment: then it goes behind what that wrote.
+            Err(Error::FileChanged { .. }) if tries < TRIES => {}
+            added => break added?,
+        }
+    };
+    if !added.duplicate {
+        let delta = added.text.chars().count();
+        let data = [("type", "log".into()), ("path", added.path.as_str().into()), ("delta", delta.into())];
+        tell(group, caller, data);
+    }
+    added.text = redact::text(&added.text).into_owned();
+    Ok(added)
 }
 
 fn allow(caller: &Caller) -> Result<()> {

@@ -105,10 +105,12 @@ fn of_text(group: &Group, now: Time, text: &str, most: usize) -> Result<MemoryFi
     let (lines, chars) = (text.lines().count(), text.chars().count());
     let over = lines > max_lines || chars > max_chars;
     let known = group.read_all(known)?;
+    let masked = redact::document(text);
+    let masked: Vec<&str> = masked.lines().collect();
     let mut stalest: Vec<Stale> = telling(text)
         .map(|(line, text)| {
-            let (seen_at, used_at) = known.get(&hash(&text)).copied().unwrap_or((now, None));
-            Stale { line, text: one_line(&text), used_at, seen_at }
+            let (seen_at, used_at) = known.get(&hash(text)).copied().unwrap_or((now, None));
+            Stale { line, text: one_line(masked.get(line - 1).unwrap_or(&"")), used_at, seen_at }
         })
         .collect();
     stalest.sort_by_key(|stale| (stale.used_at.unwrap_or(stale.seen_at), stale.line));
@@ -116,19 +118,11 @@ fn of_text(group: &Group, now: Time, text: &str, most: usize) -> Result<MemoryFi
     Ok(MemoryFile { path: PATH, lines, max_lines, chars, max_chars, over, stalest })
 }
 
-/// The lines that say something, with their numbers: what they say is masked.
-fn telling(text: &str) -> impl Iterator<Item = (usize, String)> {
-    let masked = redact::document(text).into_owned();
-    let kinds: Vec<bool> = lines::lines(text)
-        .iter()
-        .map(|line| matches!(line.kind, Kind::Bullet { .. } | Kind::Other { .. }))
-        .collect();
-    let all: Vec<String> = masked.lines().map(|line| line.trim().to_owned()).collect();
-    all.into_iter()
-        .zip(kinds)
-        .enumerate()
-        .filter(|(_, (_, tells))| *tells)
-        .map(|(at, (text, _))| (at + 1, text))
+/// The lines that say something, with their numbers.
+fn telling(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = lines::lines(text).into_iter().enumerate();
+    let telling = lines.filter(|(_, line)| matches!(line.kind, Kind::Bullet { .. } | Kind::Other { .. }));
+    telling.map(|(at, line)| (at + 1, line.full.trim_start_matches('\u{feff}').trim()))
 }
 
 fn hash(line: &str) -> String {
@@ -137,7 +131,7 @@ fn hash(line: &str) -> String {
 
 /// The hashes of a document's lines, where it is MEMORY.md.
 pub(super) fn hashes(path: &str, text: &str) -> Vec<String> {
-    if path == PATH { telling(text).map(|(_, line)| hash(&line)).collect() } else { Vec::new() }
+    if path == PATH { telling(text).map(|(_, line)| hash(line)).collect() } else { Vec::new() }
 }
 
 /// Notes which lines there are, and since when.
@@ -194,17 +188,16 @@ pub(crate) fn used(group: &Group, language: Language, uses: &[Use<'_>]) -> Vec<S
         return Vec::new();
     }
     let text = files::text(group, crate::Visibility::Private, PATH, change::LARGEST);
-    let all: Vec<(usize, String)> = telling(&text).collect();
+    let all: Vec<(usize, &str)> = telling(&text).collect();
     let words = |text: &str| -> BTreeSet<String> {
         analyse::words(text, language).into_iter().filter(|word| !language.is_common(word)).collect()
     };
     let mut found = Vec::new();
     for Use { lines: [from, to], words: asked } in uses {
         let within = |line: usize| i64::try_from(line).is_ok_and(|line| (*from..=*to).contains(&line));
-        let shown: Vec<&String> =
-            all.iter().filter(|(line, _)| within(*line)).map(|(_, text)| text).collect();
+        let shown: Vec<&str> = all.iter().filter(|(line, _)| within(*line)).map(|(_, text)| *text).collect();
         let asked = words(asked);
-        let share = |text: &&&String| !words(text).is_disjoint(&asked);
+        let share = |text: &&&str| !words(text).is_disjoint(&asked);
         let some = shown.iter().any(|text| share(&text));
         found.extend(shown.iter().filter(|text| !some || share(text)).map(|text| hash(text)));
     }
