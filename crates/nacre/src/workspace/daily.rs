@@ -162,7 +162,7 @@ impl Draft {
             return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
         }
         let category = self.category.as_deref().map_or(CATEGORY, str::trim);
-        let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | ' ');
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
         let short = (1..=LONGEST_CATEGORY).contains(&category.chars().count()) && category.len() <= 40;
         if !short || !category.chars().all(word) {
             let problem = format!("is not a word of at most {LONGEST_CATEGORY} letters, such as `decision`");

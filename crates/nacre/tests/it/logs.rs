@@ -90,6 +90,7 @@ fn what_makes_no_line_is_refused() {
         (with(Some("a]b"), None), "bad_argument"),
         (with(Some("a|i=1"), None), "bad_argument"),
         (with(Some(""), None), "bad_argument"),
+        (with(Some("two words"), None), "bad_argument"),
         (with(Some(&"x".repeat(31)), None), "bad_argument"),
         (with(None, Some(1.1)), "bad_argument"),
         (with(None, Some(-0.1)), "bad_argument"),
