@@ -14,7 +14,7 @@ model:
 bench:
     cargo run --release -- bench cold
 
-# One target for a minute: query, redact or request. Needs cargo-fuzz.
+# One target for a minute: path, query, redact or request. Needs cargo-fuzz.
 fuzz target="query":
     cd crates/nacre && cargo fuzz run -s none {{target}} -- -max_total_time=60
 

@@ -51,7 +51,7 @@ pub struct Global {
     /// The conversation this belongs to [default: a new one]
     #[arg(long, global = true, value_name = "ID", env = "NACRE_SESSION", hide_env_values = true)]
     pub session: Option<SessionId>,
-    /// The profile that sets the policies: balanced, carapace, koshi
+    /// The profile that sets the policies: balanced, carapace, gated, koshi
     #[arg(long, global = true, value_name = "NAME", env = "NACRE_PROFILE", hide_env_values = true)]
     pub profile: Option<String>,
     /// Change one setting for this call, such as brief.max_entries=20
@@ -102,6 +102,30 @@ pub enum Command {
     Brief(Brief),
     /// Show what a session starts with: the files of the workspace, the brief, which skills there are
     Boot(Boot),
+    /// Show a file of the workspace, or some of its lines
+    Get(Get),
+    /// Propose a change of a file, to be looked at and approved later
+    Propose(Propose),
+    /// Show which writes wait for you
+    Pending(Pending),
+    /// Do what was proposed
+    Approve(Approve),
+    /// Drop what was proposed
+    Deny(Deny),
+    /// Undo what an approved proposal did to its file
+    Revert(Decided),
+    /// What was proposed
+    #[command(subcommand)]
+    Proposal(Proposal),
+    /// Add a line to today's log; without one, show it
+    Log(Log),
+    /// Show how long MEMORY.md is, and which of its lines were of no use for longest
+    Memory(MemoryFile),
+    /// Propose what should move upward: from logs to MEMORY.md, from there to facts, from lessons to SOUL.md
+    Promote(Promote),
+    /// The rules of memory/gating-policies.md
+    #[command(subcommand)]
+    Policy(Policy),
     /// Ask the knowledge graph about people, things and how they belong together
     Graph(Graph),
     /// What is known of people and things
@@ -280,6 +304,42 @@ pub struct Update {
 }
 
 #[derive(Debug, Args)]
+pub struct Log {
+    /// What happened; `-` reads it from standard input
+    #[arg(value_name = "TEXT")]
+    pub text: Option<String>,
+    /// What kind of thing: decision, lesson, milestone, or any word [default: note]
+    #[arg(long, value_name = "WORD", requires = "text")]
+    pub category: Option<String>,
+    /// From 0 to 1 [default: 0.5]. From 0.8 on the line stays; others move to memory/archive after 30 days,
+    /// below 0.4 after 7
+    #[arg(long, value_name = "NUMBER", requires = "text")]
+    pub importance: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub struct MemoryFile {
+    /// How many of its stalest lines to show
+    #[arg(long, value_name = "N", default_value_t = 5)]
+    pub limit: usize,
+}
+
+#[derive(Debug, Args)]
+pub struct Promote {
+    /// context (recent logs to memory/active-context.md), memory (weighty lines to MEMORY.md), facts (of MEMORY.md
+    /// to the graph), lessons (corrections to lessons) or soul (proven lessons to SOUL.md); without one, what
+    /// each would propose
+    #[arg(value_name = "STEP")]
+    pub step: Option<nacre::promote::Step>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Policy {
+    /// List the rules, and what is almost one
+    List,
+}
+
+#[derive(Debug, Args)]
 pub struct Brief {
     /// Also say which session wrote each memory, and when (with --json)
     #[arg(long)]
@@ -294,6 +354,69 @@ pub struct Boot {
     /// How many characters at most
     #[arg(long, value_name = "N")]
     pub max_chars: Option<usize>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre get MEMORY.md
+  nacre get memory/2026-01-15.md:10-20")]
+pub struct Get {
+    /// The file, and the lines where not all: PATH, PATH:LINE, PATH:FROM-TO or PATH:FROM-
+    pub path: String,
+}
+
+#[derive(Debug, Args)]
+pub struct Propose {
+    /// The file, such as MEMORY.md or memory/topics/work.md
+    pub path: String,
+    /// The file as it should be; `-` is standard input
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub from: String,
+    /// Why, for whoever decides
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Pending {
+    /// Show this one in full
+    pub id: Option<i64>,
+    /// Also what was decided
+    #[arg(long)]
+    pub all: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Approve {
+    /// Their numbers
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<i64>,
+    /// Where the file has changed since: join both changes, show that, and wait for you to approve it
+    #[arg(long)]
+    pub rebase: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Deny {
+    /// Their numbers
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<i64>,
+    /// Why; the agent is told if it proposes the same again
+    #[arg(long, value_name = "TEXT")]
+    pub reason: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct Decided {
+    /// Its number
+    pub id: i64,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Proposal {
+    /// Show one: what it changes, and what has changed since
+    Show(Decided),
 }
 
 #[derive(Debug, Args)]

@@ -21,6 +21,9 @@ use crate::render;
 /// Variables in which agents say which conversation this is.
 const SESSION_VARIABLES: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
 
+/// Variables that agents set for the commands they run.
+const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI"];
+
 pub struct Context {
     pub global: Global,
     pub home: Home,
@@ -68,6 +71,11 @@ impl Context {
 pub fn told_session(global: &Global) -> Option<SessionId> {
     let told = || SESSION_VARIABLES.iter().find_map(|name| std::env::var(name).ok()?.parse().ok());
     global.session.clone().or_else(told)
+}
+
+/// Tells whether an agent started this, as far as the environment says.
+pub fn is_in_agent() -> bool {
+    SESSION_VARIABLES.iter().chain(AGENT_VARIABLES).any(|name| std::env::var_os(name).is_some())
 }
 
 /// Opens a group and takes in what hooks have put down meanwhile. That this can't be done now keeps nothing from

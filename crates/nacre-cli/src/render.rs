@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use anyhow::{Error, Result};
+use nacre::diff::{Diff, Mark};
 use nacre::{Kind, Time};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -108,7 +109,8 @@ pub fn progress(text: &str) {
     }
 }
 
-fn exit_code(kind: Kind) -> ExitCode {
+/// The exit code of a failure.
+pub fn exit_code(kind: Kind) -> ExitCode {
     ExitCode::from(match kind {
         Kind::Internal => 1,
         Kind::Invalid => 2,
@@ -132,7 +134,7 @@ impl Paint {
         Paint(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
     }
     fn with(self, code: &str, text: &str) -> String {
-        if self.0 { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+        if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
     }
     pub fn bold(self, text: &str) -> String {
         self.with("1", text)
@@ -146,9 +148,39 @@ impl Paint {
     pub fn green(self, text: &str) -> String {
         self.with("32", text)
     }
+    pub fn reverse(self, text: &str) -> String {
+        self.with("7", text)
+    }
     pub fn cyan(self, text: &str) -> String {
         self.with("36", text)
     }
+}
+
+/// A difference, with the words that differ set off where a person is looking.
+pub fn diff(diff: &Diff, paint: Paint) -> String {
+    let mut text = String::new();
+    diff.each(|line, shown| {
+        let Some(line) = line else {
+            text.push_str(&if shown.starts_with("@@") { paint.cyan(shown) } else { paint.bold(shown) });
+            text.push('\n');
+            return;
+        };
+        let colour = |part: &str| match line.mark {
+            Mark::Same => part.to_owned(),
+            Mark::Out => paint.red(part),
+            Mark::In => paint.green(part),
+        };
+        text.push_str(&colour(&line.mark.sign().to_string()));
+        let mut at = 0;
+        for part in &line.parts {
+            text.push_str(&colour(&line.text[at..part.start]));
+            text.push_str(&colour(&paint.reverse(&line.text[part.clone()])));
+            at = part.end;
+        }
+        text.push_str(&colour(&line.text[at..]));
+        text.push('\n');
+    });
+    text
 }
 
 /// Memory is hostile: nothing in it may steer the terminal, or show text in another order than it has.

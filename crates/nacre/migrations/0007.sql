@@ -24,13 +24,15 @@ CREATE TABLE proposals (
     proposed   BLOB,                                  -- the whole file as it would be, NULL: gone; or the tool's arguments as JSON
     reason     TEXT NOT NULL,                         -- why, in the words of whoever proposed it
     sources    TEXT NOT NULL,                         -- a JSON array: what it was made from
-    state      TEXT NOT NULL,                         -- pending, approved, denied
+    state      TEXT NOT NULL,                         -- pending, approved, denied, reverted
     private    INTEGER NOT NULL,
     actor      TEXT NOT NULL,
     session    TEXT NOT NULL,
     at         INTEGER NOT NULL,
     decided_at INTEGER,
-    decided_by TEXT                                   -- the session that decided
+    decided_by TEXT,                                  -- the session that decided
+    answer     TEXT NOT NULL DEFAULT '',              -- why it was denied
+    client     TEXT                                   -- what a client says the person said: accept, decline
 );
 CREATE INDEX proposals_pending ON proposals (state, number) WHERE state = 'pending';
 
@@ -44,11 +46,20 @@ CREATE TABLE file_changes (
     after  BLOB                                       -- what stands there then; NULL: nothing
 );
 
+-- What a step upward has proposed, by a hash of its text, whatever became of it: nothing is proposed twice.
+CREATE TABLE promoted (
+    step     TEXT NOT NULL,
+    what     TEXT NOT NULL,
+    proposal INTEGER NOT NULL,
+    PRIMARY KEY (step, what)
+) WITHOUT ROWID;
+
 -- When a line of MEMORY.md was last of use (W6), by a hash of its text.
 CREATE TABLE line_uses (
-    path TEXT NOT NULL,
-    line TEXT NOT NULL,
-    at   INTEGER NOT NULL,
+    path    TEXT NOT NULL,
+    line    TEXT NOT NULL,
+    seen_at INTEGER NOT NULL,                         -- when the line was first seen
+    used_at INTEGER,                                  -- NULL: never
     PRIMARY KEY (path, line)
 ) WITHOUT ROWID;
 

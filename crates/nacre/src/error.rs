@@ -67,6 +67,26 @@ pub enum Error {
     FileChanged { path: String },
     #[error("`{path}` is larger than {limit} bytes")]
     FileTooLarge { path: String, limit: u64 },
+    #[error("an agent may not write {what}: `{setting}` is \"deny\"")]
+    WriteDenied { what: String, setting: &'static str },
+    #[error("the write waits for a person")]
+    Waits,
+    #[error("only a person can {what}")]
+    PersonOnly { what: &'static str },
+    #[error("there is no proposal {number}")]
+    NoProposal { number: i64 },
+    #[error("proposal {number} is {state} already")]
+    AlreadyDecided { number: i64, state: String },
+    #[error("proposal {number} can't be applied: `{path}` has changed since")]
+    ProposalConflict { number: i64, path: String },
+    #[error("proposal {number} can't be undone: it is a {state} {kind}")]
+    NotReverted { number: i64, state: &'static str, kind: &'static str },
+    #[error("{limit} proposals of this session wait already")]
+    TooManyProposals { limit: u32 },
+    #[error("`{path}` would stay as it is")]
+    NothingToChange { path: String },
+    #[error("`{path}` is private, and others read along in this session")]
+    HiddenFile { path: String },
     #[error("there is no tool `{given}`")]
     UnknownTool { given: String, nearest: Option<&'static str> },
     #[error("`{field}` of `{tool}` {problem}")]
@@ -320,6 +340,43 @@ impl Error {
                 "nothing was written; look at the file and propose the change anew".into(),
             ),
             FileTooLarge { .. } => ("file_too_large", Invalid, "split it into several files".into()),
+            WriteDenied { setting, .. } => {
+                ("write_denied", Denied, format!("a person can: `{setting}` in nacre.toml says what agents may do"))
+            }
+            Waits => ("waits", Denied, "`nacre pending` shows what waits".into()),
+            PersonOnly { .. } => (
+                "person_only",
+                Denied,
+                "run `nacre pending` and `nacre approve` in a terminal of your own".into(),
+            ),
+            NoProposal { .. } => ("no_proposal", NotFound, "`nacre pending` shows what waits".into()),
+            AlreadyDecided { number, .. } => {
+                ("already_decided", Conflict, format!("`nacre proposal show {number}` shows what became of it"))
+            }
+            ProposalConflict { number, .. } => (
+                "proposal_conflict",
+                Conflict,
+                format!(
+                    "nothing was written; `nacre proposal show {number}` shows both changes, `nacre approve {number} --rebase` \
+                     joins them where they are apart, `nacre deny {number}` drops it"
+                ),
+            ),
+            NotReverted { kind, .. } => (
+                "not_reverted",
+                Conflict,
+                match *kind {
+                    "call" => "memories have a history of their own: `nacre history ID`",
+                    _ => "only what was approved can be undone",
+                }
+                .into(),
+            ),
+            TooManyProposals { .. } => (
+                "too_many_proposals",
+                Limit,
+                "a person decides about them: `nacre pending`; `limits.propose` in nacre.toml raises the limit".into(),
+            ),
+            NothingToChange { .. } => ("nothing_to_change", Conflict, "it says that already".into()),
+            HiddenFile { .. } => ("hidden_file", Denied, "ask for it in a private session".into()),
             UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),
             BadArgument { nearest, .. } => ("bad_argument", Invalid, did_you_mean(nearest.as_deref())),
             NotJson { .. } => ("not_json", Invalid, String::new()),

@@ -25,7 +25,7 @@ use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
 use crate::visibility::Visibility;
-use crate::workspace::{self, Synced};
+use crate::workspace::{self, Synced, memory_file};
 use crate::{Error, Result, Time, collection, export, graph, index, maintain, project, turn};
 
 /// The database's name in the group's folder.
@@ -43,6 +43,8 @@ pub struct Group {
     /// What agents were shown since the last write; goes into the database with the next one, because a read
     /// costs no write.
     returned: BTreeMap<EntryId, Time>,
+    /// Lines of MEMORY.md that were used since then, by hash.
+    used_lines: BTreeMap<String, Time>,
     /// What came together since then, and the questions of the last minute.
     recalled: Vec<Recalled>,
     asked: Vec<(String, Time)>,
@@ -165,6 +167,7 @@ impl Group {
             collections,
             events,
             returned,
+            used_lines: BTreeMap::new(),
             recalled,
             asked,
             changed,
@@ -225,6 +228,8 @@ impl Group {
                 schema: database::MIGRATIONS.len(),
                 sqlite: rusqlite::version(),
                 set_aside: self.set_aside(),
+                pending: count(db, "proposals WHERE state = 'pending'")?,
+                infrastructure_seen: workspace::seen::sessions(db, 20)?,
             })
         })
     }
@@ -264,6 +269,10 @@ impl Group {
     /// walk over the folder, and no write where nothing changed.
     pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
         self.refresh(caller.now)?;
+        // A file that was approved and not yet written is written before it is looked at.
+        if self.read_all(workspace::change::is_unsettled)? {
+            drop(workspace::change::hold(self, caller.now)?);
+        }
         if !self.settings.documents.index {
             return Ok(Synced::default());
         }
@@ -546,9 +555,10 @@ impl Group {
         now: Time,
         work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
-        let (returned, recalled) = (&self.returned, &self.recalled);
+        let (returned, recalled, used) = (&self.returned, &self.recalled, &self.used_lines);
         let value = self.memory.write_indexed(now, |tx, lexicon| {
             entry::note_returned(tx, returned)?;
+            memory_file::note_used(tx, used)?;
             for Recalled { entries, graph, at } in recalled {
                 entry::link::note(tx, entries)?;
                 graph::activation::note(tx, graph, *at)?;
@@ -556,6 +566,7 @@ impl Group {
             work(tx, lexicon)
         })?;
         self.returned.clear();
+        self.used_lines.clear();
         self.recalled.clear();
         Ok(value)
     }
@@ -572,7 +583,8 @@ impl Group {
     /// Writes what searches have to remember: what was returned and recalled. A write does so by itself; this is for
     /// when no write will come.
     pub fn settle(&mut self, now: Time) -> Result<()> {
-        if self.memory.on_disk() && !(self.returned.is_empty() && self.recalled.is_empty()) {
+        let nothing = self.returned.is_empty() && self.recalled.is_empty() && self.used_lines.is_empty();
+        if self.memory.on_disk() && !nothing {
             self.write(now, |_| Ok(()))?;
         }
         Ok(())
@@ -642,6 +654,12 @@ impl Group {
 
     pub(crate) fn tell(&self, event: &Event) {
         self.events.tell(event);
+    }
+
+    /// Notes that lines of MEMORY.md were of use (W6).
+    pub(crate) fn note_used(&mut self, uses: &[memory_file::Use<'_>], now: Time) {
+        let used = memory_file::used(self, self.settings.search.language(), uses);
+        self.used_lines.extend(used.into_iter().map(|line| (line, now)));
     }
 
     pub(crate) fn note_returned(&mut self, ids: impl IntoIterator<Item = EntryId>, now: Time) {
@@ -738,6 +756,11 @@ pub struct Status {
     pub sqlite: &'static str,
     /// Databases that were damaged and moved out of the way.
     pub set_aside: Vec<PathBuf>,
+    /// Writes that wait for a person.
+    pub pending: i64,
+    /// The last sessions that were shown details of the infrastructure (W10).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub infrastructure_seen: Vec<String>,
 }
 
 /// How far the indexes of a group have been written: differs after any write to one of them.

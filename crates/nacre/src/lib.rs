@@ -33,6 +33,7 @@ mod brief;
 pub mod call;
 mod collection;
 mod database;
+pub mod diff;
 mod embed;
 mod entry;
 mod error;
@@ -78,9 +79,12 @@ pub use search::{
 };
 pub use secret::Secret;
 pub use settings::Settings;
-pub use time::{Time, Zone};
+pub use time::{Day, Time, Zone};
 pub use visibility::Visibility;
-pub use workspace::{Boot, FilePath, Laid, Note, Part as BootPart, Synced, TEMPLATES, Template};
+pub use workspace::{
+    Boot, FilePath, Laid, MemoryFile, Note, Part as BootPart, Stale, Synced, TEMPLATES, Template, daily,
+    look_at_memory_file, promote, proposal,
+};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

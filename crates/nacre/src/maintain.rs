@@ -10,7 +10,6 @@ use std::collections::BTreeMap;
 use std::fs::File;
 
 use jiff::civil::{Date, Weekday};
-use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan};
 use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
@@ -18,7 +17,7 @@ use serde::Serialize;
 use crate::call::{Caller, audit};
 use crate::collection::Reading;
 use crate::group::Group;
-use crate::{Error, Result, Time, entry, files, graph};
+use crate::{Error, Result, Time, Zone, entry, files, graph};
 
 /// One job.
 pub struct Job {
@@ -31,7 +30,7 @@ pub struct Job {
 }
 
 /// Every job there is, in the order in which those that are due run. To add one is a line here.
-pub static JOBS: [Job; 5] = [
+pub static JOBS: [Job; 6] = [
     Job {
         name: "decay",
         about: "let facts fade that nobody recalls",
@@ -62,6 +61,12 @@ pub static JOBS: [Job; 5] = [
         schedule: Schedule::daily(4, 15),
         run: sessions,
     },
+    Job {
+        name: "logs",
+        about: "move lines of daily logs to the archive when their time is over",
+        schedule: Schedule::daily(4, 30),
+        run: logs,
+    },
 ];
 
 /// When a job is due, in the time zone of the person.
@@ -83,9 +88,9 @@ impl Schedule {
     }
 
     /// Returns the last moment at which it was due, and the next.
-    fn around(self, now: Time, zone: &TimeZone) -> (Time, Time) {
+    fn around(self, now: Time, zone: &Zone) -> (Time, Time) {
         let today = Timestamp::from_millisecond(now.as_millis())
-            .map_or(Date::constant(1970, 1, 1), |now| zone.to_datetime(now).date());
+            .map_or(Date::constant(1970, 1, 1), |now| zone.rules().to_datetime(now).date());
         let mut moments = Vec::new();
         // A week and a day either side has at least one of each.
         for day in -8..=8 {
@@ -94,7 +99,7 @@ impl Schedule {
                 continue;
             }
             // An hour that a change of the clocks leaves out is the one after it.
-            if let Ok(moment) = zone.to_zoned(date.at(self.hour, self.minute, 0, 0)) {
+            if let Ok(moment) = zone.rules().to_zoned(date.at(self.hour, self.minute, 0, 0)) {
                 moments.push(Time::from_millis(moment.timestamp().as_millisecond()));
             }
         }
@@ -189,7 +194,7 @@ pub(crate) struct Claim {
 impl Group {
     /// Runs jobs, one after the other, waiting for another process that is at it. One that fails is named and keeps no
     /// other from running.
-    pub fn maintain(&mut self, caller: &Caller, zone: &TimeZone, which: &Which) -> Result<Vec<Ran>> {
+    pub fn maintain(&mut self, caller: &Caller, which: &Which) -> Result<Vec<Ran>> {
         let jobs: Vec<&Job> = match which {
             Which::Only(name) => vec![job(name)?],
             Which::Due | Which::All => JOBS.iter().collect(),
@@ -199,31 +204,31 @@ impl Group {
             return Ok(Vec::new());
         }
         // A look that finds nothing makes no file and waits for nobody.
-        if matches!(which, Which::Due) && !self.is_job_due(caller.now, zone)? {
+        if matches!(which, Which::Due) && !self.is_job_due(caller)? {
             return Ok(Vec::new());
         }
         let _lock = lock(self)?;
-        run_all(self, caller, zone, &jobs, matches!(which, Which::Due))
+        run_all(self, caller, &jobs, matches!(which, Which::Due))
     }
 
     /// Runs what is due, unless another process is at it.
-    pub fn maintain_if_free(&mut self, caller: &Caller, zone: &TimeZone) -> Result<Vec<Ran>> {
+    pub fn maintain_if_free(&mut self, caller: &Caller) -> Result<Vec<Ran>> {
         self.begin(caller)?;
-        if !self.is_on_disk() || !self.is_job_due(caller.now, zone)? {
+        if !self.is_on_disk() || !self.is_job_due(caller)? {
             return Ok(Vec::new());
         }
         let Some(_lock) = try_lock(self)? else { return Ok(Vec::new()) };
         let jobs: Vec<&Job> = JOBS.iter().collect();
-        run_all(self, caller, zone, &jobs, true)
+        run_all(self, caller, &jobs, true)
     }
 
     /// Tells of every job when it is due and what it last did.
-    pub fn jobs(&self, now: Time, zone: &TimeZone) -> Result<Vec<JobShown>> {
-        self.read_all(|db| JOBS.iter().map(|job| shown(db, job, now, zone)).collect())
+    pub fn jobs(&self, caller: &Caller) -> Result<Vec<JobShown>> {
+        self.read_all(|db| JOBS.iter().map(|job| shown(db, job, caller)).collect())
     }
 
-    fn is_job_due(&self, now: Time, zone: &TimeZone) -> Result<bool> {
-        Ok(self.jobs(now, zone)?.iter().any(|job| job.due))
+    fn is_job_due(&self, caller: &Caller) -> Result<bool> {
+        Ok(self.jobs(caller)?.iter().any(|job| job.due))
     }
 
     /// The one write of a job: what it does and that it was done are one transaction. For what would not be the same
@@ -280,9 +285,9 @@ impl Known {
     }
 }
 
-fn shown(db: &Connection, job: &Job, now: Time, zone: &TimeZone) -> Result<JobShown> {
+fn shown(db: &Connection, job: &Job, caller: &Caller) -> Result<JobShown> {
     let known = known(db, job.name)?;
-    let (last, next) = job.schedule.around(now, zone);
+    let (last, next) = job.schedule.around(caller.now, &caller.zone);
     Ok(JobShown {
         name: job.name,
         about: job.about,
@@ -296,16 +301,10 @@ fn shown(db: &Connection, job: &Job, now: Time, zone: &TimeZone) -> Result<JobSh
 }
 
 /// Runs jobs while their lock is held.
-fn run_all(
-    group: &mut Group,
-    caller: &Caller,
-    zone: &TimeZone,
-    jobs: &[&Job],
-    only_due: bool,
-) -> Result<Vec<Ran>> {
+fn run_all(group: &mut Group, caller: &Caller, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran>> {
     let mut all = Vec::new();
     for job in jobs {
-        let (last, _) = job.schedule.around(caller.now, zone);
+        let (last, _) = job.schedule.around(caller.now, &caller.zone);
         let Some(claim) = claim(group, caller, job, last, only_due)? else { continue };
         group.claim = Some(claim.clone());
         let done = (job.run)(group, caller);
@@ -370,6 +369,15 @@ fn try_lock(group: &Group) -> Result<Option<File>> {
 }
 
 /// G6. Counts days by itself, so that twice is once.
+fn logs(group: &mut Group, caller: &Caller) -> Result<Report> {
+    let lines = crate::workspace::daily::retire(group, caller)?.lines;
+    Ok(Report::new(
+        format!("{lines} lines of daily logs archived"),
+        "retired",
+        i64::try_from(lines).unwrap_or(0),
+    ))
+}
+
 fn sessions(group: &mut Group, caller: &Caller) -> Result<Report> {
     let packed = crate::session::retain(group, caller)?;
     Ok(Report::new(format!("{packed} transcripts packed"), "sessions", i64::try_from(packed).unwrap_or(0)))

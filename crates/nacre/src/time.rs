@@ -5,6 +5,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -97,11 +98,20 @@ impl Zone {
         TimeZone::posix(text).ok().map(Zone)
     }
 
-    /// Returns the day that it is at a moment, and the day before, as names of files have them: `2026-02-18`.
-    pub(crate) fn days(&self, at: Time) -> (String, String) {
+    /// Returns the day that it is there at a moment.
+    pub fn day(&self, at: Time) -> Day {
         let moment = Timestamp::from_millisecond(at.0).expect("kept in range by from_millis");
-        let day = self.0.to_datetime(moment).date();
-        (day.to_string(), day.yesterday().unwrap_or(day).to_string())
+        Day(self.0.to_datetime(moment).date())
+    }
+
+    /// Returns a moment as a clock on the wall shows it there.
+    pub fn clock(&self, at: Time) -> String {
+        let moment = Timestamp::from_millisecond(at.0).expect("kept in range by from_millis");
+        self.0.to_datetime(moment).strftime("%Y-%m-%d %H:%M").to_string()
+    }
+
+    pub(crate) fn rules(&self) -> &TimeZone {
+        &self.0
     }
 }
 
@@ -109,6 +119,34 @@ impl Default for Zone {
     /// UTC.
     fn default() -> Zone {
         Zone(TimeZone::UTC)
+    }
+}
+
+/// A day of the calendar, without a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Day(Date);
+
+impl Day {
+    /// Reads `2026-02-18`.
+    pub fn parse(text: &str) -> Option<Day> {
+        let shape = text.len() == 10 && text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        text.parse().ok().filter(|_| shape).map(Day)
+    }
+
+    /// Returns the days from `earlier` to this one; negative where that is the later one.
+    pub fn days_since(self, earlier: Day) -> i64 {
+        i64::from((self.0 - earlier.0).get_days())
+    }
+
+    /// Returns the day before.
+    pub fn before(self) -> Day {
+        Day(self.0.yesterday().unwrap_or(self.0))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -191,8 +229,12 @@ mod tests {
             ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T21:59:00Z", "2026-03-29", "2026-03-28"),
             ("CET-1CEST,M3.5.0,M10.5.0/3", "2026-03-29T22:00:00Z", "2026-03-30", "2026-03-29"),
         ] {
-            let days = Zone::rule(zone).unwrap().days(Time::parse(at).unwrap());
-            assert_eq!((days.0.as_str(), days.1.as_str()), (today, yesterday), "{zone} {at}");
+            let day = Zone::rule(zone).unwrap().day(Time::parse(at).unwrap());
+            assert_eq!(
+                (day.to_string().as_str(), day.before().to_string().as_str()),
+                (today, yesterday),
+                "{zone} {at}"
+            );
         }
         for end in [i64::MIN, i64::MAX] {
             assert!(!Zone::default().days(Time::from_millis(end)).1.is_empty());

@@ -56,7 +56,7 @@ pub(crate) fn is_private(private: &[String], path: &str) -> bool {
 }
 
 /// As a file system may see it that knows no case and takes letters that look alike for the same.
-fn folded(path: &str) -> String {
+pub(crate) fn folded(path: &str) -> String {
     path.nfkc().collect::<String>().to_lowercase()
 }
 
@@ -151,6 +151,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     ("project_files", Seen::All),
     ("jobs", Seen::All),
     ("line_uses", Seen::All),
+    ("promoted", Seen::All),
     ("file_changes", Seen::Nothing),
     // A session's own, by its id.
     ("turns", Seen::All),

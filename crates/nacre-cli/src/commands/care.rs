@@ -6,11 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::maintain::{JobShown, Which};
-use nacre::{Imported, Note, Synced, TimeZone};
+use nacre::{Caller, Imported, Note, Synced, Zone, look_at_memory_file};
 use serde_json::json;
 
 use crate::args::{Audit, Import, Maintain};
-use crate::context::{Context, local, zone};
+use crate::context::Context;
 use crate::mcp::behind;
 use crate::render::{self, Paint, line, plain};
 
@@ -98,6 +98,12 @@ pub fn status(context: &Context) -> Result<ExitCode> {
             ),
         ),
     ];
+    if status.pending > 0 {
+        rows.push(("waiting", format!("{} proposals (`nacre pending`)", status.pending)));
+    }
+    if !status.infrastructure_seen.is_empty() {
+        rows.push(("saw TOOLS.md", status.infrastructure_seen.join(", ")));
+    }
     if let Some(embedded) = &status.embedded {
         rows.insert(7, ("vectors", vectors(embedded)));
     }
@@ -172,6 +178,12 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
                     )
                 };
                 checks.push(Check { name: "group", ok: problems.is_empty(), says });
+                let caller = Caller::person(context.session(), context.now());
+                if let Ok(Some(advice)) = look_at_memory_file(&group, &caller, 5).map(|found| found.advice())
+                {
+                    let says = format!("{name}: {advice} (`nacre memory`)");
+                    checks.push(Check { name: "MEMORY.md", ok: true, says });
+                }
                 for aside in status.iter().flat_map(|status| &status.set_aside) {
                     let file = aside.display();
                     let says = format!(
@@ -408,13 +420,13 @@ pub fn reindex(context: &Context) -> Result<ExitCode> {
 }
 
 pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
-    let (mut group, zone) = (context.group()?, zone());
+    let (mut group, caller) = (context.group()?, context.caller());
     if args.list {
-        let jobs = group.jobs(context.now(), &zone)?;
+        let jobs = group.jobs(&caller)?;
         if context.global.json {
             render::json(&jobs)?;
         } else {
-            render::out(&jobs.iter().map(|job| job_lines(job, &zone)).collect::<String>())?;
+            render::out(&jobs.iter().map(|job| job_lines(job, &caller.zone)).collect::<String>())?;
         }
         return Ok(ExitCode::SUCCESS);
     }
@@ -423,7 +435,7 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
         None if args.all => Which::All,
         None => Which::Due,
     };
-    let ran = group.maintain(&context.caller(), &zone, &which)?;
+    let ran = group.maintain(&caller, &which)?;
     if context.global.json {
         // What was done in numbers, by its name.
         let counts = ran
@@ -443,11 +455,11 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
 }
 
 /// A job for people: when it is due, and what it last did.
-fn job_lines(job: &JobShown, zone: &TimeZone) -> String {
+fn job_lines(job: &JobShown, zone: &Zone) -> String {
     let paint = Paint::stdout();
-    let due = if job.due { "due now".to_owned() } else { format!("next {}", local(job.next, zone)) };
+    let due = if job.due { "due now".to_owned() } else { format!("next {}", zone.clock(job.next)) };
     let last = match (job.ran_at, &job.says) {
-        (Some(at), Some(says)) => format!("last {}: {}", local(at, zone), line(says, usize::MAX)),
+        (Some(at), Some(says)) => format!("last {}: {}", zone.clock(at), line(says, usize::MAX)),
         _ => "has not run yet".to_owned(),
     };
     let last = if job.failed { paint.red(&last) } else { paint.dim(&last) };

@@ -190,7 +190,7 @@ fn hint_other_groups(context: &Context) {
 }
 
 pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
-    let answer = context.call("memory_get", &GetRequest { id: id.clone() })?;
+    let answer = context.call("memory_get", &GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
     if context.global.json {
         render::json(&answer.data)?;
         return Ok(ExitCode::SUCCESS);
@@ -244,7 +244,7 @@ pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
 }
 
 pub fn history(context: &Context, id: &EntryRef) -> Result<ExitCode> {
-    let answer = context.call("memory_get", &GetRequest { id: id.clone() })?;
+    let answer = context.call("memory_get", &GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
     if context.global.json {
         render::json(&answer.data)?;
     } else {

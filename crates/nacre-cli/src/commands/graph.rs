@@ -73,7 +73,8 @@ pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
     let answer = match args {
         Fact::Set { entity, key, value, category, importance, permanent, since } => {
             let permanent = permanent.then_some(true);
-            let request = FactRequest { entity, key, value, category, importance, permanent, since };
+            let request =
+                FactRequest { entity, key, value, category, importance, permanent, since, private: false };
             context.call("fact_upsert", &request)?
         }
         Fact::List { entity, key, category, as_of, history, limit } => {

@@ -9,9 +9,11 @@ mod events;
 mod graph;
 pub mod hook;
 mod install;
+mod log;
 mod model;
 mod plugin;
 mod project;
+mod proposal;
 mod session;
 mod tools;
 mod turn;
@@ -23,7 +25,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 use clap::CommandFactory;
 
-use crate::args::{Bench, Cli, Command};
+use crate::args::{self, Bench, Cli, Command, Proposal};
 use crate::context::Context;
 use crate::{mcp, render};
 
@@ -88,8 +90,19 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Reinforce(args) => entry::named(&context, "memory_reinforce", &args.id),
         Command::Demote(args) => entry::named(&context, "memory_demote", &args.id),
         Command::Delete(args) => entry::named(&context, "memory_delete", &args.id),
+        Command::Get(args) => proposal::get(&context, &args),
+        Command::Propose(args) => proposal::propose(&context, &args),
+        Command::Pending(args) => proposal::pending(&context, &args),
+        Command::Approve(args) => proposal::approve(&context, &args),
+        Command::Deny(args) => proposal::deny(&context, &args),
+        Command::Revert(args) => proposal::revert(&context, args.id),
+        Command::Proposal(Proposal::Show(args)) => proposal::show(&context, args.id),
         Command::Brief(args) => entry::brief(&context, &args),
         Command::Boot(args) => workspace::boot(&context, args),
+        Command::Log(args) => log::log(&context, &args),
+        Command::Memory(args) => log::memory(&context, &args),
+        Command::Promote(args) => log::promote(&context, &args),
+        Command::Policy(args::Policy::List) => log::policies(&context),
         Command::Turn(args) => turn::run(&context, &args),
         Command::Lesson(args) => turn::lesson(&context, &args),
         Command::Mcp(args) => mcp::serve(&context, &args),

@@ -127,9 +127,9 @@ impl Jobs {
         // A setting of nothing is not to keep a processor busy.
         self.next = Some(Instant::now() + self.every.max(Duration::from_secs(1)));
         let now = self.clock.unwrap_or_else(now);
-        let caller = Caller::person(SessionId::new(now), now);
+        let caller = Caller { zone: zone(), ..Caller::person(SessionId::new(now), now) };
         if let Ok(mut group) = home.group(name, now) {
-            let _ = group.maintain_if_free(&caller, &zone());
+            let _ = group.maintain_if_free(&caller);
         }
     }
 }

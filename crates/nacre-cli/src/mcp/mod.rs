@@ -4,6 +4,7 @@
 //! standard output.
 
 pub mod behind;
+mod elicit;
 mod stdio;
 mod watch;
 
@@ -14,15 +15,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use nacre::call::has_workspace;
-use nacre::settings::Inject;
+use nacre::proposal::{self, State};
+use nacre::settings::{Accept, Inject};
 use nacre::{Access, Actor, Answer, Caller, Group, GroupName, Home, Role, SKILL, SessionId, TOOLS};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
-    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, ListPromptsResult,
-    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams,
-    Prompt, PromptMessage, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse,
-    ReadResourceResult, Resource, ResourceContents, ResourceTemplate, ServerCapabilities, ServerConfig, Tool,
-    ToolAnnotations,
+    GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputRequiredResult,
+    ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, MetaObject,
+    PaginatedRequestParams, Prompt, PromptMessage, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, ResourceTemplate,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -86,6 +88,7 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
         clock: context.global.now,
         group: Arc::new(Mutex::new(None)),
         behind: Arc::default(),
+        states: elicit::States::default(),
     };
     let (group, behind) = (server.group.clone(), server.behind.clone());
     if context.home.embedder().is_some() {
@@ -113,6 +116,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// A call that may be asked about.
+struct Asked<'a> {
+    tool: &'a str,
+    arguments: &'a Value,
+    session: Option<SessionId>,
+}
+
 struct Server {
     home: Home,
     name: GroupName,
@@ -124,6 +134,8 @@ struct Server {
     group: Arc<Mutex<Option<(Group, Watch)>>>,
     /// Set once what is done behind the calls has begun.
     behind: Arc<Mutex<Option<Behind>>>,
+    /// What binds the second call of a question to the first.
+    states: elicit::States,
 }
 
 impl Server {
@@ -136,9 +148,17 @@ impl Server {
     /// Calls a tool on a blocking thread.
     async fn call(&self, tool: &str, arguments: Value, session: Option<SessionId>) -> nacre::Result<Answer> {
         let tool = tool.to_owned();
+        self.with_group(session, move |group, caller| nacre::call(group, caller, &tool, arguments)).await
+    }
+
+    /// Works with the group in a conversation.
+    async fn with_group<T: Send + 'static>(
+        &self,
+        session: Option<SessionId>,
+        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
+    ) -> nacre::Result<T> {
         let session = session.unwrap_or_else(|| self.caller.session.clone());
-        let caller = Caller { session, ..self.caller.clone() };
-        self.ask(caller, move |group, caller| nacre::call(group, caller, &tool, arguments)).await
+        self.ask(Caller { session, ..self.caller.clone() }, work).await
     }
 
     /// Calls a tool whose answer the person has agents given, whether or not they may ask for it by
@@ -179,6 +199,79 @@ impl Server {
         if answer.is_ok() {
             self.begin_behind();
         }
+        answer
+    }
+
+    /// Puts a proposal that a call made to the person, where the client can. The answer says what came of it; `Err`: the
+    /// client is to ask, and to call again.
+    async fn put_to_person(
+        &self,
+        answer: Answer,
+        asked: Asked<'_>,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<Answer, Box<InputRequiredResult>> {
+        let write = &self.home.settings().write;
+        let (Some(number), Some(way)) =
+            (answer.data["proposal"].as_i64(), elicit::way(write.elicitation, context))
+        else {
+            return Ok(answer);
+        };
+        if answer.data["status"] != "pending" {
+            return Ok(answer);
+        }
+        let Asked { tool, arguments, session } = asked;
+        let get = move |group: &mut Group, caller: &Caller| proposal::get(group, caller, number);
+        let Ok(found) = self.with_group(session.clone(), get).await else { return Ok(answer) };
+        // A question that was answered is not put again.
+        if found.client.is_some() {
+            return Ok(answer);
+        }
+        let decides = write.accept == Accept::Client;
+        let question = elicit::question(number, &found.target, &found.diff.to_string(), decides);
+        match way {
+            elicit::Way::Ask => match elicit::ask(context, question).await {
+                Some(accepted) => Ok(self.note_answer(answer, number, accepted, session).await),
+                None => Ok(answer),
+            },
+            elicit::Way::Answer => {
+                let own = session.unwrap_or_else(|| self.caller.session.clone());
+                let state = self.states.make(number, &own, tool, arguments);
+                Err(Box::new(elicit::required(question, state)))
+            }
+        }
+    }
+
+    /// Notes what the person is said to have said, and says in the answer how the proposal stands then.
+    async fn note_answer(
+        &self,
+        mut answer: Answer,
+        number: i64,
+        accepted: bool,
+        session: Option<SessionId>,
+    ) -> Answer {
+        let note =
+            move |group: &mut Group, caller: &Caller| proposal::answered(group, caller, number, accepted);
+        let said = match self.with_group(session, note).await {
+            Ok(found) if found.state == State::Approved => {
+                answer.data["written"] = true.into();
+                format!("The user accepted: proposal {number} is applied.")
+            }
+            Ok(found) if found.state == State::Pending && accepted => format!(
+                "The user accepted in the client; proposal {number} is written once they run `nacre approve {number}`."
+            ),
+            Ok(found) if found.state == State::Pending => {
+                format!("The user declined in the client; proposal {number} is not written.")
+            }
+            Ok(found) => format!("Proposal {number} is {}.", found.state.as_str()),
+            Err(error) => format!("Proposal {number} is not written: {error}."),
+        };
+        if let Ok(found) =
+            self.with_group(None, move |group, caller| proposal::get(group, caller, number)).await
+        {
+            answer.data["status"] = found.state.as_str().into();
+        }
+        answer.data["note"] = said.as_str().into();
+        answer.text = said;
         answer
     }
 
@@ -277,7 +370,32 @@ impl ServerHandler for Server {
         let session = serde_json::to_value(&context.meta)
             .ok()
             .and_then(|meta| SESSION_KEYS.iter().find_map(|key| meta[*key].as_str()?.parse().ok()));
-        let result = match self.call(&request.name, arguments, session).await {
+        // The second call of a question: its answer is about the proposal that the first made.
+        let own = session.clone().unwrap_or_else(|| self.caller.session.clone());
+        let state = request.request_state.as_deref();
+        let asked = state.and_then(|state| self.states.number(state, &own, &request.name, &arguments));
+        let called = match asked {
+            Some(number) => {
+                let data = json!({ "proposal": number, "status": "pending" });
+                let text = format!("Not written yet: proposal {number} waits for the user.");
+                let answer = Answer { data, text };
+                match elicit::response(request.input_responses.as_ref()) {
+                    Some(accepted) => Ok(self.note_answer(answer, number, accepted, session).await),
+                    None => Ok(answer),
+                }
+            }
+            None => match self.call(&request.name, arguments.clone(), session.clone()).await {
+                Ok(answer) => {
+                    let asked = Asked { tool: &request.name, arguments: &arguments, session };
+                    match self.put_to_person(answer, asked, &context).await {
+                        Ok(answer) => Ok(answer),
+                        Err(required) => return Ok((*required).into()),
+                    }
+                }
+                Err(error) => Err(error),
+            },
+        };
+        let result = match called {
             Ok(answer) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
                 result.structured_content = Some(answer.data);

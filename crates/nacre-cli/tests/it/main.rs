@@ -10,6 +10,10 @@ mod cli;
 mod documents;
 // The workspace: made, given to sessions by commands, hooks and resources.
 mod workspace;
+// Writes that wait for a person: shown, decided, put to the person by a client; processes killed meanwhile.
+mod proposals;
+// Daily logs by many processes, some of them killed.
+mod logs;
 // Turns: what is put before a message, and how well that works.
 mod turn;
 // The knowledge graph: said, asked, drawn.

@@ -118,6 +118,9 @@ pub struct FactRequest {
     /// Since when, ISO 8601; default now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
+    /// Shared sessions never see it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
 }
 
 /// What became of a fact.
@@ -152,6 +155,9 @@ impl Request for FactRequest {
                 permanent: self.permanent,
             };
             let set = fact::set(write.db, &origin, &draft)?;
+            if self.private && !set.known {
+                fact::hide(write.db, &set.fact)?;
+            }
             if !set.changed {
                 write.unchanged();
             } else {

@@ -6,7 +6,9 @@
 
 pub(crate) mod audit;
 mod boot;
+mod files;
 mod graph;
+mod lesson;
 mod limits;
 mod project;
 pub mod redact;
@@ -18,7 +20,7 @@ mod tools;
 use rusqlite::{Connection, Transaction};
 use serde_json::{Map, Value};
 
-use crate::entry::{Origin, Source};
+use crate::entry::{EntryType, Origin, Source};
 use crate::error::{Kind, nearest};
 use crate::event::Event;
 use crate::group::Group;
@@ -26,15 +28,19 @@ use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
 use crate::visibility::Visibility;
+use crate::workspace::policy::{self, Decision, Target};
+use crate::workspace::{proposal, seen};
 use crate::{Error, Result, Time, Zone};
 
 pub use audit::Verified;
 pub use boot::BootRequest;
+pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
     FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
+pub use lesson::{LessonLearned, LessonRequest};
 pub(crate) use limits::Action;
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
@@ -46,7 +52,8 @@ pub use session::{
 };
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
-    QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    Got, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest,
+    tool,
 };
 
 /// The most bytes of a request that are read.
@@ -215,7 +222,70 @@ fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: V
         let profile = group.settings().profile.clone();
         return Err(Error::NotOffered { tool: tool.name.into(), profile });
     }
-    (tool.run)(&mut Call { group, caller, tool }, arguments)
+    gate(group, caller, tool, arguments)
+}
+
+/// Runs a tool that the caller may use: reads at once, writes as the policy has it (W5).
+fn gate(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Value) -> Result<Answer> {
+    let decision = match target(group, tool, caller, &arguments) {
+        Some(target) => policy::decide(target, caller, group.settings())?,
+        None => Decision::Apply,
+    };
+    if decision == Decision::Apply {
+        return (tool.run)(&mut Call { group, caller, tool, mode: Mode::Run, marked: false }, arguments);
+    }
+    // What could not be done, or would change nothing, is not for a person to decide about.
+    match (tool.run)(&mut Call { group, caller, tool, mode: Mode::Try, marked: false }, arguments.clone()) {
+        Err(Error::Waits) => Ok(files::waiting(proposal::make_call(group, caller, tool.name, &arguments)?)),
+        tried => tried,
+    }
+}
+
+/// What a call of a tool is about to change; `None`: nothing, or what the tool itself decides about.
+fn target(group: &Group, tool: &Tool, caller: &Caller, arguments: &Value) -> Option<Target<'static>> {
+    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.name == "memory_write" {
+        return None;
+    }
+    if !caller.untrusted || !tool.name.starts_with("memory_") {
+        return Some(Target::Entries { behavioral: false });
+    }
+    // How it is to behave: what it stores as such, and what it puts in the place of such.
+    let stored = tool.name == "memory_store";
+    let r#type = arguments["type"].as_str().and_then(|name| name.parse::<EntryType>().ok());
+    let r#type = r#type.or(stored.then(|| tools::default_type(group.settings().entries.default_type)));
+    let named = if stored { &arguments["supersedes"] } else { &arguments["id"] };
+    let named: Option<EntryRef> = serde_json::from_value(named.clone()).ok();
+    let old = named.and_then(|named| group.read(|db| crate::entry::get(db, &named)).ok());
+    let changed = stored || tool.name == "memory_update" || tool.access == Access::Destroy;
+    let behavioral =
+        r#type.is_some_and(EntryType::behavioral) || changed && old.is_some_and(|entry| entry.behavioral);
+    Some(Target::Entries { behavioral })
+}
+
+/// Runs a call that a person approved, as the agent that proposed it. The proposal is marked in the transaction of what
+/// it does: both or neither.
+pub(crate) fn run_approved(
+    group: &mut Group,
+    agent: &Caller,
+    by: &Caller,
+    name: &str,
+    arguments: Value,
+    number: i64,
+) -> Result<()> {
+    let Some(tool) = tool(name) else {
+        return Err(Error::UnknownTool { given: crate::ids::shorten(name), nearest: None });
+    };
+    let arguments = schema::check(tool, &group.settings().clone(), arguments)?;
+    group.begin(agent)?;
+    (tool.run)(
+        &mut Call { group, caller: agent, tool, mode: Mode::Approved { number, by }, marked: false },
+        arguments,
+    )?;
+    // One that turned out to change nothing is done as well.
+    match group.write(by.now, |tx| proposal::approved(tx, by, number)) {
+        Err(Error::AlreadyDecided { .. }) => Ok(()),
+        marked => marked,
+    }
 }
 
 /// Puts the refusal of a write on record. That the record can't be written must not hide the refusal.
@@ -238,6 +308,20 @@ pub(crate) struct Call<'a> {
     group: &'a mut Group,
     pub(crate) caller: &'a Caller,
     tool: &'static Tool,
+    mode: Mode<'a>,
+    /// Whether it has written.
+    marked: bool,
+}
+
+/// What becomes of what a tool writes.
+#[derive(Clone, Copy)]
+enum Mode<'a> {
+    /// It is done.
+    Run,
+    /// It is undone at once: only whether it could be done is asked.
+    Try,
+    /// It is done as proposal `number`, which this person approved.
+    Approved { number: i64, by: &'a Caller },
 }
 
 impl Call<'_> {
@@ -267,17 +351,40 @@ impl Call<'_> {
             Actor::Agent => Source::Agent,
         };
         let row = audit::Row::new(self.tool.name);
-        self.group.write(caller.now, |tx| {
+        let (mode, marked) = (self.mode, self.marked);
+        let mut unchanged = None;
+        let written = self.group.write(caller.now, |tx| {
             let Caller { now, session, visibility, .. } = caller;
             let (now, visibility) = (*now, *visibility);
             let origin = Origin { now, group: &name, session, source, visibility };
-            let mut write = Write { db: tx, origin, caller, settings: &settings, row, changed: true };
+            let refuses = !matches!(mode, Mode::Approved { .. });
+            let mut write =
+                Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
             let value = work(&mut write)?;
+            match mode {
+                Mode::Run => {}
+                Mode::Try => {
+                    if !write.changed {
+                        unchanged = Some(value);
+                    }
+                    return Err(Error::Waits);
+                }
+                // A tool that writes twice is marked by the first.
+                Mode::Approved { number, by } => match proposal::approved(tx, by, number) {
+                    Err(Error::AlreadyDecided { .. }) if marked => {}
+                    done => done?,
+                },
+            }
             if write.changed {
                 audit::append(tx, caller, &write.row, audit::Outcome::Done)?;
             }
             Ok(value)
-        })
+        });
+        if let Some(value) = unchanged {
+            return Ok(value);
+        }
+        self.marked |= written.is_ok();
+        written
     }
 
     /// Brings the documents up to date where the scope has them. Returns the scope that can be searched, and
@@ -292,6 +399,16 @@ impl Call<'_> {
         scope.retain(|scope| *scope != Scope::Memory);
         let missing = scope.is_empty().then(|| "memory: `documents.index` is off".to_owned());
         (scope, missing)
+    }
+
+    /// Marks the session where it is shown what a host may want to know of (W10), and says so where it is new.
+    pub(crate) fn note_seen(&mut self, paths: &[&str]) -> bool {
+        let shown: Vec<&str> = paths.iter().copied().filter(|path| seen::is_infrastructure(path)).collect();
+        for path in &shown {
+            let data = [("type", "file".into()), ("path", (*path).into()), ("infrastructure", true.into())];
+            self.tell("memory:read", crate::group::payload(data));
+        }
+        seen::note(self.group, self.caller, shown)
     }
 
     /// Tells what happened. Nothing hears of it that was not committed.
@@ -319,12 +436,17 @@ pub(crate) struct Write<'t> {
     settings: &'t Settings,
     row: audit::Row,
     changed: bool,
+    /// Whether a limit that is used up refuses the write.
+    refuses: bool,
 }
 
 impl Write<'_> {
-    /// Uses up one of the session's calls of this kind, or refuses (E7).
+    /// Uses up one of the session's calls of this kind, or refuses (E7). What a person approved is counted all the same.
     pub(crate) fn spend(&self, action: Action) -> Result<()> {
-        limits::spend(self.db, self.caller, self.settings, action)
+        match limits::spend(self.db, self.caller, self.settings, action) {
+            Err(Error::SessionLimit { .. }) if !self.refuses => Ok(()),
+            spent => spent,
+        }
     }
 
     /// Names what was written, for the audit row. Ids and sizes only.

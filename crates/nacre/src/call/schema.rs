@@ -27,6 +27,7 @@ pub(super) fn output<T: JsonSchema>() -> Value {
     // As it is written, not as it would be read: a field that is left out when empty is not required.
     let mut schema = generate::<T>(dialect().for_serialize());
     strip(&mut schema);
+    join(&mut schema);
     // An object inside the answer is named, not spelled out.
     for property in
         schema["properties"].as_object_mut().into_iter().flat_map(|properties| properties.values_mut())
@@ -36,6 +37,18 @@ pub(super) fn output<T: JsonSchema>() -> Value {
         }
     }
     schema
+}
+
+/// Makes one object of an answer that is one of several: with all their fields, of which none has to be there.
+fn join(schema: &mut Value) {
+    let Some(Value::Array(forms)) = schema.get_mut("anyOf").map(Value::take) else { return };
+    let mut properties = Map::new();
+    for mut form in forms {
+        if let Value::Object(own) = form["properties"].take() {
+            properties.extend(own);
+        }
+    }
+    *schema = json!({ "type": "object", "properties": properties });
 }
 
 /// Returns what the settings make of a tool's schema, where that is something else.

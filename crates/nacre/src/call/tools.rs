@@ -11,10 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::boot::BootRequest;
+use super::files::{self, FileShown, WriteRequest};
 use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
+use super::lesson::LessonRequest;
 use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest};
 use super::session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
@@ -28,6 +30,7 @@ use crate::ids::{CollectionName, EntryId, EntryRef};
 use crate::index::Scope;
 use crate::search::{self, Found};
 use crate::settings::{DefaultType, Settings};
+use crate::workspace::{memory_file, seen};
 use crate::{Error, Result, Time};
 
 /// One tool.
@@ -45,7 +48,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 27] = [
+pub static TOOLS: [Tool; 35] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -56,6 +59,7 @@ pub static TOOLS: [Tool; 27] = [
     tool_for::<ReinforceRequest>("memory_reinforce", Access::Write, false),
     tool_for::<DemoteRequest>("memory_demote", Access::Write, false),
     tool_for::<DeleteRequest>("memory_delete", Access::Destroy, true),
+    tool_for::<WriteRequest>("memory_write", Access::Write, true),
     tool_for::<CollectionsRequest>("collection_list", Access::Read, true),
     tool_for::<SessionsRequest>("session_list", Access::Read, true),
     tool_for::<SessionRequest>("session_show", Access::Read, true),
@@ -79,6 +83,7 @@ pub static TOOLS: [Tool; 27] = [
     tool_for::<TasksRequest>("task_list", Access::Read, true),
     tool_for::<TaskRequest>("task_add", Access::Write, false),
     tool_for::<TaskUpdateRequest>("task_update", Access::Write, true),
+    tool_for::<LessonRequest>("lesson_add", Access::Write, true),
 ];
 
 /// Returns the tool of that name.
@@ -98,9 +103,16 @@ impl Tool {
         schema::adapted(self, made, settings).map_or(Cow::Borrowed(made), Cow::Owned)
     }
 
-    /// Returns the schema of its answer.
+    /// Returns the schema of its answer. That of a write may say instead that it waits (`proposal`, `status`, `note`), so
+    /// that none of its fields has to be there.
     pub fn output_schema(&self) -> Value {
-        (self.output)()
+        let mut schema = (self.output)();
+        if matches!(self.access, Access::Write | Access::Destroy)
+            && let Some(fields) = schema.as_object_mut()
+        {
+            fields.remove("required");
+        }
+        schema
     }
 }
 
@@ -329,6 +341,12 @@ impl Request for SearchRequest {
         let now = call.caller.now;
         let mut found = call.group().search(&request, now)?;
         found.missing.extend(missing);
+        let documents = found.hits.iter().filter_map(|hit| hit.document.as_ref());
+        let own = documents.filter(|document| document.collection.is_none());
+        let cited = found.hits.iter().filter_map(|hit| hit.graph.as_ref()).flat_map(|hit| &hit.cites);
+        let paths: Vec<&str> =
+            own.map(|document| document.path.as_str()).chain(cited.map(|cite| cite.path.as_str())).collect();
+        found.infrastructure_seen = call.note_seen(&paths);
         call.tell(
             "memory:search",
             payload([("query", request.query.into()), ("results", found.hits.len().into())]),
@@ -341,6 +359,8 @@ impl Request for SearchRequest {
                 |hit: &&search::Hit| hit.graph.is_some() && hit.why.iter().any(|why| why.lane == "graph");
             let graph = found.hits.iter().filter(by_graph).map(|hit| hit.id.clone()).collect();
             call.group().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)), now);
+            let uses = memory_file_uses(&found.hits, &self.query);
+            call.group().note_used(&uses, now);
             if asked {
                 let recalled = Recalled { entries: entries(&found.hits), graph, at: now };
                 call.group().note_recalled(&self.query, recalled);
@@ -396,6 +416,15 @@ impl Request for SearchRequest {
         text.truncate(text.trim_end().len());
         text
     }
+}
+
+/// The lines of MEMORY.md among the hits.
+fn memory_file_uses<'q>(hits: &[search::Hit], words: &'q str) -> Vec<memory_file::Use<'q>> {
+    let documents = hits.iter().filter_map(|hit| hit.document.as_ref());
+    let own = documents.filter(|found| found.collection.is_none() && found.path == memory_file::PATH);
+    let cites = hits.iter().filter_map(|hit| hit.graph.as_ref()).flat_map(|hit| &hit.cites);
+    let cited = cites.filter(|cite| cite.path == memory_file::PATH).map(|cite| [cite.line, cite.line]);
+    own.map(|found| found.lines).chain(cited).map(|lines| memory_file::Use { lines, words }).collect()
 }
 
 /// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other
@@ -509,12 +538,34 @@ impl Request for CollectionsRequest {
     }
 }
 
-/// One memory in full, with what it replaced and how it read before.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+/// One memory in full (`id`), or a file of the workspace (`path`).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GetRequest {
     /// Id or number.
-    pub id: EntryRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<EntryRef>,
+    /// Such as MEMORY.md or memory/2026-01-15.md.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 1000))]
+    pub path: Option<String>,
+    /// Its first line to show, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub from: Option<usize>,
+    /// Its last line to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub to: Option<usize>,
+}
+
+/// A memory, or a file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "what the words say")]
+pub enum Got {
+    Entry(Box<EntryWithPast>),
+    File(FileShown),
 }
 
 /// An entry with its past: the chain it stands in and its earlier texts.
@@ -545,11 +596,20 @@ pub struct Link {
 }
 
 impl Request for GetRequest {
-    type Answer = EntryWithPast;
+    type Answer = Got;
 
-    fn run(self, call: &mut Call<'_>) -> Result<EntryWithPast> {
+    fn run(self, call: &mut Call<'_>) -> Result<Got> {
+        let id = match (self.id, self.path) {
+            (Some(id), None) => id,
+            (None, Some(path)) => return files::show(call, &path, self.from, self.to).map(Got::File),
+            _ => {
+                let problem = "or `path` is needed, one of them".into();
+                let (tool, field) = ("memory_get".into(), "id".into());
+                return Err(Error::BadArgument { tool, field, problem, nearest: None });
+            }
+        };
         let answer = call.read(|db| {
-            let entry = entry::get(db, &self.id)?;
+            let entry = entry::get(db, &id)?;
             let chain = entry::chain(db, &entry.id)?.into_iter().filter(|other| other.id != entry.id);
             let chain = chain
                 .map(|other| Link {
@@ -564,10 +624,14 @@ impl Request for GetRequest {
         let size = answer.entry.content.chars().count();
         let path = answer.entry.id.as_str().into();
         call.tell("memory:read", payload([("type", "entry".into()), ("path", path), ("size", size.into())]));
-        Ok(answer)
+        Ok(Got::Entry(Box::new(answer)))
     }
 
-    fn say(answer: &EntryWithPast, now: Time) -> String {
+    fn say(answer: &Got, now: Time) -> String {
+        let answer = match answer {
+            Got::Entry(answer) => answer,
+            Got::File(file) => return file.text.clone(),
+        };
         let mut text = say_entry(&answer.entry, now);
         for link in &answer.chain {
             let _ = write!(text, "\nchain: [id:{}] {}", link.number, one_line(&link.content));
@@ -732,7 +796,7 @@ fn say_entry(entry: &Entry, now: Time) -> String {
     text
 }
 
-fn default_type(setting: DefaultType) -> EntryType {
+pub(super) fn default_type(setting: DefaultType) -> EntryType {
     match setting {
         DefaultType::Preference => EntryType::Preference,
         DefaultType::Instruction => EntryType::Instruction,

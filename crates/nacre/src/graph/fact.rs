@@ -346,6 +346,12 @@ pub(crate) fn is_rule(db: &Connection, reference: &str) -> Result<bool> {
     Ok(db.prepare_cached(sql)?.query_row([id], |_| Ok(())).optional()?.is_some())
 }
 
+/// Has shared sessions never see a fact (W3).
+pub(crate) fn hide(db: &Connection, fact: &Fact) -> Result<()> {
+    db.prepare_cached("UPDATE facts SET private = 1 WHERE id = ?1")?.execute([fact.number()])?;
+    Ok(())
+}
+
 /// Which facts to list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter<'a> {

@@ -90,6 +90,10 @@ pub struct Found {
     /// Said where nothing was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+    /// Whether the session has been shown details of the infrastructure (W10).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub infrastructure_seen: bool,
 }
 
 /// Finds what fits: by words and meaning, or the newest entries where nothing is asked (E3, Q1).
@@ -125,7 +129,7 @@ pub(crate) fn run(
         }
         false => "nothing matches".to_owned(),
     });
-    Ok(Found { hits, standing, missing, note })
+    Ok(Found { hits, standing, missing, note, infrastructure_seen: false })
 }
 
 /// Entries that were often returned with those found (E10), where there is room.

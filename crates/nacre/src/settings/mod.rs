@@ -23,6 +23,7 @@ const PLUGIN: &str = include_str!("plugin.toml");
 const PROFILES: &[(&str, &str)] = &[
     ("balanced", include_str!("profiles/balanced.toml")),
     ("carapace", include_str!("profiles/carapace.toml")),
+    ("gated", include_str!("profiles/gated.toml")),
     ("koshi", include_str!("profiles/koshi.toml")),
 ];
 
@@ -46,6 +47,8 @@ pub struct Settings {
     pub write: Write,
     pub session: Session,
     pub llm: Llm,
+    pub log: Log,
+    pub memory_file: MemoryFile,
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
@@ -225,10 +228,32 @@ pub struct Write {
     pub memory: Policy,
     pub files: Policy,
     pub untrusted: Policy,
+    pub elicitation: Elicitation,
+    pub accept: Accept,
+}
+
+/// Whether a client is asked about a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Elicitation {
+    /// It is not.
+    Off,
+    /// It is, where it can put a question to the person.
+    Ask,
+}
+
+/// Whose word decides about a proposal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Accept {
+    /// That of a person at the command line or the page.
+    Person,
+    /// That of a client too.
+    Client,
 }
 
 /// What becomes of an agent's write (W5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
     /// It is done.
@@ -237,6 +262,36 @@ pub enum Policy {
     Approve,
     /// It is refused.
     Deny,
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Log {
+    pub low: f64,
+    pub high: f64,
+    pub keep_days_low: i64,
+    pub keep_days_mid: i64,
+}
+
+impl Log {
+    /// Returns for how many days a line of this importance stays; `None`: for ever.
+    pub(crate) fn keep_days(&self, importance: f64) -> Option<i64> {
+        let days = match importance {
+            i if i >= self.high => 0,
+            i if i >= self.low => self.keep_days_mid,
+            _ => self.keep_days_low,
+        };
+        (days > 0).then_some(days)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct MemoryFile {
+    pub max_lines: usize,
+    pub max_chars: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -308,6 +363,7 @@ pub struct Limits {
     pub store: u32,
     pub supersede: u32,
     pub delete: u32,
+    pub propose: u32,
     pub untrusted: Untrusted,
 }
 
@@ -318,6 +374,7 @@ pub struct Untrusted {
     pub store: u32,
     pub supersede: u32,
     pub delete: u32,
+    pub propose: u32,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -490,6 +547,11 @@ impl Settings {
             Language::named(&self.search.language).is_some(),
             &format!("is none of {}", Language::names().collect::<Vec<_>>().join(", ")),
         )?;
+        let log = &self.log;
+        within("log.high", (0.0..=1.0).contains(&log.high), "is not between 0 and 1")?;
+        within("log.low", (0.0..=log.high).contains(&log.low), "is not between 0 and `log.high`")?;
+        within("log.keep_days_low", log.keep_days_low >= 0, "is negative")?;
+        within("log.keep_days_mid", log.keep_days_mid >= 0, "is negative")?;
         within("turn.least", (0.0..=1.0).contains(&self.turn.least), "is not between 0 and 1")?;
         within("turn.tokens", self.turn.tokens <= 10_000, "is more than 10000")?;
         for name in &self.turn.contributors {

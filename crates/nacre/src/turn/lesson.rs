@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::relevance::{About, is_request};
 use super::state::State;
 use super::{Offer, Turning, said};
-use crate::brief::one_line;
+use crate::brief::{one_line, strip_injected};
 use crate::call::{Caller, audit, redact};
 use crate::group::Group;
 use crate::index::{self, Language, analyse};
@@ -419,6 +419,25 @@ pub(super) fn learn(
         (SELECT number FROM lessons ORDER BY recurred + kept DESC, number DESC LIMIT -1 OFFSET ?1)";
     db.prepare_cached(sql)?.execute([i64::try_from(MOST).expect("small")])?;
     Ok(learned)
+}
+
+/// Tells whether a lesson says this already.
+pub(super) fn is_known(db: &Connection, text: &str) -> Result<bool> {
+    Ok(alike(db, text, SAME, index::language(db)?)?.is_some())
+}
+
+/// Learns what was said on purpose; `None`: it was known.
+pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
+    let own = strip_injected(text);
+    let text = said::cut(&one_line(&own), LONGEST);
+    if text.is_empty() {
+        return Err(Error::Injected);
+    }
+    if is_known(db, &text)? {
+        return Ok(None);
+    }
+    learn(db, &[Draft { text: text.clone(), weight: 1.0 }], "", caller, caller.now)?;
+    Ok(Some(text))
 }
 
 /// Sees whether the lessons that were put in before the last answer were kept: they were not if this message

@@ -34,6 +34,7 @@ use crate::brief::{self, one_line};
 use crate::call::{Caller, Role, redact};
 use crate::event::Event;
 use crate::group::{Group, payload};
+use crate::workspace::memory_file::{self, Use};
 use crate::{Error, Result};
 
 use recall::Recalled;
@@ -42,6 +43,7 @@ use relevance::{Known, Message};
 pub use exchange::{Archived, Exchange};
 pub use lesson::{Lesson, Proposal};
 pub use plugin::{BriefPlugin, MakeBrief, Plugin, Said, harmless, heard};
+pub use policy::{Policies, Policy, Problem};
 pub use relevance::Evidence;
 pub use said::tokens;
 pub use stability::{Alignment, Principle};
@@ -330,6 +332,25 @@ pub fn proposals(group: &Group, caller: &Caller) -> Result<Vec<Proposal>> {
     Ok(lessons(group, caller)?.iter().filter_map(|lesson| lesson.proposal(caller.now)).collect())
 }
 
+/// Returns the gating policies, and what is almost one (W8).
+pub fn policies(group: &Group, caller: &Caller) -> Result<Policies> {
+    allow(caller)?;
+    Ok(policy::look(group, caller.visibility))
+}
+
+/// Tells of each text whether a lesson says it already.
+pub(crate) fn known_lessons<'t>(
+    db: &Connection,
+    texts: impl IntoIterator<Item = &'t str>,
+) -> Result<Vec<bool>> {
+    texts.into_iter().map(|text| lesson::is_known(db, text)).collect()
+}
+
+/// Learns what was said on purpose; `None`: it was known.
+pub(crate) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
+    lesson::teach(db, text, caller)
+}
+
 /// Forgets a lesson.
 pub fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson> {
     allow(caller)?;
@@ -459,6 +480,9 @@ fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -
     let shown: Vec<i64> = lines().filter_map(|line| lesson::number(&line.source)).collect();
     state.lessons.extend(&shown);
     group.note_returned(lines().filter_map(|line| line.source.parse().ok()), caller.now);
+    let used: Vec<_> = lines().map(|line| (memory_file::lines_of(group, &line.source), &line.text)).collect();
+    let uses = used.iter().flat_map(|(at, words)| at.iter().map(|lines| Use { lines: *lines, words }));
+    group.note_used(&uses.collect::<Vec<_>>(), caller.now);
     group.write(caller.now, |tx| {
         lesson::count_injected(tx, &shown)?;
         state::save(tx, &caller.session, &state, caller.now)

@@ -8,11 +8,13 @@
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::Serialize;
 
 use super::relevance::About;
 use super::{Offer, Turning};
 use crate::Result;
 use crate::brief::one_line;
+use crate::error::nearest;
 use crate::group::Group;
 use crate::visibility::Visibility;
 use crate::workspace;
@@ -24,14 +26,36 @@ const MOST: u64 = 64 << 10;
 const LINES: usize = 2;
 
 /// One rule.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Policy {
-    number: String,
-    title: String,
-    trigger: String,
-    gate: String,
-    reason: String,
-    source: String,
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "the words of SPEC W8")]
+pub struct Policy {
+    pub number: String,
+    pub title: String,
+    pub trigger: String,
+    pub gate: String,
+    pub reason: String,
+    pub source: String,
+    /// The line of its heading.
+    pub line: usize,
+}
+
+/// The rules of the file, and what is almost one.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Policies {
+    /// The file.
+    pub path: &'static str,
+    /// Those that hold.
+    pub policies: Vec<Policy>,
+    /// Lines that look like a part of a rule and are none.
+    pub problems: Vec<Problem>,
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "a line and a sentence")]
+pub struct Problem {
+    pub line: usize,
+    pub why: String,
 }
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
@@ -81,11 +105,15 @@ impl Policy {
 }
 
 fn read(group: &Group, visibility: Visibility) -> Vec<Policy> {
-    let text = workspace::text(group, visibility, FILE, MOST);
-    parse(&text)
+    look(group, visibility).policies
 }
 
-pub(crate) fn parse(text: &str) -> Vec<Policy> {
+/// Reads the file, as a session may see it.
+pub(super) fn look(group: &Group, visibility: Visibility) -> Policies {
+    parse(&workspace::text(group, visibility, FILE, MOST))
+}
+
+pub(crate) fn parse(text: &str) -> Policies {
     static HEAD: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r"^(?:#{1,6}\s+|\d+[.)]\s+)?\**([A-Za-z]{1,6}-?\d{1,5}|\d{1,5})\**\s*[:.)—–-]\s*(.+)$")
             .expect("a constant pattern")
@@ -94,10 +122,21 @@ pub(crate) fn parse(text: &str) -> Vec<Policy> {
         Regex::new(r"(?i)^\s*[-*+]?\s*\**(trigger|gate|reason|source)\**\s*:\**\s*(.+)$")
             .expect("a constant pattern")
     });
+    // `## GP-004 Title` without what parts the number from the title, and `- Triger: x`.
+    static ALMOST_HEAD: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^#{1,6}\s+\**[A-Za-z]{1,6}-?\d{1,5}\b").expect("a constant pattern"));
+    static ALMOST_BULLET: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"^\s*[-*+]\s+\**([A-Za-z]{3,9})\**\s*:").expect("a constant pattern"));
     let mut policies: Vec<Policy> = Vec::new();
-    for line in text.lines() {
+    let mut problems: Vec<Problem> = Vec::new();
+    for (at, line) in text.lines().enumerate() {
+        let at = at + 1;
+        let mut problem = |why: String| problems.push(Problem { line: at, why });
         if let Some(found) = BULLET.captures(line) {
-            let Some(policy) = policies.last_mut() else { continue };
+            let Some(policy) = policies.last_mut() else {
+                problem(format!("has a {} before any rule's heading", found[1].to_lowercase()));
+                continue;
+            };
             let value = found[2].trim().to_owned();
             match found[1].to_lowercase().as_str() {
                 "trigger" => policy.trigger = value,
@@ -107,11 +146,32 @@ pub(crate) fn parse(text: &str) -> Vec<Policy> {
             }
         } else if let Some(found) = HEAD.captures(line.trim()) {
             let title = found[2].trim_matches(|c: char| c == '*' || c.is_whitespace()).to_owned();
-            policies.push(Policy { number: found[1].to_owned(), title, ..Policy::default() });
+            let number = found[1].to_owned();
+            if policies.iter().any(|other| other.number.eq_ignore_ascii_case(&number)) {
+                problem(format!("has the number {number} that another rule has"));
+            }
+            policies.push(Policy { number, title, line: at, ..Policy::default() });
+        } else if ALMOST_HEAD.is_match(line.trim()) {
+            problem("has a number without `:` behind it, so it begins no rule".into());
+        } else if let Some(found) = ALMOST_BULLET.captures(line).filter(|_| !policies.is_empty()) {
+            let key = found[1].to_lowercase();
+            if let Some(meant) = nearest(&key, ["trigger", "gate", "reason", "source"]) {
+                problem(format!("says `{key}`; did you mean `{meant}`?"));
+            }
         }
     }
+    for policy in &policies {
+        let missing = [("trigger", &policy.trigger), ("gate", &policy.gate)];
+        for (what, _) in missing.iter().filter(|(_, value)| value.is_empty()) {
+            problems.push(Problem {
+                line: policy.line,
+                why: format!("is a rule without a {what}, which never applies"),
+            });
+        }
+    }
+    problems.sort_by_key(|problem| problem.line);
     policies.retain(|policy| !policy.trigger.is_empty() && !policy.gate.is_empty());
-    policies
+    Policies { path: FILE, policies, problems }
 }
 
 #[cfg(test)]
@@ -138,8 +198,34 @@ mod tests {
             ("", vec![]),
         ] {
             let found: Vec<_> =
-                parse(text).into_iter().map(|one| (one.number, one.trigger, one.gate)).collect();
+                parse(text).policies.into_iter().map(|one| (one.number, one.trigger, one.gate)).collect();
             assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_almost_a_rule_is_named() {
+        for (text, problems) in [
+            ("## GP-001: A\n- Trigger: x\n- Gate: y", vec![]),
+            ("# Rules\n\nA rule has a trigger: and a gate.\n", vec![]),
+            ("## GP-001: A\n- Trigger: x", vec![(1, "is a rule without a gate, which never applies")]),
+            (
+                "## GP-001: A\n- Triger: x\n- Gate: y",
+                vec![
+                    (1, "is a rule without a trigger, which never applies"),
+                    (2, "says `triger`; did you mean `trigger`?"),
+                ],
+            ),
+            ("- Gate: y", vec![(1, "has a gate before any rule's heading")]),
+            (
+                "## GP-1: A\n- Trigger: x\n- Gate: y\n## gp-1: B\n- Trigger: x\n- Gate: y",
+                vec![(4, "has the number gp-1 that another rule has")],
+            ),
+            ("## GP-001 A", vec![(1, "has a number without `:` behind it, so it begins no rule")]),
+        ] {
+            let found = parse(text).problems;
+            let found: Vec<(usize, &str)> = found.iter().map(|one| (one.line, one.why.as_str())).collect();
+            assert_eq!(found, problems, "{text}");
         }
     }
 }

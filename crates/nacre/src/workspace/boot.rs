@@ -130,7 +130,8 @@ fn is_own(group: &Group, visibility: Visibility, path: &FilePath) -> bool {
 
 /// The files of one part.
 pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -> Vec<FilePath> {
-    let (today, yesterday) = caller.zone.days(caller.now);
+    let day = caller.zone.day(caller.now);
+    let (today, yesterday) = (day.to_string(), day.before().to_string());
     // Both layouts of daily logs are read; the first is the one that is written.
     let logs = |day: &str| vec![format!("memory/{day}.md"), format!("memory/daily/{day}.md")];
     let paths = match part {

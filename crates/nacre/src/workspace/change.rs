@@ -15,6 +15,7 @@ use rusqlite::{Connection, Transaction};
 
 use super::FilePath;
 use super::files::{self, Replaced, crash};
+use super::proposal;
 use crate::group::Group;
 use crate::{Error, Result, Time};
 
@@ -138,6 +139,12 @@ impl Held<'_> {
             if in_the_way && let Some(number) = cause.strip_prefix("proposal ") {
                 let sql = "UPDATE proposals SET state = 'pending', decided_at = NULL, decided_by = NULL WHERE number = ?1";
                 tx.prepare_cached(sql)?.execute([number])?;
+                proposal::record_conflict(tx, now, number)?;
+            }
+            if in_the_way && let Some(number) = cause.strip_prefix("revert ") {
+                let sql = "UPDATE proposals SET state = 'approved' WHERE number = ?1 AND state = 'reverted'";
+                tx.prepare_cached(sql)?.execute([number])?;
+                proposal::record_conflict(tx, now, number)?;
             }
             Ok(())
         })

@@ -3,11 +3,22 @@
 //! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
 //! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
 //! `boot` what of it a session starts with.
+//!
+//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for MEMORY.md. `lines` knows a file's lines and keeps
+//! its form.
 
 mod boot;
 pub(crate) mod change;
+pub mod daily;
+pub(crate) mod edit;
 pub(crate) mod files;
+mod lines;
+pub(crate) mod memory_file;
 mod path;
+pub(crate) mod policy;
+pub mod promote;
+pub mod proposal;
+pub(crate) mod seen;
 mod sync;
 mod template;
 mod walk;
@@ -15,9 +26,10 @@ mod walk;
 pub use boot::{Boot, Part};
 pub(crate) use boot::{PARTS, Project, boot, has_own, is_shown, paths_of, shown};
 pub(crate) use files::text;
+pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
 pub use path::FilePath;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
-pub(crate) use walk::{Seen, Stat, Taken, decode, read, sources, workspace as documents};
 pub use template::{Laid, TEMPLATES, Template};
+pub(crate) use walk::{Seen, Stat, Taken, decode, read, sources, workspace as documents};
 pub(crate) use walk::{sources, workspace as documents};

@@ -9,6 +9,7 @@ use rusqlite::{Connection, Transaction};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use super::memory_file;
 use super::template;
 use super::walk::{self, Found, Seen, Stat, Taken};
 use crate::call::{Caller, audit, redact};
@@ -191,6 +192,8 @@ struct Document {
     /// What it says for the graph, and since when.
     said: Option<read::Reading>,
     since: Time,
+    /// Hashes of its lines, where it is cared for.
+    lines: Vec<String>,
 }
 
 impl Document {
@@ -208,7 +211,8 @@ impl Document {
                 graph: graph.map(str::to_owned),
                 private: false,
             };
-            Some(Document { path: seen.path.clone(), row, passages: Vec::new(), said: None, since: now })
+            let (path, passages, lines) = (seen.path.clone(), Vec::new(), Vec::new());
+            Some(Document { path, row, passages, said: None, since: now, lines })
         };
         let (bytes, stat, settled) = match walk::read(seen) {
             Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
@@ -240,7 +244,8 @@ impl Document {
         // A file from the future, or about it, would win over all that is said until then.
         let since = since.min(now);
         let said = graph.map(|_| read::document(&seen.path, &text));
-        Some(Document { path: seen.path.clone(), row, passages, said, since })
+        let lines = memory_file::hashes(&seen.path, &text);
+        Some(Document { path: seen.path.clone(), row, passages, said, since, lines })
     }
 }
 
@@ -325,6 +330,9 @@ impl Batch {
                 let origin = from_document(caller.now, document.since);
                 graph::follow(tx, &mut writer, &origin, &document.path, document.said.as_ref())?;
                 write_row(tx, document)?;
+                if !document.lines.is_empty() {
+                    memory_file::note_lines(tx, &document.lines, document.since, caller.now)?;
+                }
             }
             writer.finish()?;
             let mut row = audit::Row::new("index");

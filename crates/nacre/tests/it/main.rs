@@ -7,6 +7,14 @@ mod sealed;
 mod entries;
 // Documents: found by what they say, followed as they change (SPEC W1, Q1, Q3, Q5).
 mod documents;
+// Files of the workspace, read and written within it (SPEC W5, W9, W10).
+mod files;
+// Writes that wait for a person (SPEC W5).
+mod proposals;
+// Daily logs: added to, and moved to the archive in time (SPEC W4).
+mod logs;
+// The care for MEMORY.md, and what is proposed upward (SPEC W6).
+mod upward;
 // Collections: corpora in databases of their own (SPEC Q7).
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).

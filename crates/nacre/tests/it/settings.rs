@@ -62,7 +62,7 @@ fn wrong_settings_are_refused_with_a_way_out() {
             "names `memory_stor`, which is no tool (did you mean `memory_store`?)",
             "",
         ),
-        ("profile = \"gate\"", "there is no profile `gate`", "`balanced`, `carapace`, `koshi`"),
+        ("profile = \"gate\"", "there is no profile `gate`", "`balanced`, `carapace`, `gated`, `koshi`"),
         ("[brief\n", "nacre.toml is not valid TOML: line 1", ""),
         (
             "[plugins.weather]\ncomand = [\"x\"]",

@@ -4,7 +4,6 @@
 //! our own part of a file is touched, the file as it was is kept beside it, and `--undo` puts it back: to the byte where
 //! nothing else has changed since, else by taking our part out.
 
-mod diff;
 mod json;
 mod settings;
 
@@ -13,9 +12,11 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use nacre::diff::Diff;
 use serde_json::json;
 
 use crate::args::{Client, Global, Install};
+use crate::render::Paint;
 use crate::{context, render};
 use settings::{Codex, Hooks, Part, Server};
 
@@ -229,11 +230,10 @@ fn show(changes: &[Change], global: &Global, args: &Install) -> Result<()> {
     for change in changes {
         let file = change.file.display();
         if args.dry_run {
-            text.push_str(&diff::unified(
-                &file.to_string(),
-                change.before.as_deref(),
-                change.after.as_deref(),
-            ));
+            let bytes = |text: &'_ Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
+            let (before, after) = (bytes(&change.before), bytes(&change.after));
+            let diff = Diff::new(&file.to_string(), before.as_deref(), after.as_deref());
+            text.push_str(&render::diff(&diff, Paint::stdout()));
         } else if change.is_none() {
             text.push_str(&format!("{file} is as it should be\n"));
         } else {

@@ -9,13 +9,13 @@ use crate::graph::guard;
 const TITLE: usize = 80;
 /// `[decision|i=0.9]`
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tag<'a> {
-    pub(super) kind: &'a str,
-    pub(super) importance: f64,
+pub(crate) struct Tag<'a> {
+    pub(crate) kind: &'a str,
+    pub(crate) importance: f64,
 }
 
 /// Splits `key: value`, `**Key**: value`, `**Key:** value`, `**Key** - value` and `Key ..... value`.
-pub(super) fn key_and_value(item: &str) -> Option<(&str, &str)> {
+pub(crate) fn key_and_value(item: &str) -> Option<(&str, &str)> {
     if let Some(bold) = item.strip_prefix("**").or_else(|| item.strip_prefix("__")) {
         let end = bold.find(&item[..2])?;
         let (key, rest) = (&bold[..end], bold[end + 2..].trim_start());
@@ -153,14 +153,14 @@ const CLAUSES: &[&str] = &[
 ];
 
 /// The tag that a line begins with, and what follows.
-pub(super) fn leading_tag(text: &str) -> Option<(Tag<'_>, &str)> {
+pub(crate) fn leading_tag(text: &str) -> Option<(Tag<'_>, &str)> {
     let inside = text.strip_prefix('[')?;
     let end = inside.find(']').filter(|end| *end <= 60)?;
     Some((tag(&inside[..end])?, inside[end + 1..].trim_start()))
 }
 
 /// A title without the tag that it ends in.
-pub(super) fn ending_tag(title: &str) -> (&str, Option<Tag<'_>>) {
+pub(crate) fn ending_tag(title: &str) -> (&str, Option<Tag<'_>>) {
     let read = || {
         let inside = title.strip_suffix(']')?;
         let start = inside.rfind('[')?;

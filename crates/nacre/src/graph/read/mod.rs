@@ -19,6 +19,7 @@ mod tests;
 
 use super::guard::{self, From, Refusal};
 
+pub(crate) use form::{ending_tag, key_and_value, leading_tag};
 pub(crate) use {document::document, message::message};
 
 /// Changes whenever the same text would give other claims: documents read by another version are read anew.

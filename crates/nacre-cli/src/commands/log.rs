@@ -1,0 +1,133 @@
+//! `log`, `memory`, `promote` and `policy`: what happened, what stays of it, and what moves upward.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use nacre::daily::{self, Draft};
+use nacre::promote::{self, Promotion, Step};
+use nacre::{look_at_memory_file, turn};
+use serde_json::json;
+
+use super::text_or_stdin;
+use crate::args;
+use crate::context::Context;
+use crate::render::{self, plain};
+
+pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
+    let (mut group, caller) = (context.group()?, context.caller(), context.home.zone());
+    let Some(text) = &args.text else {
+        let shown = daily::today(&group, &caller)?;
+        if context.global.json {
+            render::json(&shown)?;
+        } else if shown.text.is_empty() {
+            render::note(&format!("nothing has been logged today; `nacre log TEXT` begins {}", shown.path));
+        } else {
+            render::out(&plain(&shown.text))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let (category, importance) = (args.category.clone(), args.importance);
+    let draft = Draft { text: text_or_stdin(text)?, category, importance };
+    let done = daily::append(&mut group, &caller, &draft)?;
+    if context.global.json {
+        render::json(&done)?;
+    } else {
+        let there = if done.duplicate { " (it stood there already)" } else { "" };
+        render::out(&format!("{}:{} {}{there}", done.path, done.line, plain(&done.text)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn memory(context: &Context, args: &args::MemoryFile) -> Result<ExitCode> {
+    let (mut group, caller) = (context.group()?, context.caller());
+    group.sync(&caller)?;
+    let found = look_at_memory_file(&group, &caller, args.limit)?;
+    if context.global.json {
+        render::json(&found)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    render::out(&format!(
+        "{}: {} lines of {}, {} characters of {}",
+        found.path, found.lines, found.max_lines, found.chars, found.max_chars
+    ))?;
+    for stale in &found.stalest {
+        render::out(&format!("  {}", plain(&stale.to_string())))?;
+    }
+    if found.over {
+        render::note("it is too long: please prune it, the lines above first");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
+    let (mut group, caller) = (context.group()?, context.caller(), context.home.zone());
+    // What the graph has taken in of MEMORY.md is known once it is indexed.
+    group.sync(&caller)?;
+    let Some(step) = args.step else {
+        let plans = Step::ALL.iter().map(|step| promote::plan(&mut group, &caller, *step));
+        let plans: Vec<Promotion> = plans.collect::<nacre::Result<_>>()?;
+        if context.global.json {
+            render::json(&json!({ "steps": plans }))?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        for plan in &plans {
+            show(plan)?;
+        }
+        if plans.iter().any(|plan| !plan.lines.is_empty()) {
+            render::note("`nacre promote STEP` proposes it; nothing is written before you approve");
+        }
+        return Ok(ExitCode::SUCCESS);
+    };
+    let done = promote::promote(&mut group, &caller, step)?;
+    if context.global.json {
+        render::json(&done)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    show(&done)?;
+    if !done.proposals.is_empty() {
+        let numbers: Vec<String> = done.proposals.iter().map(ToString::to_string).collect();
+        let numbers = numbers.join(" ");
+        render::note(&format!("proposed; `nacre pending` shows it, `nacre approve {numbers}` does it"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn show(promotion: &Promotion) -> Result<()> {
+    let Promotion { step, target, lines, .. } = promotion;
+    if lines.is_empty() {
+        return render::out(&format!("{step}: nothing new for {target}"));
+    }
+    render::out(&format!("{step}: {} for {target}", lines.len()))?;
+    for line in lines {
+        render::out(&format!("  {}  ({})", plain(&line.text), plain(&line.source)))?;
+    }
+    Ok(())
+}
+
+pub fn policies(context: &Context) -> Result<ExitCode> {
+    let (group, caller) = (context.group()?, context.caller());
+    let found = turn::policies(&group, &caller)?;
+    if context.global.json {
+        render::json(&found)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if found.policies.is_empty() {
+        render::note(&format!("there is no rule in {}", found.path));
+    }
+    for policy in &found.policies {
+        render::out(&format!("{}: {}", plain(&policy.number), plain(&policy.title)))?;
+        let parts = [
+            ("trigger", &policy.trigger),
+            ("gate", &policy.gate),
+            ("reason", &policy.reason),
+            ("source", &policy.source),
+        ];
+        for (name, value) in parts.iter().filter(|(_, value)| !value.is_empty()) {
+            render::out(&format!("  {name:8} {}", plain(value)))?;
+        }
+    }
+    for problem in &found.problems {
+        render::note(&format!("{}:{} {}", found.path, problem.line, problem.why));
+    }
+    Ok(ExitCode::SUCCESS)
+}

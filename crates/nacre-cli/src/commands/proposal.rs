@@ -1,0 +1,226 @@
+//! Files of the workspace, and the writes that wait for the person at this terminal.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use nacre::call::GetRequest;
+use nacre::proposal::{self, Proposal, State};
+use nacre::{Caller, Error, FilePath, Group, Kind};
+use serde_json::json;
+
+use crate::args::{Approve, Deny, Get, Pending, Propose};
+use crate::context::{self, Context};
+use crate::render::{self, Paint, line, plain};
+
+/// More than a file of the workspace may have: what is too large is refused, not cut.
+const MOST: u64 = 16 << 20;
+
+pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
+    let (path, from, to) = range(&args.path);
+    let request = GetRequest { path: Some(path.to_owned()), from, to, id: None };
+    let answer = context.call("memory_get", &request)?;
+    if context.global.json {
+        render::json(&answer.data)?;
+    } else if !answer.text.is_empty() {
+        render::out(&plain(&answer.text.replace("\r\n", "\n")))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Reads `PATH:FROM-TO`. A path has no colon of its own.
+fn range(text: &str) -> (&str, Option<usize>, Option<usize>) {
+    let lines = |lines: &str| {
+        let (from, to) = lines.split_once('-').unwrap_or((lines, lines));
+        let open = to.is_empty();
+        Some((from.parse::<usize>().ok()?, if open { None } else { Some(to.parse::<usize>().ok()?) }))
+    };
+    match text.rsplit_once(':').and_then(|(path, range)| Some((path, lines(range)?))) {
+        Some((path, (from, to))) => (path, Some(from), to),
+        None => (text, None, None),
+    }
+}
+
+pub fn propose(context: &Context, args: &Propose) -> Result<ExitCode> {
+    let path: FilePath = args.path.parse()?;
+    let bytes = read(&args.from)?;
+    let mut group = context.group()?;
+    let reason = args.reason.as_deref().unwrap_or_default();
+    let made = proposal::propose(&mut group, &context.caller(), &path, Some(bytes), reason)?;
+    show_one(context, &made)
+}
+
+fn read(from: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    match from {
+        "-" => std::io::stdin()
+            .lock()
+            .take(MOST)
+            .read_to_end(&mut bytes)
+            .context("standard input can't be read")?,
+        file => File::open(Path::new(file))
+            .and_then(|file| file.take(MOST).read_to_end(&mut bytes))
+            .with_context(|| format!("{file} can't be read"))?,
+    };
+    Ok(bytes)
+}
+
+pub fn pending(context: &Context, args: &Pending) -> Result<ExitCode> {
+    if let Some(number) = args.id {
+        return show(context, number);
+    }
+    let proposals = proposal::list(&mut context.group()?, &context.caller(), args.all)?;
+    if context.global.json {
+        render::json(&json!({ "proposals": proposals }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    if proposals.is_empty() {
+        render::out("Nothing waits for you.")?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let paint = Paint::stdout();
+    let text: String = proposals.iter().map(|proposal| head(proposal, context.now(), paint)).collect();
+    render::out(&text)?;
+    render::note("`nacre pending ID` shows one, `nacre approve ID…` applies, `nacre deny ID…` drops");
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn show(context: &Context, number: i64) -> Result<ExitCode> {
+    show_one(context, &proposal::get(&mut context.group()?, &context.caller(), number)?)
+}
+
+fn show_one(context: &Context, proposal: &Proposal) -> Result<ExitCode> {
+    if context.global.json {
+        render::json(proposal)?;
+    } else {
+        let paint = Paint::stdout();
+        render::out(&format!("{}{}", head(proposal, context.now(), paint), body(proposal, paint)))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn approve(context: &Context, args: &Approve) -> Result<ExitCode> {
+    check_person("approve")?;
+    if args.rebase {
+        return decide(context, &args.ids, "rebased", proposal::rebase);
+    }
+    decide(context, &args.ids, "approved", proposal::approve)
+}
+
+pub fn deny(context: &Context, args: &Deny) -> Result<ExitCode> {
+    check_person("deny")?;
+    let reason = args.reason.as_deref().unwrap_or_default();
+    decide(context, &args.ids, "denied", |group, caller, id| proposal::deny(group, caller, id, reason))
+}
+
+pub fn revert(context: &Context, id: i64) -> Result<ExitCode> {
+    check_person("revert")?;
+    decide(context, &[id], "reverted", proposal::revert)
+}
+
+/// An agent that runs commands is told that this is not for it. One that hides what it is can do all that the
+/// person's account can; nothing here is proof against that.
+fn check_person(what: &'static str) -> Result<()> {
+    if context::is_in_agent() { Err(Error::PersonOnly { what }.into()) } else { Ok(()) }
+}
+
+/// Decides about each in turn; what goes wrong with one keeps no other from being decided.
+fn decide(
+    context: &Context,
+    ids: &[i64],
+    done: &str,
+    act: impl Fn(&mut Group, &Caller, i64) -> nacre::Result<Proposal>,
+) -> Result<ExitCode> {
+    let (mut group, caller, paint) = (context.group()?, context.caller(), Paint::stdout());
+    let (mut decided, mut failed, mut worst) = (Vec::new(), Vec::new(), None::<Kind>);
+    for id in ids {
+        match act(&mut group, &caller, *id) {
+            Ok(proposal) => {
+                if !context.global.json {
+                    let shown = match proposal.state {
+                        State::Denied => String::new(),
+                        _ => body(&proposal, paint),
+                    };
+                    render::out(&format!(
+                        "{} {id}: {}\n{shown}",
+                        paint.bold(done),
+                        line(&proposal.target, 100)
+                    ))?;
+                }
+                decided.push(proposal);
+            }
+            Err(error) if ids.len() == 1 && !matches!(error, Error::ProposalConflict { .. }) => {
+                return Err(error.into());
+            }
+            Err(error) => {
+                worst = worst.or(Some(error.kind()));
+                if let (Error::ProposalConflict { .. }, false) = (&error, context.global.json) {
+                    let conflict = proposal::get(&mut group, &caller, *id)?;
+                    render::out(&body(&conflict, paint))?;
+                }
+                failed.push(json!({ "number": id, "code": error.code(), "message": error.to_string(), "hint": error.hint() }));
+                if !context.global.json {
+                    render::error(&error.into(), false);
+                }
+            }
+        }
+    }
+    if context.global.json {
+        let mut answer = json!({ "proposals": decided });
+        if !failed.is_empty() {
+            answer["failed"] = failed.into();
+        }
+        render::json(&answer)?;
+    }
+    Ok(worst.map_or(ExitCode::SUCCESS, render::exit_code))
+}
+
+/// A proposal on one line, and its reason on the next.
+fn head(proposal: &Proposal, now: nacre::Time, paint: Paint) -> String {
+    let Proposal { number, target, lines: [into, out], actor, .. } = proposal;
+    let days = match now.whole_days_since(proposal.at) {
+        0 => "today".to_owned(),
+        days => format!("{days}d ago"),
+    };
+    let state = match (proposal.state, proposal.conflict, proposal.client.as_deref()) {
+        (State::Pending, true, _) => paint.red("  conflict: the file has changed since"),
+        (State::Pending, false, Some(said)) => paint.dim(&format!("  (a client says: {})", plain(said))),
+        (State::Pending, false, None) => String::new(),
+        (state, ..) => paint.dim(&format!("  {}", state.as_str())),
+    };
+    let private = if proposal.private { paint.dim(" private") } else { String::new() };
+    let mut text = format!(
+        "{} {}  {} {}  {}{private}{state}\n",
+        paint.bold(&format!("{number:>4}")),
+        line(target, 100),
+        paint.green(&format!("+{into}")),
+        paint.red(&format!("-{out}")),
+        paint.dim(&format!("by {} ({days})", plain(actor))),
+    );
+    for (what, said) in [("why", &proposal.reason), ("denied", &proposal.answer)] {
+        if !said.is_empty() {
+            text.push_str(&format!("     {what}: {}\n", line(said, 300)));
+        }
+    }
+    if !proposal.sources.is_empty() {
+        text.push_str(&format!("     from: {}\n", line(&proposal.sources.join(", "), 300)));
+    }
+    text
+}
+
+/// What it changes, and what stands in its way.
+fn body(proposal: &Proposal, paint: Paint) -> String {
+    let mut text = render::diff(&proposal.diff, paint);
+    if let Some(since) = &proposal.since {
+        text.push_str(&format!("\n{}\n", paint.bold("what has changed in the file since:")));
+        text.push_str(&render::diff(since, paint));
+        let way = match proposal.mergeable {
+            true => format!("the two can be joined: `nacre approve {} --rebase`", proposal.number),
+            false => "both touch the same lines: propose it anew, or deny it".into(),
+        };
+        text.push_str(&format!("{way}\n"));
+    }
+    text
+}
