@@ -122,18 +122,16 @@ pub struct WriteRequest {
     pub importance: Option<f64>,
     /// Of the log, such as decision.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 30))]
     pub category: Option<String>,
     /// Such as MEMORY.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 1000))]
     pub path: Option<String>,
     /// Default append; edit puts content in the place of `old`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Text that stands there once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 200_000))]
+    #[schemars(length(max = 200_000))]
     pub old: Option<String>,
     /// Why, for the user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -219,7 +217,7 @@ impl WriteRequest {
             }
             let reason = self.reason.unwrap_or_default();
             let made = proposal::make(&mut held, caller, &path, Some(after), &reason, &[])?;
-            return Ok(proposed(path.to_string(), made));
+            return Ok(proposed(path.to_string(), &made));
         }
         let done = daily::add(call.group(), caller, &draft)?;
         if done.duplicate {
@@ -251,7 +249,7 @@ impl WriteRequest {
             let reason = self.reason.unwrap_or_default();
             let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
             let made = proposal::make(&mut held, caller, path, Some(after), &reason, &[])?;
-            let mut answer = proposed(path.to_string(), made);
+            let mut answer = proposed(path.to_string(), &made);
             answer.note =
                 answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
             return Ok(answer);
@@ -284,8 +282,8 @@ fn unchanged(path: &str) -> Written {
     Written { written: false, path: path.into(), proposal: None, status: None, diff: None, note }
 }
 
-fn proposed(path: String, made: Made) -> Written {
-    let note = Some(say(&made));
+fn proposed(path: String, made: &Made) -> Written {
+    let note = Some(say(made));
     let diff = Some(shortened(&made.diff)).filter(|_| made.state == State::Pending);
     Written {
         written: false,
@@ -298,8 +296,8 @@ fn proposed(path: String, made: Made) -> Written {
 }
 
 /// The answer of a call that waits, in the place of what it would have been.
-pub(super) fn waiting(made: Made) -> Answer {
-    let note = say(&made);
+pub(super) fn waiting(made: &Made) -> Answer {
+    let note = say(made);
     let data = json!({ "proposal": made.number, "status": made.state.as_str(), "note": note });
     Answer { data, text: note }
 }

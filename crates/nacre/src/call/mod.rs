@@ -51,9 +51,8 @@ pub use session::{
     Sessions, SessionsRequest,
 };
 pub use tools::{
-    BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
-    Got, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest,
-    tool,
+    BriefRequest, Changed, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast,
+    GetRequest, Got, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.
@@ -236,7 +235,7 @@ fn gate(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Valu
     }
     // What could not be done, or would change nothing, is not for a person to decide about.
     match (tool.run)(&mut Call { group, caller, tool, mode: Mode::Try, marked: false }, arguments.clone()) {
-        Err(Error::Waits) => Ok(files::waiting(proposal::make_call(group, caller, tool.name, &arguments)?)),
+        Err(Error::Waits) => Ok(files::waiting(&proposal::make_call(group, caller, tool.name, &arguments)?)),
         tried => tried,
     }
 }

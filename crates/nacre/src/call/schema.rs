@@ -27,7 +27,6 @@ pub(super) fn output<T: JsonSchema>() -> Value {
     // As it is written, not as it would be read: a field that is left out when empty is not required.
     let mut schema = generate::<T>(dialect().for_serialize());
     strip(&mut schema);
-    join(&mut schema);
     // An object inside the answer is named, not spelled out.
     for property in
         schema["properties"].as_object_mut().into_iter().flat_map(|properties| properties.values_mut())
@@ -35,11 +34,16 @@ pub(super) fn output<T: JsonSchema>() -> Value {
         if property["type"] == "object" {
             *property = json!({ "type": "object" });
         }
+        // Of the items of a list, the names and types.
+        if let Some(item) = property.get_mut("items").and_then(Value::as_object_mut) {
+            item.remove("required");
+        }
     }
     schema
 }
 
-/// Makes one object of an answer that is one of several: with all their fields, of which none has to be there.
+/// Makes one object of an answer that is one of several: with all their fields, of which none has to be there. Clients want
+/// an object.
 fn join(schema: &mut Value) {
     let Some(Value::Array(forms)) = schema.get_mut("anyOf").map(Value::take) else { return };
     let mut properties = Map::new();
@@ -223,6 +227,7 @@ fn dialect() -> SchemaSettings {
 
 fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
     let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    join(&mut schema);
     simplify(&mut schema);
     schema
 }
@@ -289,6 +294,8 @@ fn strip(schema: &mut Value) {
             const LEFT_OUT: &[&str] = &["description", "enum", "minimum", "minItems", "maxItems"];
             // A property may have that very name; then it is an object.
             fields.retain(|word, value| value.is_object() || !LEFT_OUT.contains(&word.as_str()));
+            // Fields that are not named are allowed as it is.
+            fields.retain(|word, value| word != "additionalProperties" || *value != json!(true));
             // Of the forms that are understood, the first is the one that is written.
             if let Some(Value::Array(forms)) = fields.remove("anyOf") {
                 fields

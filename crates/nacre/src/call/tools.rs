@@ -547,9 +547,8 @@ pub struct GetRequest {
     pub id: Option<EntryRef>,
     /// Such as MEMORY.md or memory/2026-01-15.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 1000))]
     pub path: Option<String>,
-    /// Its first line to show, from 1.
+    /// Its first line to show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub from: Option<usize>,
@@ -643,6 +642,19 @@ impl Request for GetRequest {
     }
 }
 
+/// An entry that was changed. Published is only what says which: a model has read the rest.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Changed(#[schemars(with = "Which")] pub Entry);
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "a schema")]
+struct Which {
+    id: EntryId,
+    number: i64,
+    score: i64,
+}
+
 /// Correct a memory in place: its id and score stay, the earlier text is kept as history.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -665,9 +677,9 @@ pub struct UpdateRequest {
 }
 
 impl Request for UpdateRequest {
-    type Answer = Entry;
+    type Answer = Changed;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
         if let Some(tags) = &self.tags {
             check_tags("memory_update", tags)?;
         }
@@ -689,10 +701,10 @@ impl Request for UpdateRequest {
             "memory:write",
             payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
         );
-        Ok(entry)
+        Ok(Changed(entry))
     }
 
-    fn say(answer: &Entry, now: Time) -> String {
+    fn say(Changed(answer): &Changed, now: Time) -> String {
         say_entry(answer, now)
     }
 }
@@ -706,14 +718,14 @@ pub struct ReinforceRequest {
 }
 
 impl Request for ReinforceRequest {
-    type Answer = Entry;
+    type Answer = Changed;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
         let delta = call.settings().rank.reinforce;
-        judge(call, &self.id, delta)
+        judge(call, &self.id, delta).map(Changed)
     }
 
-    fn say(answer: &Entry, now: Time) -> String {
+    fn say(Changed(answer): &Changed, now: Time) -> String {
         say_entry(answer, now)
     }
 }
@@ -727,14 +739,14 @@ pub struct DemoteRequest {
 }
 
 impl Request for DemoteRequest {
-    type Answer = Entry;
+    type Answer = Changed;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
         let delta = -call.settings().rank.demote;
-        judge(call, &self.id, delta)
+        judge(call, &self.id, delta).map(Changed)
     }
 
-    fn say(answer: &Entry, now: Time) -> String {
+    fn say(Changed(answer): &Changed, now: Time) -> String {
         say_entry(answer, now)
     }
 }
@@ -759,9 +771,9 @@ pub struct DeleteRequest {
 }
 
 impl Request for DeleteRequest {
-    type Answer = Entry;
+    type Answer = Changed;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
         call.check_seen(&self.id)?;
         let entry = call.write(|write| {
             let entry = entry::delete(write.db, &self.id)?;
@@ -777,10 +789,10 @@ impl Request for DeleteRequest {
             "memory:write",
             payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
         );
-        Ok(entry)
+        Ok(Changed(entry))
     }
 
-    fn say(answer: &Entry, _: Time) -> String {
+    fn say(Changed(answer): &Changed, _: Time) -> String {
         format!("Deleted [id:{}] {}.", answer.number, answer.id)
     }
 }

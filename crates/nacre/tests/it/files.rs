@@ -366,11 +366,11 @@ proptest! {
                 let _ = place.try_call("memory_write", json!({ "path": path, "content": "WRITTEN", "mode": mode }));
             }
             let _ = place.try_call("memory_write", json!({ "path": path, "content": "WRITTEN", "mode": "edit", "old": "OUTSIDE" }));
-            if let Ok(path) = path.parse() {
-                if let Ok(made) = proposal::propose(&mut place.group, &person, &path, Some(b"PROPOSED\n".to_vec()), "") {
-                    prop_assert!(!made.diff.to_string().contains("OUTSIDE"));
-                    let _ = proposal::approve(&mut place.group, &person, made.number);
-                }
+            if let Ok(path) = path.parse()
+                && let Ok(made) = proposal::propose(&mut place.group, &person, &path, Some(b"PROPOSED\n".to_vec()), "")
+            {
+                prop_assert!(!made.diff.to_string().contains("OUTSIDE"));
+                let _ = proposal::approve(&mut place.group, &person, made.number);
             }
         }
         let after = all(place.folder.path());
