@@ -144,6 +144,9 @@ pub enum Command {
     /// Corpora of books, papers and the like, searched apart from the memory
     #[command(subcommand)]
     Collection(Collection),
+    /// The files and records as they are now, kept to go back to before something risky
+    #[command(subcommand)]
+    Checkpoint(Checkpoint),
     /// The models that turn text into vectors
     #[command(subcommand)]
     Model(Model),
@@ -631,6 +634,39 @@ pub enum Session {
         /// How many messages at most [default: 50]
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Checkpoint {
+    /// Keep the files and records as they are now
+    Save {
+        /// What to call it
+        #[arg(default_value = "")]
+        name: String,
+        /// Why it is made
+        #[arg(long, default_value = "", value_name = "TEXT")]
+        reason: String,
+    },
+    /// Show which there are, newest first
+    List,
+    /// Show what has become of files and records since
+    Diff {
+        /// Its id, or a beginning or an end of it that no other has
+        id: String,
+    },
+    /// Go back to one. The state before becomes a checkpoint itself, so that this can be undone
+    Restore {
+        /// Its id, or a beginning or an end of it that no other has
+        id: String,
+        /// Do it; without this what would be done is shown
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Take one away for good
+    Drop {
+        /// Its id, or a beginning or an end of it that no other has
+        id: String,
     },
 }
 

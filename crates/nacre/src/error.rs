@@ -63,6 +63,10 @@ pub enum Error {
     FileChanged { path: String },
     #[error("`{path}` is larger than {limit} bytes")]
     FileTooLarge { path: String, limit: u64 },
+    #[error("there is no checkpoint `{given}`, or more than one")]
+    NoCheckpoint { given: String },
+    #[error("the checkpoint `{}` {problem}", path.display())]
+    BadCheckpoint { path: PathBuf, problem: String },
     #[error("there is no tool `{given}`")]
     UnknownTool { given: String, nearest: Option<&'static str> },
     #[error("`{field}` of `{tool}` {problem}")]
@@ -236,6 +240,14 @@ impl Error {
                 "file_changed",
                 Conflict,
                 "nothing was written; look at the file and propose the change anew".into(),
+            ),
+            NoCheckpoint { .. } => {
+                ("no_checkpoint", NotFound, "`nacre checkpoint list` shows them with their whole names".into())
+            }
+            BadCheckpoint { .. } => (
+                "bad_checkpoint",
+                Conflict,
+                "nothing was changed; restore another, and `nacre checkpoint drop` takes this one away".into(),
             ),
             FileTooLarge { .. } => ("file_too_large", Invalid, "split it into several files".into()),
             UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),

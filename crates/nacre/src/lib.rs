@@ -74,7 +74,9 @@ pub use secret::Secret;
 pub use settings::Settings;
 pub use time::Time;
 pub use visibility::Visibility;
-pub use workspace::{FilePath, Note, Synced};
+pub use workspace::{
+    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Note, Restored, Rows, Synced, TableDiff,
+};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("skill.md");

@@ -214,6 +214,9 @@ pub struct FactsRequest {
 pub struct Facts {
     /// By entity and key.
     pub facts: Vec<Fact>,
+    /// Checkpoints that still have what was removed, because they can't be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub still_in: Vec<String>,
 }
 
 impl Request for FactsRequest {
@@ -227,7 +230,8 @@ impl Request for FactsRequest {
             as_of: self.as_of,
             history: self.history,
         };
-        Ok(Facts { facts: call.read(|db| fact::list(db, &filter, self.limit.unwrap_or(100)))? })
+        let facts = call.read(|db| fact::list(db, &filter, self.limit.unwrap_or(100)))?;
+        Ok(Facts { facts, still_in: Vec::new() })
     }
 
     fn say(answer: &Facts, _: Time) -> String {
@@ -267,14 +271,18 @@ impl Request for FactRemoveRequest {
         })?;
         // The text still stands in the write-ahead log until that is emptied.
         call.group().forget_log()?;
-        Ok(Facts { facts })
+        let ids: Vec<String> = facts.iter().map(|fact| fact.id.clone()).collect();
+        let still_in = call.forget_in_checkpoints(&ids);
+        Ok(Facts { facts, still_in })
     }
 
     fn say(answer: &Facts, _: Time) -> String {
-        format!(
-            "Removed {}.",
-            answer.facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>().join(", ")
-        )
+        let ids = answer.facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>().join(", ");
+        let mut text = format!("Removed {ids}.");
+        for checkpoint in &answer.still_in {
+            let _ = write!(text, " Still in checkpoint {}.", one_line(checkpoint));
+        }
+        text
     }
 }
 
@@ -426,6 +434,8 @@ impl Request for RelationEndRequest {
         })?;
         if self.remove {
             call.group().forget_log()?;
+            // The audit log keeps one that can't be written from bringing it back.
+            call.forget_in_checkpoints(std::slice::from_ref(&relation.id));
         }
         Ok(relation)
     }

@@ -22,6 +22,7 @@ use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
 use crate::visibility::Visibility;
+use crate::workspace::checkpoint;
 use crate::{Error, Result, Time};
 
 pub use audit::Verified;
@@ -32,7 +33,7 @@ pub use graph::{
 };
 pub(crate) use limits::Action;
 pub use tools::{
-    BriefRequest, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast, GetRequest,
+    BriefRequest, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest, EntryWithPast, GetRequest,
     QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
     StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
@@ -291,6 +292,14 @@ impl Call<'_> {
             data,
         };
         self.group.tell(&event);
+    }
+
+    /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
+    pub(crate) fn forget_in_checkpoints(&mut self, references: &[String]) -> Vec<String> {
+        match checkpoint::forget(self.group, self.caller.now, references) {
+            Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
+            Err(error) => vec![format!("all of them: {error}")],
+        }
     }
 
     pub(crate) fn group(&mut self) -> &mut Group {

@@ -770,10 +770,21 @@ pub struct DeleteRequest {
     pub id: EntryRef,
 }
 
-impl Request for DeleteRequest {
-    type Answer = Entry;
+/// What was deleted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Deleted {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    pub entry: Entry,
+    /// Checkpoints that still have it, because they can't be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub still_in: Vec<String>,
+}
 
-    fn run(self, call: &mut Call<'_>) -> Result<Entry> {
+impl Request for DeleteRequest {
+    type Answer = Deleted;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
         call.check_seen(&self.id)?;
         let entry = call.write(|write| {
             let entry = entry::delete(write.db, &self.id)?;
@@ -789,11 +800,16 @@ impl Request for DeleteRequest {
             "memory:write",
             payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
         );
-        Ok(entry)
+        let still_in = call.forget_in_checkpoints(&[entry.id.to_string()]);
+        Ok(Deleted { entry, still_in })
     }
 
-    fn say(answer: &Entry, _: Time) -> String {
-        format!("Deleted [id:{}] {}.", answer.number, answer.id)
+    fn say(answer: &Deleted, _: Time) -> String {
+        let mut text = format!("Deleted [id:{}] {}.", answer.entry.number, answer.entry.id);
+        for checkpoint in &answer.still_in {
+            let _ = write!(text, " Still in checkpoint {}.", one_line(checkpoint));
+        }
+        text
     }
 }
 

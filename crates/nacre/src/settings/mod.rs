@@ -42,6 +42,7 @@ pub struct Settings {
     pub turn: Turn,
     pub visibility: Visibility,
     pub write: Write,
+    pub checkpoints: Checkpoints,
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
@@ -199,6 +200,13 @@ pub struct Turn {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Visibility {
     pub private: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Checkpoints {
+    pub keep: usize,
 }
 
 #[derive(Clone, Debug, Deserialize)]

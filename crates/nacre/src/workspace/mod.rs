@@ -4,11 +4,13 @@
 //! with them. The documents of a collection go the same way.
 
 pub(crate) mod change;
+pub(crate) mod checkpoint;
 pub(crate) mod files;
 mod path;
 mod sync;
 mod walk;
 
+pub use checkpoint::{Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff};
 pub(crate) use files::text;
 pub use path::FilePath;
 pub(crate) use sync::sync;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Transaction};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::walk::{self, Found, Seen, Stat, Taken};
@@ -59,7 +59,7 @@ fn is_none(count: &usize) -> bool {
 }
 
 /// What there is to say about a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "a path and a sentence")]
 pub struct Note {
     pub path: String,

@@ -6,6 +6,8 @@ mod sealed;
 mod entries;
 // Documents: found by what they say, followed as they change (SPEC W1, Q1, Q3, Q5).
 mod documents;
+// Checkpoints: files and records kept, compared, put back (SPEC W7).
+mod checkpoints;
 // Collections: corpora in databases of their own (SPEC Q7).
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).

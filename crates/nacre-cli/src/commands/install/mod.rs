@@ -4,7 +4,7 @@
 //! our own part of a file is touched, the file as it was is kept beside it, and `--undo` puts it back: to the byte where
 //! nothing else has changed since, else by taking our part out.
 
-mod diff;
+pub mod diff;
 mod json;
 mod settings;
 
