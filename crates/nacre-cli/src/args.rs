@@ -450,6 +450,9 @@ pub enum Fact {
         /// Since when [default: now]
         #[arg(long, value_name = "TIME", value_parser = time)]
         since: Option<Time>,
+        /// Never shown where others read along
+        #[arg(long)]
+        private: bool,
     },
     /// Show facts by entity and key
     List {
@@ -531,6 +534,9 @@ pub enum Relation {
         /// Since when [default: now]
         #[arg(long, value_name = "TIME", value_parser = time)]
         since: Option<Time>,
+        /// Never shown where others read along
+        #[arg(long)]
+        private: bool,
     },
     /// Show relations
     List {

@@ -63,6 +63,8 @@ pub enum Error {
     FileChanged { path: String },
     #[error("`{path}` is larger than {limit} bytes")]
     FileTooLarge { path: String, limit: u64 },
+    #[error("`{tool}` acts on everything that is remembered, which a shared session does not see")]
+    NeedsPrivate { tool: String },
     #[error("there is no checkpoint `{given}`, or more than one")]
     NoCheckpoint { given: String },
     #[error("the checkpoint `{}` {problem}", path.display())]
@@ -241,6 +243,9 @@ impl Error {
                 Conflict,
                 "nothing was written; look at the file and propose the change anew".into(),
             ),
+            NeedsPrivate { .. } => {
+                ("needs_private", Denied, "ask for it in a session of the person's own".into())
+            }
             NoCheckpoint { .. } => {
                 ("no_checkpoint", NotFound, "`nacre checkpoint list` shows them with their whole names".into())
             }

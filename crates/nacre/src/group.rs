@@ -24,7 +24,7 @@ use crate::index::{Lexicon, Renewed, Scope, dense};
 use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
-use crate::visibility::Visibility;
+use crate::visibility::{self, Visibility};
 use crate::workspace::{self, Checkpoint, CheckpointDiff, Checkpoints, Restored, Synced, change, checkpoint};
 use crate::{Error, Result, Time, collection, export, graph, index, turn};
 
@@ -339,7 +339,11 @@ impl Group {
         imported.collections.retain(|name, _| !here.contains(name));
         if let Some(file) = export::sessions(folder) {
             let input = fs::File::open(&file).map_err(Error::io(&file))?;
+            let shared = self.read_all(|db| session::absent(db, &found.shared_sessions))?;
             imported.messages = self.import_session(caller, BufReader::new(input), "sessions", |_| {})?.added;
+            if !shared.is_empty() {
+                self.write(caller.now, |tx| session::set_shared(tx, &shared))?;
+            }
         }
         Ok(imported)
     }
@@ -451,6 +455,15 @@ impl Group {
     /// Makes the database where there is none, so that the group is there to be seen.
     pub fn create(&mut self, now: Time) -> Result<()> {
         self.memory.create(now)
+    }
+
+    /// Has what is written see what the session under way may see, where that is not everything.
+    pub(crate) fn write_as_seen(&mut self, now: Time) -> Result<()> {
+        if self.visibility.get() == Visibility::Shared {
+            self.memory.create(now)?;
+            self.memory.outside(|db| visibility::make_public(db, &self.settings.visibility.private))?;
+        }
+        Ok(())
     }
 
     /// Begins what a caller asks for: from here on the handle reads what its session may see (W3).

@@ -17,11 +17,12 @@ use serde_json::{Map, Value};
 use crate::entry::{Origin, Source};
 use crate::error::{Kind, nearest};
 use crate::event::Event;
+use crate::graph::Cite;
 use crate::group::Group;
 use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
-use crate::visibility::Visibility;
+use crate::visibility::{self, Visibility};
 use crate::workspace::checkpoint;
 use crate::{Error, Result, Time};
 
@@ -198,6 +199,9 @@ fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: V
     if !caller.role.may(tool) {
         return Err(Error::RoleDenied { tool: tool.name.into(), role: caller.role.as_str() });
     }
+    if caller.visibility == Visibility::Shared && visibility::WHOLE.contains(&tool.name) {
+        return Err(Error::NeedsPrivate { tool: tool.name.into() });
+    }
     let offered = group.settings().tools.offer.iter().any(|name| name == tool.name);
     if caller.actor == Actor::Agent && !offered {
         let profile = group.settings().profile.clone();
@@ -238,6 +242,14 @@ impl Call<'_> {
         self.group.read(work)
     }
 
+    /// Leaves out what the session does not see of the lines that say something.
+    pub(crate) fn seen_cites(&self, cites: Vec<Cite>) -> Result<Vec<Cite>> {
+        match self.caller.visibility {
+            Visibility::Private => Ok(cites),
+            Visibility::Shared => self.read(|db| crate::graph::seen_cites(db, cites)),
+        }
+    }
+
     /// Refuses an entry that the session does not see as if it were not there.
     pub(crate) fn check_seen(&self, named: &EntryRef) -> Result<()> {
         match self.caller.visibility {
@@ -255,6 +267,7 @@ impl Call<'_> {
             Actor::Agent => Source::Agent,
         };
         let row = audit::Row::new(self.tool.name);
+        self.group.write_as_seen(caller.now)?;
         self.group.write(caller.now, |tx| {
             let Caller { now, session, visibility, .. } = caller;
             let (now, visibility) = (*now, *visibility);

@@ -8,6 +8,6 @@ mod record;
 mod show;
 
 pub use record::Recorded;
-pub(crate) use record::{import as record, lines};
+pub(crate) use record::{absent, import as record, lines, set_shared, shared};
 pub use show::{Said, Session};
 pub(crate) use show::{list, show};

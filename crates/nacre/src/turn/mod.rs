@@ -461,7 +461,7 @@ fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -
     group.note_returned(lines().filter_map(|line| line.source.parse().ok()), caller.now);
     group.write(caller.now, |tx| {
         lesson::count_injected(tx, &shown)?;
-        state::save(tx, &caller.session, &state, caller.now)
+        state::save(tx, caller, &state)
     })
 }
 

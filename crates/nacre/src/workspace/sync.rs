@@ -14,6 +14,7 @@ use crate::call::{Caller, audit, redact};
 use crate::database::Database;
 use crate::graph::{self, read};
 use crate::index::{Passage, Slice, Writer, chunk};
+use crate::visibility::Visibility;
 use crate::{Result, Time, visibility};
 
 /// The kind of a chunk's passage.
@@ -331,7 +332,8 @@ impl Batch {
 }
 
 fn from_document(now: Time, since: Time) -> graph::Origin<'static> {
-    graph::Origin { now, since, source: graph::Source::Document, session: None }
+    let (source, visibility) = (graph::Source::Document, Visibility::Private);
+    graph::Origin { now, since, source, session: None, private: None, visibility }
 }
 
 fn write_row(tx: &Transaction<'_>, document: &Document) -> Result<()> {

@@ -221,9 +221,9 @@ pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<Check
 pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Restored> {
     let mut held = change::hold(group, caller.now)?;
     let (folder, checkpoint) = open(&held, id)?;
-    let copy = Copy::of(&folder, &checkpoint)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
     let before = save_held(&mut held, caller, "before-restore", &reason)?;
+    let copy = Copy::of(&folder, &checkpoint)?;
     let changes = changes(&held, &folder, &checkpoint)?;
     let language = held.group.settings().search.language();
     let mut row = audit::Row::new("checkpoint_restore");
