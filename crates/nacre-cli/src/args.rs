@@ -65,6 +65,10 @@ pub struct Global {
         hide_env_values = true
     )]
     pub visibility: Visibility,
+    /// What may be done: admin (everything), project (its own group) or skill (nothing: it is handed what it needs) [default:
+    /// admin, for agents project]
+    #[arg(long, global = true, value_enum, value_name = "ROLE", env = "NACRE_ROLE", hide_env_values = true)]
+    pub role: Option<RoleName>,
     /// Answer with one JSON value and nothing else
     #[arg(long, global = true)]
     pub json: bool,
@@ -147,6 +151,8 @@ pub enum Command {
     /// The files and records as they are now, kept to go back to before something risky
     #[command(subcommand)]
     Checkpoint(Checkpoint),
+    /// Make the message that hands a task to a skill, with what is remembered that helps
+    Handover(Handover),
     /// The models that turn text into vectors
     #[command(subcommand)]
     Model(Model),
@@ -287,9 +293,6 @@ pub enum Lesson {
 
 #[derive(Debug, Args)]
 pub struct Mcp {
-    /// What the agent may do
-    #[arg(long, value_enum, default_value = "project")]
-    pub role: RoleName,
     /// The session reads what strangers wrote: smaller limits
     #[arg(long)]
     pub untrusted: bool,
@@ -300,6 +303,16 @@ pub enum RoleName {
     Admin,
     Project,
     Skill,
+}
+
+impl From<RoleName> for nacre::Role {
+    fn from(name: RoleName) -> nacre::Role {
+        match name {
+            RoleName::Admin => nacre::Role::Admin,
+            RoleName::Project => nacre::Role::Project,
+            RoleName::Skill => nacre::Role::Skill,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -641,6 +654,25 @@ pub enum Session {
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
     },
+}
+
+#[derive(Debug, Args)]
+pub struct Handover {
+    /// The skill
+    #[arg(long, value_name = "NAME")]
+    pub to: String,
+    /// What it should do
+    #[arg(long)]
+    pub action: String,
+    /// What to look for in memory; may be given several times [default: the action and the context]
+    #[arg(long = "query", value_name = "WORDS")]
+    pub queries: Vec<String>,
+    /// What the task is about
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub context: String,
+    /// How much of the memory goes along, in tokens [default: 500]
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -65,6 +65,8 @@ pub enum Error {
     FileTooLarge { path: String, limit: u64 },
     #[error("`{tool}` acts on everything that is remembered, which a shared session does not see")]
     NeedsPrivate { tool: String },
+    #[error("group `{group}` can't be read from here")]
+    GroupDenied { group: String },
     #[error("there is no checkpoint `{given}`, or more than one")]
     NoCheckpoint { given: String },
     #[error("the checkpoint `{}` {problem}", path.display())]
@@ -246,6 +248,11 @@ impl Error {
             NeedsPrivate { .. } => {
                 ("needs_private", Denied, "ask for it in a session of the person's own".into())
             }
+            GroupDenied { .. } => (
+                "group_denied",
+                Denied,
+                "a project reads its own group and the one that `access.admin_group` names".into(),
+            ),
             NoCheckpoint { .. } => {
                 ("no_checkpoint", NotFound, "`nacre checkpoint list` shows them with their whole names".into())
             }

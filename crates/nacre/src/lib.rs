@@ -57,7 +57,7 @@ mod visibility;
 mod workspace;
 
 pub use brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
-pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
+pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, call_across, tool};
 pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
 pub use embed::{Builtin, Embedder, Installed, MiniLm, http};
 pub use entry::{

@@ -97,6 +97,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Session(args) => session::run(&context, &args),
         Command::Collection(args) => collection::run(&context, args),
         Command::Checkpoint(args) => checkpoint::run(&context, args),
+        Command::Handover(args) => tools::handover(&context, args),
         Command::Model(args) => model::run(&context, &args),
         Command::Plugin(args) => plugin::run(&context, &args),
         Command::Graph(args) => graph::graph(&context, &args),

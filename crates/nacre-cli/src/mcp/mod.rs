@@ -26,7 +26,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
-use crate::args::{Mcp, RoleName};
+use crate::args::Mcp;
 use crate::context::{self, Context, now};
 
 use behind::Behind;
@@ -46,11 +46,7 @@ const ALWAYS_LOADED: &[&str] = &["memory_store", "memory_search", "memory_query"
 
 /// Serves until standard input ends.
 pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
-    let role = match args.role {
-        RoleName::Admin => Role::Admin,
-        RoleName::Project => Role::Project,
-        RoleName::Skill => Role::Skill,
-    };
+    let role = context.global.role.map_or(Role::Project, Into::into);
     let visibility = context.global.visibility;
     let caller = Caller {
         role,
@@ -132,7 +128,7 @@ impl Server {
                 none => none.insert((context::open(&home, &name, now)?, Watch::default())),
             };
             watch.keep(group);
-            nacre::call(group, &caller, &tool, arguments)
+            nacre::call_across(&home, group, &caller, &tool, arguments)
         };
         let answer = tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {
             let source = std::io::Error::other(format!("the call failed: {panic}"));

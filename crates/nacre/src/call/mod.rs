@@ -4,8 +4,10 @@
 //! `Call`: it can read, and it can write only through `Call::write`, which makes the write, its audit row
 //! and its share of the limits one transaction.
 
+mod access;
 pub(crate) mod audit;
 mod graph;
+mod handover;
 mod limits;
 pub mod redact;
 mod schema;
@@ -26,12 +28,14 @@ use crate::visibility::{self, Visibility};
 use crate::workspace::checkpoint;
 use crate::{Error, Result, Time};
 
+pub use access::{Role, call_across};
 pub use audit::Verified;
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
     FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
+pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub(crate) use limits::Action;
 pub use tools::{
     BriefRequest, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest, EntryWithPast, GetRequest,
@@ -51,35 +55,6 @@ pub enum Actor {
     Person,
     /// An agent's tool call.
     Agent,
-}
-
-/// What a caller may do (A1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Everything.
-    Admin,
-    /// Everything within its group.
-    Project,
-    /// Nothing by itself: a skill gets what it needs handed over.
-    Skill,
-}
-
-impl Role {
-    /// Returns the role's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Admin => "admin",
-            Role::Project => "project",
-            Role::Skill => "skill",
-        }
-    }
-
-    fn may(self, tool: &Tool) -> bool {
-        match self {
-            Role::Admin | Role::Project => true,
-            Role::Skill => tool.access == Access::Nothing,
-        }
-    }
 }
 
 /// What a tool does to the group.
@@ -195,10 +170,11 @@ pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) ->
 }
 
 fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Value) -> Result<Answer> {
-    let arguments = schema::check(tool, &group.settings().clone(), arguments)?;
+    let mut arguments = schema::check(tool, &group.settings().clone(), arguments)?;
     if !caller.role.may(tool) {
         return Err(Error::RoleDenied { tool: tool.name.into(), role: caller.role.as_str() });
     }
+    access::own_group(group, &mut arguments)?;
     if caller.visibility == Visibility::Shared && visibility::WHOLE.contains(&tool.name) {
         return Err(Error::NeedsPrivate { tool: tool.name.into() });
     }

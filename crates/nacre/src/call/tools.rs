@@ -14,6 +14,7 @@ use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
+use super::handover::HandoverRequest;
 use super::{Access, Action, Answer, Call, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -41,7 +42,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 23] = [
+pub static TOOLS: [Tool; 24] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -65,6 +66,7 @@ pub static TOOLS: [Tool; 23] = [
     tool_for::<EntitiesRequest>("entity_list", Access::Read, true),
     tool_for::<EntityRequest>("entity_join", Access::Write, true),
     tool_for::<RuleRequest>("graph_rule", Access::Write, true),
+    tool_for::<HandoverRequest>("skill_handover", Access::Read, true),
 ];
 
 /// Returns the tool of that name.

@@ -229,7 +229,7 @@ impl Records {
                 continue;
             }
             let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, activation, access_count,
-                last_accessed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+                last_accessed, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
             db.prepare_cached(sql)?.execute(rusqlite::params![
                 subject.id,
                 predicate,
@@ -240,6 +240,7 @@ impl Records {
                 relation.activation,
                 relation.access_count,
                 relation.last_accessed,
+                relation.private,
             ])?;
             super::relation::index(db, &mut writer, db.last_insert_rowid())?;
             added += 1;

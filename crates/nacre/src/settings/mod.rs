@@ -42,6 +42,7 @@ pub struct Settings {
     pub turn: Turn,
     pub visibility: Visibility,
     pub write: Write,
+    pub access: Access,
     pub checkpoints: Checkpoints,
     pub limits: Limits,
     pub tools: Tools,
@@ -207,6 +208,14 @@ pub struct Visibility {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Checkpoints {
     pub keep: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Access {
+    pub admin_group: String,
+    pub private: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

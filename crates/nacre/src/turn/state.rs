@@ -8,7 +8,7 @@ use super::stability::{Alignment, Answered};
 use super::topic::{Anchor, Topic};
 use crate::call::Caller;
 use crate::ids::SessionId;
-use crate::{Result, Time};
+use crate::Result;
 
 /// A session that has been silent this long starts anew.
 const FORGOTTEN_DAYS: i64 = 30;

@@ -24,6 +24,8 @@ mod providers;
 mod brief;
 // Each turn: what is put before a message, what is learned from the answer (SPEC T, W8).
 mod turn;
+// Roles: what each may do, other groups, and what skills are handed over (SPEC A1).
+mod roles;
 // What is private, planted everywhere and looked for by a shared session in every way (SPEC W3).
 mod canary;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
