@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{
-    Answer, Caller, Embedder, Group, GroupName, Home, Installed, Role, SETTINGS_FILE, Secret, SessionId, Settings,
-    Time, http,
+    Answer, Caller, Embedder, Group, GroupName, Home, Installed, Role, SETTINGS_FILE, Secret, SessionId,
+    Settings, Time, http,
 };
 use serde::Serialize;
 

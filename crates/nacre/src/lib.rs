@@ -75,7 +75,8 @@ pub use settings::Settings;
 pub use time::Time;
 pub use visibility::Visibility;
 pub use workspace::{
-    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Note, Restored, Rows, Synced, TableDiff,
+    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Note, Restored, Rows, Synced,
+    TableDiff,
 };
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).

@@ -96,11 +96,19 @@ macro_rules! said_in_public {
         concat!(
             "(source NOT IN ('document', 'conversation')
             OR EXISTS (SELECT 1 FROM main.citations JOIN public_documents USING (path)
-                WHERE kind = '", $kind, "' AND citations.id = ", $table, ".id)
+                WHERE kind = '",
+            $kind,
+            "' AND citations.id = ",
+            $table,
+            ".id)
             OR EXISTS (SELECT 1 FROM main.citations AS c
                 JOIN main.passages AS p ON p.kind = 'message' AND p.ref = substr(c.path, 10)
                 JOIN public_sessions AS s ON s.number = p.session
-                WHERE c.kind = '", $kind, "' AND c.id = ", $table, ".id AND substr(c.path, 1, 9) = 'sessions/'))"
+                WHERE c.kind = '",
+            $kind,
+            "' AND c.id = ",
+            $table,
+            ".id AND substr(c.path, 1, 9) = 'sessions/'))"
         )
     };
 }

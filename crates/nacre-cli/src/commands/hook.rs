@@ -17,7 +17,7 @@ use nacre::spool::{self, Heard, What};
 use nacre::{Caller, Group, Home, SessionId, Settings, mark_injected, strip_injected, turn};
 use serde_json::{Value, json};
 
-use crate::args::{Global, Hook};
+use crate::args::{Global, Hook, RoleName};
 use crate::context::{self, Context};
 use crate::plugin::{self, Plugins};
 use crate::render;
@@ -68,6 +68,10 @@ const UNTOLD: u64 = 1_500;
 pub fn run(global: Global, args: &Hook) -> ExitCode {
     if args.take_in {
         return take_in(global);
+    }
+    // A skill is told nothing and heard by nobody.
+    if matches!(global.role, Some(RoleName::Skill)) {
+        return say(&json!({}));
     }
     let told = args.event.clone();
     let patience = told.as_deref().and_then(known).map_or(UNTOLD, |(_, _, patience)| patience);

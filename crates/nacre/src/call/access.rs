@@ -100,8 +100,7 @@ pub fn call_across(
     }
     let denied = || Error::GroupDenied { group: shorten(&named) };
     let other: GroupName = named.parse().map_err(|_| denied())?;
-    let visibility =
-        caller.role.reads(home.settings(), &other, caller.visibility).ok_or_else(denied)?;
+    let visibility = caller.role.reads(home.settings(), &other, caller.visibility).ok_or_else(denied)?;
     // Reading makes nothing.
     if !home.groups().contains(&other) {
         return Err(denied());

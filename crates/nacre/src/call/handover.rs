@@ -68,7 +68,8 @@ impl Request for HandoverRequest {
     type Answer = Handover;
 
     fn run(self, call: &mut Call<'_>) -> Result<Handover> {
-        let name: String = self.to.trim().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        let name: String =
+            self.to.trim().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         if !name.contains(char::is_alphanumeric) {
             let (tool, field) = ("skill_handover".into(), "to".into());
             let problem = "has neither letters nor digits".into();

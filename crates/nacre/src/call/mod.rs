@@ -38,9 +38,9 @@ pub use graph::{
 pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub(crate) use limits::Action;
 pub use tools::{
-    BriefRequest, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest, EntryWithPast, GetRequest,
-    QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions, SessionsRequest,
-    StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    BriefRequest, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest, EntryWithPast,
+    GetRequest, QueryRequest, ReinforceRequest, SearchRequest, SessionRequest, SessionShown, Sessions,
+    SessionsRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.

@@ -429,8 +429,7 @@ pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
 
 /// Returns the earlier texts of an entry, oldest first.
 pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
-    let sql =
-        "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = ?1 ORDER BY version";
+    let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = ?1 ORDER BY version";
     let mut statement = db.prepare_cached(sql)?;
     let versions = statement.query_map([id], |row| {
         let tags: String = row.get(2)?;

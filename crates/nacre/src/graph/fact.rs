@@ -252,7 +252,8 @@ fn confirm(
     let changed = private != was_private
         || (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
     if changed {
-        let sql = "UPDATE facts SET importance = ?2, permanent = ?3, category = ?4, private = ?5 WHERE id = ?1";
+        let sql =
+            "UPDATE facts SET importance = ?2, permanent = ?3, category = ?4, private = ?5 WHERE id = ?1";
         db.execute(sql, (known.number(), importance, permanent, category, private))?;
     }
     Ok(Set { fact: get(db, known.number())?, replaced: None, known: true, changed })

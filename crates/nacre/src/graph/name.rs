@@ -93,7 +93,9 @@ pub(super) fn claim(db: &Connection, origin: &Origin<'_>, name: &str) -> Result<
 }
 
 fn name_row(db: &Connection, name: &str) -> Result<i64> {
-    Ok(db.prepare_cached("SELECT id FROM names WHERE folded = ?1")?.query_row([fold(name)], |row| row.get(0))?)
+    Ok(db
+        .prepare_cached("SELECT id FROM names WHERE folded = ?1")?
+        .query_row([fold(name)], |row| row.get(0))?)
 }
 
 /// Returns the user or the agent, by its category.

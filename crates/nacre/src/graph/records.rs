@@ -192,7 +192,8 @@ impl Records {
             if !fact.category.is_empty() {
                 super::fact::category(db, &fact.category)?;
             }
-            let entity = name::find_or_make(db, &origin(fact.since, fact.private), &fact.entity, &fact.category)?;
+            let entity =
+                name::find_or_make(db, &origin(fact.since, fact.private), &fact.entity, &fact.category)?;
             let sql = "SELECT id FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = ?1)
                 AND key = ?2 AND value = ?3 AND since = ?4";
             let values = (entity.id, &key, &value, fact.since);
@@ -221,8 +222,10 @@ impl Records {
         }
         for relation in &self.relations {
             let predicate = guard::predicate(&relation.predicate, Source::Person)?;
-            let subject = name::find_or_make(db, &origin(relation.since, relation.private), &relation.subject, "")?;
-            let object = name::find_or_make(db, &origin(relation.since, relation.private), &relation.object, "")?;
+            let subject =
+                name::find_or_make(db, &origin(relation.since, relation.private), &relation.subject, "")?;
+            let object =
+                name::find_or_make(db, &origin(relation.since, relation.private), &relation.object, "")?;
             let sql = "SELECT 1 FROM relations WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND since = ?4";
             let values = (subject.id, &predicate, object.id, relation.since);
             if db.prepare_cached(sql)?.query_row(values, |_| Ok(())).optional()?.is_some() {

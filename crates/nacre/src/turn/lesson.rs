@@ -451,7 +451,9 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
 /// Writes a lesson of an export, unless one that says the same is here.
 pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     let language = index::language(db)?;
-    let Lesson { text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, .. } = lesson;
+    let Lesson {
+        text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
+    } = lesson;
     let text = said::cut(text, LONGEST);
     if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
         return Ok(false);
@@ -460,9 +462,9 @@ pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
     let (folded, asked) = (super::exchange::hash(&[&analyse::fold(&text)]), said::cut(asked, LONGEST));
     let weight = weight.clamp(0.0, 1.0);
-    let written = db
-        .prepare_cached(sql)?
-        .execute((&text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private))?;
+    let written = db.prepare_cached(sql)?.execute((
+        &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
+    ))?;
     Ok(written > 0)
 }
 
@@ -498,7 +500,8 @@ pub(super) fn number(source: &str) -> Option<i64> {
     source.strip_prefix("lesson:")?.parse().ok()
 }
 
-const COLUMNS: &str = "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
+const COLUMNS: &str =
+    "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
 
 /// All lessons, newest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::stability::{Alignment, Answered};
 use super::topic::{Anchor, Topic};
+use crate::Result;
 use crate::call::Caller;
 use crate::ids::SessionId;
-use crate::Result;
 
 /// A session that has been silent this long starts anew.
 const FORGOTTEN_DAYS: i64 = 30;

@@ -10,7 +10,9 @@ mod path;
 mod sync;
 mod walk;
 
-pub use checkpoint::{Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff};
+pub use checkpoint::{
+    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
+};
 pub(crate) use files::text;
 pub use path::FilePath;
 pub(crate) use sync::sync;

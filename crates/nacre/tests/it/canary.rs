@@ -13,21 +13,101 @@ use crate::sealed::{Place, noon};
 
 /// One word for each private thing; none begins like another.
 const CANARIES: &[&str] = &[
-    "zorvaqentil", "quixelbrand", "brelomunda", "vaxipholter", "murkendrasp", "plonvitchek", "grawzenfeld",
-    "snelqubarto", "thropwixley", "drunmekazio", "fleskovanti", "kwybertrolm", "hazzenquipe", "jolbrimexta",
-    "wexnadorpli", "cruvanteshk", "yaddlemorps", "nyxofalgren", "oplantervix", "ubrekhandol", "ispanquorte",
-    "axolmenbrit", "etvaskorlin", "rezzimantov", "lubrixadone", "tammukverse", "pyxenhalbor", "skorvindale",
+    "zorvaqentil",
+    "quixelbrand",
+    "brelomunda",
+    "vaxipholter",
+    "murkendrasp",
+    "plonvitchek",
+    "grawzenfeld",
+    "snelqubarto",
+    "thropwixley",
+    "drunmekazio",
+    "fleskovanti",
+    "kwybertrolm",
+    "hazzenquipe",
+    "jolbrimexta",
+    "wexnadorpli",
+    "cruvanteshk",
+    "yaddlemorps",
+    "nyxofalgren",
+    "oplantervix",
+    "ubrekhandol",
+    "ispanquorte",
+    "axolmenbrit",
+    "etvaskorlin",
+    "rezzimantov",
+    "lubrixadone",
+    "tammukverse",
+    "pyxenhalbor",
+    "skorvindale",
 ];
 
 /// What stands around them, ids, paths, and nothing.
 const PROBES: &[&str] = &[
-    "", "x", "*", "%", "_", "\"", "fact", "fact-1", "fact-2", "fact-3", "fact-4", "fact-5", "fact-6", "fact-9", "relation-1",
-    "relation-2", "relation-3", "relation-4", "MEMORY.md", "USER.md", "memory/CORE.md", "diary.md", "notes.md", "user",
-    "self", "I", "me", "my cousin", "cousin", "sister", "password of the safe", "who drives the boat", "secret plan",
-    "birthday", "port", "harbour", "Petra", "Petra Lindholm", "Lind", "the surgeon", "private-talk", "public-talk",
-    "private", "garden gate", "what did I say about the boat", "lives in", "works at", "knows", "employer", "person",
-    "family", "alias", "everything you know", "moved", "doctor", "illness", "heading", "lottery numbers", "2026",
-    "test-session", "secret-session", "orchard", "boat",
+    "",
+    "x",
+    "*",
+    "%",
+    "_",
+    "\"",
+    "fact",
+    "fact-1",
+    "fact-2",
+    "fact-3",
+    "fact-4",
+    "fact-5",
+    "fact-6",
+    "fact-9",
+    "relation-1",
+    "relation-2",
+    "relation-3",
+    "relation-4",
+    "MEMORY.md",
+    "USER.md",
+    "memory/CORE.md",
+    "diary.md",
+    "notes.md",
+    "user",
+    "self",
+    "I",
+    "me",
+    "my cousin",
+    "cousin",
+    "sister",
+    "password of the safe",
+    "who drives the boat",
+    "secret plan",
+    "birthday",
+    "port",
+    "harbour",
+    "Petra",
+    "Petra Lindholm",
+    "Lind",
+    "the surgeon",
+    "private-talk",
+    "public-talk",
+    "private",
+    "garden gate",
+    "what did I say about the boat",
+    "lives in",
+    "works at",
+    "knows",
+    "employer",
+    "person",
+    "family",
+    "alias",
+    "everything you know",
+    "moved",
+    "doctor",
+    "illness",
+    "heading",
+    "lottery numbers",
+    "2026",
+    "test-session",
+    "secret-session",
+    "orchard",
+    "boat",
 ];
 
 fn private() -> Caller {
@@ -49,8 +129,13 @@ fn done(place: &mut Place, tool: &str, arguments: Value) -> Value {
 fn everything() -> Place {
     let tools: Vec<String> = TOOLS.iter().map(|tool| format!("\"{}\"", tool.name)).collect();
     let offer = format!("tools.offer=[{}]", tools.join(", "));
-    let none = ["limits.store=0", "limits.supersede=0", "limits.delete=0"];
-    Place::with("balanced", &[&offer, none[0], none[1], none[2]])
+    let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", "graph.sessions=true"];
+    Place::with("balanced", &[&[offer.as_str()], &open[..]].concat())
+}
+
+/// A canary as a name is written.
+fn named(canary: &str) -> String {
+    canary[..1].to_uppercase() + &canary[1..]
 }
 
 /// Something private of every kind, and something public beside it.
@@ -58,54 +143,126 @@ fn planted() -> Place {
     let mut place = everything();
     let folder = place.group.folder().to_owned();
     fs::create_dir_all(folder.join("memory")).unwrap();
-    let [a, b, c, d, e, f, g, h] = std::array::from_fn(|n| CANARIES[n]);
+    let [a, b, c, d, e, f, g, h] = std::array::from_fn(|n| named(CANARIES[n]));
+    let public = "# Petra Lindholm\n- port: Lübeck\n\n# Garden\nThe garden gate is green.\n".to_owned();
     for (path, text) in [
-        ("MEMORY.md", format!("# Heading {a}\n\n## People\n\n- {b} Lindholm: birthday = 3 May, employer = {c}\n- Petra Lindholm's sister is {b} Lindholm.\n\nThe password of the safe is {c}.\n")),
-        ("USER.md", format!("# User {d}\n\nThe user lives in {e}. {d} works at {e}.\n")),
-        ("memory/CORE.md", format!("# Core {f}\n\n| Person | Port |\n|---|---|\n| {g} Brandt | {f} |\n")),
-        ("diary.md", format!("---\nprivate: true\ntitle: {h}\n---\n# Diary {h}\n\nPetra Lindholm: secret plan = {h}\n")),
-        ("notes.md", "# Garden\n\nPetra Lindholm: port = Lübeck\n\nThe garden gate is green.\n".to_owned()),
+        (
+            "MEMORY.md",
+            format!(
+                "# Heading {a}\n\nThe password of the safe is {c}.\n\n# {b} Lindholm\n- birthday: 3 May\n- employer: {c}\n\n\
+                 {b} Lindholm lives in {c}.\n"
+            ),
+        ),
+        ("USER.md", format!("# {d} Brandt\n- port: {e}\n\n{d} Brandt works at {e}.\n")),
+        ("memory/CORE.md", format!("# {f}\n- port: 4711\n\n{g} Brandt owns {f}.\n")),
+        ("diary.md", format!("---\nprivate: true\ntitle: {h}\n---\n# Petra Lindholm\n- nickname: {h}\n")),
+        ("notes.md", public),
     ] {
         fs::write(folder.join(path), text).unwrap();
     }
     place.group.sync(&private()).unwrap();
     let word = |n: usize| CANARIES[n];
     done(&mut place, "memory_store", json!({ "content": "The boat lies in the harbour", "tags": ["boat"] }));
-    done(&mut place, "memory_store", json!({ "content": format!("The surgeon is {}", word(8)), "tags": [word(9)], "private": true }));
-    done(&mut place, "memory_update", json!({ "id": 2, "content": format!("The surgeon is called {}", word(10)) }));
-    done(&mut place, "memory_store", json!({ "content": format!("The illness is {}", word(11)), "supersedes": 2 }));
+    done(
+        &mut place,
+        "memory_store",
+        json!({ "content": format!("The surgeon is {}", word(8)), "tags": [word(9)], "private": true }),
+    );
+    done(
+        &mut place,
+        "memory_update",
+        json!({ "id": 2, "content": format!("The surgeon is called {}", word(10)) }),
+    );
+    done(
+        &mut place,
+        "memory_store",
+        json!({ "content": format!("The illness is {}", word(11)), "supersedes": 2 }),
+    );
     // One whose past is private.
-    done(&mut place, "memory_store", json!({ "content": format!("The lottery numbers are {}", word(12)), "tags": [word(13)], "private": true }));
-    done(&mut place, "memory_update", json!({ "id": 4, "content": "There is a lottery", "tags": ["lottery"], "private": false }));
+    done(
+        &mut place,
+        "memory_store",
+        json!({ "content": format!("The lottery numbers are {}", word(12)), "tags": [word(13)], "private": true }),
+    );
+    done(
+        &mut place,
+        "memory_update",
+        json!({ "id": 4, "content": "There is a lottery", "tags": ["lottery"], "private": false }),
+    );
     // One that says what a public one says, and has other tags.
-    done(&mut place, "memory_store", json!({ "content": "The orchard was sold", "tags": [word(14)], "private": true }));
-    done(&mut place, "fact_upsert", json!({ "entity": "Petra Lindholm", "key": "doctor", "value": word(15), "private": true }));
-    done(&mut place, "fact_upsert", json!({ "entity": word(16), "key": "birthday", "value": "1 May", "category": "family", "private": true }));
-    done(&mut place, "fact_upsert", json!({ "entity": "Petra Lindholm", "key": "boat", "value": word(17), "private": true }));
-    done(&mut place, "fact_upsert", json!({ "entity": "Petra Lindholm", "key": "boat", "value": format!("{} two", word(17)) }));
-    done(&mut place, "relation_add", json!({ "subject": "Petra Lindholm", "predicate": "knows", "object": word(18), "private": true }));
+    done(
+        &mut place,
+        "memory_store",
+        json!({ "content": "The orchard was sold", "tags": [word(14)], "private": true }),
+    );
+    done(
+        &mut place,
+        "fact_upsert",
+        json!({ "entity": "Petra Lindholm", "key": "doctor", "value": word(15), "private": true }),
+    );
+    done(
+        &mut place,
+        "fact_upsert",
+        json!({ "entity": word(16), "key": "birthday", "value": "1 May", "category": "family", "private": true }),
+    );
+    done(
+        &mut place,
+        "fact_upsert",
+        json!({ "entity": "Petra Lindholm", "key": "boat", "value": word(17), "private": true }),
+    );
+    done(
+        &mut place,
+        "fact_upsert",
+        json!({ "entity": "Petra Lindholm", "key": "boat", "value": format!("{} two", word(17)) }),
+    );
+    done(
+        &mut place,
+        "relation_add",
+        json!({ "subject": "Petra Lindholm", "predicate": "knows", "object": word(18), "private": true }),
+    );
     done(&mut place, "alias_add", json!({ "alias": "my cousin", "entity": word(16) }));
     done(&mut place, "alias_add", json!({ "alias": word(19), "entity": word(16) }));
-    done(&mut place, "relation_add", json!({ "subject": "Petra Lindholm", "predicate": "works_at", "object": "Harbour Office" }));
+    done(
+        &mut place,
+        "relation_add",
+        json!({ "subject": "Petra Lindholm", "predicate": "works_at", "object": "Harbour Office" }),
+    );
     for (name, visibility, text) in [
-        ("private-talk", Visibility::Private, format!("My name is {}, I live in {} and my sister is called {}", word(20), word(20), word(21))),
+        (
+            "private-talk",
+            Visibility::Private,
+            format!("I live in {}. I went out with my sister {} yesterday", named(word(20)), named(word(21))),
+        ),
         ("public-talk", Visibility::Shared, "the orchard needs pruning before the boat comes".to_owned()),
     ] {
-        let line = json!({ "role": "user", "content": text, "timestamp": "2026-01-10T10:00:00Z" });
+        let line = json!({ "speaker": "Ida", "text": text, "timestamp": "2026-01-10T10:00:00Z" });
         let caller = Caller { visibility, ..private() };
         place.group.import_session(&caller, format!("{line}\n").as_bytes(), name, |_| {}).unwrap();
     }
     for (user, agent) in [
-        (format!("What about the boat {}?", word(22)), format!("The boat {} is fine, I remember that you decided it.", word(22))),
-        (format!("No, that is wrong. Never call me {}, always say the boat is {}", word(23), word(23)), "Understood.".to_owned()),
-        (format!("Remember: I decided to move to {} because the harbour is nice", word(24)), format!("Noted, {}.", word(24))),
+        (
+            format!("What about the boat {}?", word(22)),
+            format!("The boat {} is fine, I remember that you decided it.", word(22)),
+        ),
+        (
+            format!("No, that is wrong. Never call me {}, always say the boat is {}", word(23), word(23)),
+            "Understood.".to_owned(),
+        ),
+        (
+            format!("Remember: I decided to move to {} because the harbour is nice", word(24)),
+            format!("Noted, {}.", word(24)),
+        ),
     ] {
         turn::archive(&mut place.group, &private(), &Exchange { user, agent, at: noon() }).unwrap();
     }
     turn::archive(
         &mut place.group,
         &shared(),
-        &Exchange { user: "No, always water the orchard at dawn".into(), agent: "I will.".into(), at: noon() },
+        &Exchange {
+            user: "No, always water the orchard at dawn".into(),
+            agent: "I will.".into(),
+            at: noon(),
+        },
     )
     .unwrap();
     let db = Connection::open(folder.join("memory.db")).unwrap();
@@ -149,7 +306,8 @@ fn private_rows(place: &Place) -> Vec<String> {
         let mut statement = db.prepare(sql).unwrap();
         let found = statement
             .query_map([], |row| {
-                let values: Vec<rusqlite::types::Value> = (0..7).map(|n| row.get(n)).collect::<Result<_, _>>()?;
+                let values: Vec<rusqlite::types::Value> =
+                    (0..7).map(|n| row.get(n)).collect::<Result<_, _>>()?;
                 Ok(format!("{sql}: {values:?}"))
             })
             .unwrap();
@@ -267,7 +425,9 @@ fn no_tool_tells_a_shared_session_what_is_private() {
     // They were there to be found.
     let told = TOOLS.iter().filter(|tool| tool.access == nacre::Access::Read).map(|tool| {
         let arguments = match tool.name {
-            "memory_search" | "memory_query" | "graph_search" => json!({ "query": "the surgeon cousin password doctor boat" }),
+            "memory_search" | "memory_query" | "graph_search" => {
+                json!({ "query": "the surgeon cousin password doctor boat" })
+            }
             "memory_get" => json!({ "id": 2 }),
             "session_show" => json!({ "id": "private-talk" }),
             _ => json!({}),
@@ -307,8 +467,16 @@ fn writes_of_a_shared_session_neither_tell_nor_change_what_is_private() {
         ("fact_upsert", json!({ "entity": "my cousin", "key": "birthday", "value": "2 May" }), vec![]),
         ("fact_upsert", json!({ "entity": word(19), "key": "birthday", "value": "2 May" }), vec![word(19)]),
         ("fact_upsert", json!({ "entity": word(1), "key": "birthday", "value": "2 May" }), vec![word(1)]),
-        ("relation_add", json!({ "subject": "Petra Lindholm", "predicate": "knows", "object": word(18) }), vec![word(18)]),
-        ("relation_add", json!({ "subject": "my cousin", "predicate": "knows", "object": "Petra Lindholm" }), vec![]),
+        (
+            "relation_add",
+            json!({ "subject": "Petra Lindholm", "predicate": "knows", "object": word(18) }),
+            vec![word(18)],
+        ),
+        (
+            "relation_add",
+            json!({ "subject": "my cousin", "predicate": "knows", "object": "Petra Lindholm" }),
+            vec![],
+        ),
         ("alias_add", json!({ "alias": "my cousin", "entity": "Petra Lindholm" }), vec![]),
         ("alias_add", json!({ "alias": "the lawyer", "entity": word(18) }), vec![word(18)]),
         ("alias_add", json!({ "alias": "my cousin", "entity": word(16), "remove": true }), vec![word(16)]),
@@ -317,9 +485,17 @@ fn writes_of_a_shared_session_neither_tell_nor_change_what_is_private() {
         ("graph_rule", json!({ "single": "boat" }), vec![]),
         ("fact_remove", json!({ "of": "Petra Lindholm" }), vec![]),
         ("fact_remove", json!({ "of": "my cousin" }), vec![]),
-        ("relation_end", json!({ "subject": "Petra Lindholm", "predicate": "knows", "object": word(18), "remove": true }), vec![word(18)]),
+        (
+            "relation_end",
+            json!({ "subject": "Petra Lindholm", "predicate": "knows", "object": word(18), "remove": true }),
+            vec![word(18)],
+        ),
         ("memory_store", json!({ "content": "The orchard was sold", "tags": ["sold"] }), vec![]),
-        ("memory_update", json!({ "id": 1, "content": format!("The illness is {}", word(11)) }), vec![word(11)]),
+        (
+            "memory_update",
+            json!({ "id": 1, "content": format!("The illness is {}", word(11)) }),
+            vec![word(11)],
+        ),
         ("memory_store", json!({ "content": "x y z", "supersedes": 3 }), vec![]),
         ("memory_reinforce", json!({ "id": 3 }), vec![]),
         ("memory_demote", json!({ "id": 3 }), vec![]),
@@ -348,7 +524,8 @@ fn marks_are_kept_by_export_and_import() {
     let count = |place: &Place, sql: &str| -> (i64, i64) {
         let db = Connection::open(place.group.folder().join("memory.db")).unwrap();
         let of = |private: bool| {
-            db.query_row(&format!("SELECT count(*) FROM {sql} AND private = {private}"), [], |row| row.get(0)).unwrap()
+            db.query_row(&format!("SELECT count(*) FROM {sql} AND private = {private}"), [], |row| row.get(0))
+                .unwrap()
         };
         (of(true), of(false))
     };
@@ -364,7 +541,12 @@ fn marks_are_kept_by_export_and_import() {
         assert_eq!(count(&other, sql), count(&place, sql), "{sql}");
     }
     for query in PROBES {
-        let answer = call(&mut other, &shared(), "memory_search", json!({ "query": query, "scope": ["entries", "graph", "sessions"] }));
+        let answer = call(
+            &mut other,
+            &shared(),
+            "memory_search",
+            json!({ "query": query, "scope": ["entries", "graph", "sessions"] }),
+        );
         clean_answer(query, &answer);
     }
     clean_answer("entities", &call(&mut other, &shared(), "entity_list", json!({})));

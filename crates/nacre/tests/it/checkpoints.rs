@@ -37,7 +37,12 @@ fn contents(place: &Place) -> Vec<String> {
 
 /// A place with something of each kind.
 fn furnished() -> Place {
-    let mut place = Place::with("balanced", &["tools.offer=[\"memory_store\", \"memory_search\", \"memory_update\", \"memory_delete\", \"fact_upsert\", \"graph_search\", \"fact_list\", \"fact_remove\"]"]);
+    let mut place = Place::with(
+        "balanced",
+        &[
+            "tools.offer=[\"memory_store\", \"memory_search\", \"memory_update\", \"memory_delete\", \"fact_upsert\", \"graph_search\", \"fact_list\", \"fact_remove\"]",
+        ],
+    );
     put(&place, "MEMORY.md", "# Garden\n\nTomatoes grow behind the shed.\n");
     put(&place, "memory/topics/boat.md", "The boat lies in Travemünde.\n");
     place.store("The compost is turned in March");
@@ -51,7 +56,10 @@ fn furnished() -> Place {
 fn what_is_restored_is_what_was_saved() {
     let mut place = furnished();
     place.group.sync(&person()).unwrap();
-    let before = (contents(&place), place.call("memory_search", json!({ "query": "orchard pruning", "scope": ["sessions"] })).text);
+    let before = (
+        contents(&place),
+        place.call("memory_search", json!({ "query": "orchard pruning", "scope": ["sessions"] })).text,
+    );
     let saved = save(&mut place, "Before the Flood!");
     assert_eq!(saved.id, "2026-01-15T12-00-00-before-the-flood");
     assert_eq!(saved.files.len(), 2);
@@ -78,9 +86,13 @@ fn what_is_restored_is_what_was_saved() {
     let done = place.group.restore_checkpoint(&person(), &saved.id).unwrap();
     assert_eq!((done.files, done.left.len()), (3, 0));
     assert_eq!(contents(&place), before.0);
-    let found = place.call("memory_search", json!({ "query": "orchard pruning", "scope": ["sessions"] })).text;
+    let found =
+        place.call("memory_search", json!({ "query": "orchard pruning", "scope": ["sessions"] })).text;
     assert_eq!(found, before.1);
-    assert_eq!(fs::read_to_string(place.group.folder().join("MEMORY.md")).unwrap(), "# Garden\n\nTomatoes grow behind the shed.\n");
+    assert_eq!(
+        fs::read_to_string(place.group.folder().join("MEMORY.md")).unwrap(),
+        "# Garden\n\nTomatoes grow behind the shed.\n"
+    );
     assert!(!place.group.folder().join("new.md").exists());
     assert!(place.call("graph_search", json!({ "query": "Petra port" })).text.contains("Lübeck"));
     assert!(place.call("memory_search", json!({ "query": "boat Travemünde" })).text.contains("boat.md"));
@@ -186,10 +198,17 @@ fn damaged_and_foreign_folders_are_named_and_nothing_is_changed() {
     };
     let bad = "bad_checkpoint";
     for (name, code, says, harm) in [
-        ("file-changed", bad, "was changed", &(|at: &PathBuf| fs::write(at.join("files/MEMORY.md"), "x").unwrap()) as &dyn Fn(&PathBuf)),
+        (
+            "file-changed",
+            bad,
+            "was changed",
+            &(|at: &PathBuf| fs::write(at.join("files/MEMORY.md"), "x").unwrap()) as &dyn Fn(&PathBuf),
+        ),
         ("file-gone", bad, "lacks a file", &|at| fs::remove_file(at.join("files/MEMORY.md")).unwrap()),
         ("records-gone", bad, "no records", &|at| fs::remove_file(at.join("records.db")).unwrap()),
-        ("records-changed", bad, "records that were changed", &|at| fs::write(at.join("records.db"), "no database").unwrap()),
+        ("records-changed", bad, "records that were changed", &|at| {
+            fs::write(at.join("records.db"), "no database").unwrap()
+        }),
         ("manifest-gone", bad, "no manifest", &|at| fs::remove_file(at.join("manifest.json")).unwrap()),
         ("manifest-cut", bad, "can't be read", &|at| fs::write(at.join("manifest.json"), "{").unwrap()),
         ("other-group", bad, "another group", &|at| manifest(at, "\"main\"", "\"other\"")),
@@ -209,7 +228,11 @@ fn damaged_and_foreign_folders_are_named_and_nothing_is_changed() {
     fs::create_dir(place.group.folder().join("memory/checkpoints/holiday photos")).unwrap();
     assert!(!place.group.checkpoints().unwrap().damaged.is_empty());
     for id in ["", "..", "../..", "no-such", "2026", "a/b"] {
-        assert_eq!(place.group.restore_checkpoint(&person(), id).unwrap_err().code(), "no_checkpoint", "{id}");
+        assert_eq!(
+            place.group.restore_checkpoint(&person(), id).unwrap_err().code(),
+            "no_checkpoint",
+            "{id}"
+        );
     }
     place.check();
 }

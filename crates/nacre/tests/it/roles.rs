@@ -68,7 +68,11 @@ fn groups_see_nothing_of_each_other_unless_the_settings_name_one() {
         assert_eq!(across(&mut place, role, "memory_search", asked), Err("bad_argument"));
     }
     for tool in &TOOLS {
-        assert!(tool.input_schema(place.group.settings())["properties"].get("group").is_none(), "{}", tool.name);
+        assert!(
+            tool.input_schema(place.group.settings())["properties"].get("group").is_none(),
+            "{}",
+            tool.name
+        );
     }
 }
 
@@ -78,11 +82,24 @@ fn a_project_reads_what_is_not_private_of_the_admins_group() {
     let harbour = json!({ "query": "harbour", "group": "main" });
     let told = across(&mut place, Role::Project, "memory_search", harbour.clone()).unwrap();
     assert!(told.contains("concise answers") && !told.contains("hidden") && !told.contains("blog"), "{told}");
-    let own = across(&mut place, Role::Project, "memory_search", json!({ "query": "harbour", "group": "blog" })).unwrap();
+    let own =
+        across(&mut place, Role::Project, "memory_search", json!({ "query": "harbour", "group": "blog" }))
+            .unwrap();
     assert!(own.contains("blog") && !own.contains("concise"), "{own}");
-    assert!(across(&mut place, Role::Project, "memory_brief", json!({ "group": "main" })).unwrap().contains("concise"));
-    assert!(across(&mut place, Role::Project, "graph_search", json!({ "query": "Petra port", "group": "main" })).unwrap().contains("Kiel"));
-    assert_eq!(across(&mut place, Role::Project, "memory_get", json!({ "id": 2, "group": "main" })), Err("no_entry"));
+    assert!(
+        across(&mut place, Role::Project, "memory_brief", json!({ "group": "main" }))
+            .unwrap()
+            .contains("concise")
+    );
+    assert!(
+        across(&mut place, Role::Project, "graph_search", json!({ "query": "Petra port", "group": "main" }))
+            .unwrap()
+            .contains("Kiel")
+    );
+    assert_eq!(
+        across(&mut place, Role::Project, "memory_get", json!({ "id": 2, "group": "main" })),
+        Err("no_entry")
+    );
     // Nobody writes there, and nobody reads anywhere else.
     for (tool, arguments) in [
         ("memory_store", json!({ "content": "x", "group": "main" })),
@@ -112,9 +129,13 @@ fn a_skill_is_handed_what_helps_it() {
     place.store("User prefers concise responses about the blog");
     place.store("The blog token is ghp_0123456789abcdefghijABCDEFGHIJ012345");
     place.call("memory_store", json!({ "content": "The blog earns little", "private": true }));
-    let asked = json!({ "to": "seo", "action": "analyze", "queries": ["blog"], "context": "SEO for the blog" });
+    let asked =
+        json!({ "to": "seo", "action": "analyze", "queries": ["blog"], "context": "SEO for the blog" });
     let message = place.call("skill_handover", asked.clone()).data;
-    assert_eq!((&message["from"], &message["to"], &message["type"]), (&json!("agent_project_main"), &json!("agent_skill_seo"), &json!("request")));
+    assert_eq!(
+        (&message["from"], &message["to"], &message["type"]),
+        (&json!("agent_project_main"), &json!("agent_skill_seo"), &json!("request"))
+    );
     assert_eq!(message["payload"]["action"], "analyze");
     assert_eq!(message["payload"]["context"]["project_context"], "SEO for the blog");
     let snippet = message["payload"]["context"]["memory_snippet"].as_str().unwrap();

@@ -131,8 +131,9 @@ pub(super) fn put_back(db: &Connection) -> Result<i64> {
 
 fn copy(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> Result<i64> {
     let columns = columns(db, to, table)?.0.join(", ");
-    let sql =
-        format!("INSERT INTO {to}.{table} ({columns}) SELECT {columns} FROM {from}.{table} WHERE {condition}");
+    let sql = format!(
+        "INSERT INTO {to}.{table} ({columns}) SELECT {columns} FROM {from}.{table} WHERE {condition}"
+    );
     Ok(i64::try_from(db.execute(&sql, [])?).unwrap_or(i64::MAX))
 }
 
@@ -172,8 +173,12 @@ pub(super) fn forget(db: &Connection, schema: &str, reference: &str) -> Result<b
     }
     run("DELETE FROM S.entry_history WHERE entry = ?1")?;
     run("DELETE FROM S.entry_links WHERE ?1 IN (entry, other)")?;
-    run("UPDATE S.entries SET superseded_by = (SELECT superseded_by FROM S.entries WHERE id = ?1) WHERE superseded_by = ?1")?;
-    run("UPDATE S.entries SET supersedes = (SELECT supersedes FROM S.entries WHERE id = ?1) WHERE supersedes = ?1")?;
+    run(
+        "UPDATE S.entries SET superseded_by = (SELECT superseded_by FROM S.entries WHERE id = ?1) WHERE superseded_by = ?1",
+    )?;
+    run(
+        "UPDATE S.entries SET supersedes = (SELECT supersedes FROM S.entries WHERE id = ?1) WHERE supersedes = ?1",
+    )?;
     Ok(run("DELETE FROM S.entries WHERE id = ?1")? > 0)
 }
 
@@ -193,7 +198,11 @@ pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
         };
         let (new, gone) = (rows("main", "point", &key), rows("point", "main", &key));
         let keys = |of: &str, not: &str| {
-            format!("SELECT {key} FROM ({}) EXCEPT SELECT * FROM ({})", rows(of, not, &all), rows(of, not, &key))
+            format!(
+                "SELECT {key} FROM ({}) EXCEPT SELECT * FROM ({})",
+                rows(of, not, &all),
+                rows(of, not, &key)
+            )
         };
         let take = |schema: &str, keys: &str| -> Result<Rows> {
             let sql = format!("SELECT {shown} FROM {schema}.{table} WHERE ({key}) IN ({keys})");
