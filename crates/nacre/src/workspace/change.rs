@@ -19,6 +19,7 @@ use crate::group::Group;
 use crate::{Error, Result, Time};
 
 /// The most bytes of a file of the workspace that is written.
+#[allow(dead_code, reason = "for writes of agents, which are to come")]
 pub(crate) const LARGEST: u64 = 4 << 20;
 
 /// What the cause of a return to a checkpoint begins with.
@@ -63,6 +64,7 @@ impl Held<'_> {
     }
 
     /// Reads a file whole; `None`: there is none.
+    #[allow(dead_code, reason = "for writes of agents, which are to come")]
     pub(crate) fn read(&self, path: &FilePath) -> Result<Option<Vec<u8>>> {
         let bytes = files::read(self.folder(), path, LARGEST + 1)?;
         if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
@@ -71,6 +73,7 @@ impl Held<'_> {
         Ok(bytes)
     }
 
+    #[allow(dead_code, reason = "for writes of agents, which are to come")]
     /// Changes files, with the records of it, all or nothing. `cause` says what this is part of.
     pub(crate) fn commit<T>(
         &mut self,
