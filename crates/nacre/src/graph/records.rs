@@ -129,7 +129,8 @@ impl Records {
         )?;
         let mut entities = rows(
             db,
-            "SELECT name, category, coalesce((SELECT private FROM names WHERE names.entity = entities.id AND own), 0)
+            "SELECT name, category, coalesce(
+                (SELECT private OR source IN ('document', 'conversation') FROM names WHERE names.entity = entities.id AND own), 0)
              FROM entities WHERE root = id AND EXISTS (SELECT 1 FROM names
                 JOIN entities AS of ON of.id = names.entity WHERE of.root = entities.id AND source <> 'document')
              ORDER BY id",

@@ -620,6 +620,7 @@ mod tests {
             broken,
             learned_at: Time::default(),
             session: "s".into(),
+            private: true,
         }
     }
 

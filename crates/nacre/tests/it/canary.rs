@@ -294,7 +294,8 @@ fn private_rows(place: &Place) -> Vec<String> {
     let mut rows = Vec::new();
     for sql in [
         "SELECT number, content, tags, type, score, superseded_by, private FROM entries WHERE private",
-        "SELECT entry, version, content, tags, private, '', '' FROM entry_history WHERE private",
+        "SELECT entry, version, content, tags, private, '', '' FROM entry_history
+            WHERE entry IN (SELECT id FROM entries WHERE private)",
         "SELECT id, entity, key, value, until, private, category FROM facts",
         "SELECT id, subject, predicate, object, until, private, '' FROM relations WHERE private",
         "SELECT id, folded, name, entity, own, source, private FROM names",
