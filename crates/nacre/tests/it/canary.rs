@@ -378,6 +378,21 @@ fn made(dice: &mut Dice, schema: &Value, ids: &[String]) -> Value {
 fn no_tool_tells_a_shared_session_what_is_private() {
     let mut place = planted();
     let before = private_rows(&place);
+    // They are there to be found.
+    let told = TOOLS.iter().filter(|tool| tool.access == nacre::Access::Read).map(|tool| {
+        let arguments = match tool.name {
+            "memory_search" | "memory_query" | "graph_search" => {
+                json!({ "query": "the password of the safe" })
+            }
+            "memory_get" => json!({ "id": 2 }),
+            "session_show" => json!({ "id": "private-talk" }),
+            _ => json!({}),
+        };
+        call(&mut place, &private(), tool.name, arguments).map(|answer| answer.text).unwrap_or_default()
+    });
+    let told = told.collect::<Vec<_>>().join("\n");
+    let seen = CANARIES.iter().filter(|canary| told.to_lowercase().contains(*canary)).count();
+    assert!(seen >= 12, "only {seen} canaries are there for a private session: {told}");
     let db = Connection::open(place.group.folder().join("memory.db")).unwrap();
     let mut statement = db.prepare("SELECT id FROM entries").unwrap();
     let ids: Vec<String> = statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
@@ -423,21 +438,6 @@ fn no_tool_tells_a_shared_session_what_is_private() {
         }
     }
     unchanged(&place, &before);
-    // They were there to be found.
-    let told = TOOLS.iter().filter(|tool| tool.access == nacre::Access::Read).map(|tool| {
-        let arguments = match tool.name {
-            "memory_search" | "memory_query" | "graph_search" => {
-                json!({ "query": "the surgeon cousin password doctor boat" })
-            }
-            "memory_get" => json!({ "id": 2 }),
-            "session_show" => json!({ "id": "private-talk" }),
-            _ => json!({}),
-        };
-        call(&mut place, &private(), tool.name, arguments).map(|answer| answer.text).unwrap_or_default()
-    });
-    let told = told.collect::<Vec<_>>().join("\n");
-    let seen = CANARIES.iter().filter(|canary| told.contains(*canary)).count();
-    assert!(seen >= 12, "only {seen} canaries are there for a private session: {told}");
 }
 
 /// What a shared session says of private things by their own names.
