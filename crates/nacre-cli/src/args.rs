@@ -68,6 +68,10 @@ pub struct Global {
         hide_env_values = true
     )]
     pub visibility: Visibility,
+    /// What may be done: admin (everything), project (its own group) or skill (nothing: it is handed what it needs) [default:
+    /// admin, for agents project]
+    #[arg(long, global = true, value_enum, value_name = "ROLE", env = "NACRE_ROLE", hide_env_values = true)]
+    pub role: Option<RoleName>,
     /// Answer with one JSON value and nothing else
     #[arg(long, global = true)]
     pub json: bool,
@@ -182,6 +186,11 @@ pub enum Command {
     /// What is to be done, in what order, and what waits for what
     #[command(subcommand)]
     Task(Task),
+    /// The files and records as they are now, kept to go back to before something risky
+    #[command(subcommand)]
+    Checkpoint(Checkpoint),
+    /// Make the message that hands a task to a skill, with what is remembered that helps
+    Handover(Handover),
     /// The models that turn text into vectors
     #[command(subcommand)]
     Model(Model),
@@ -445,9 +454,6 @@ pub enum Lesson {
 
 #[derive(Debug, Args)]
 pub struct Mcp {
-    /// What the agent may do
-    #[arg(long, value_enum, default_value = "project")]
-    pub role: RoleName,
     /// The session reads what strangers wrote: smaller limits
     #[arg(long)]
     pub untrusted: bool,
@@ -458,6 +464,16 @@ pub enum RoleName {
     Admin,
     Project,
     Skill,
+}
+
+impl From<RoleName> for nacre::Role {
+    fn from(name: RoleName) -> nacre::Role {
+        match name {
+            RoleName::Admin => nacre::Role::Admin,
+            RoleName::Project => nacre::Role::Project,
+            RoleName::Skill => nacre::Role::Skill,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -608,6 +624,9 @@ pub enum Fact {
         /// Since when [default: now]
         #[arg(long, value_name = "TIME", value_parser = time)]
         since: Option<Time>,
+        /// Never shown where others read along
+        #[arg(long)]
+        private: bool,
     },
     /// Show facts by entity and key
     List {
@@ -689,6 +708,9 @@ pub enum Relation {
         /// Since when [default: now]
         #[arg(long, value_name = "TIME", value_parser = time)]
         since: Option<Time>,
+        /// Never shown where others read along
+        #[arg(long)]
+        private: bool,
     },
     /// Show relations
     List {
@@ -844,6 +866,58 @@ pub enum Session {
     End {
         /// The session
         id: SessionId,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Handover {
+    /// The skill
+    #[arg(long, value_name = "NAME")]
+    pub to: String,
+    /// What it should do
+    #[arg(long)]
+    pub action: String,
+    /// What to look for in memory; may be given several times [default: the action and the context]
+    #[arg(long = "query", value_name = "WORDS")]
+    pub queries: Vec<String>,
+    /// What the task is about
+    #[arg(long, default_value = "", value_name = "TEXT")]
+    pub context: String,
+    /// How much of the memory goes along, in tokens [default: 500]
+    #[arg(long, value_name = "N")]
+    pub max_tokens: Option<usize>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Checkpoint {
+    /// Keep the files and records as they are now
+    Save {
+        /// What to call it
+        #[arg(default_value = "")]
+        name: String,
+        /// Why it is made
+        #[arg(long, default_value = "", value_name = "TEXT")]
+        reason: String,
+    },
+    /// Show which there are, newest first
+    List,
+    /// Show what has become of files and records since
+    Diff {
+        /// Its id, or a beginning or an end of it that no other has
+        id: String,
+    },
+    /// Go back to one. The state before becomes a checkpoint itself, so that this can be undone
+    Restore {
+        /// Its id, or a beginning or an end of it that no other has
+        id: String,
+        /// Do it; without this what would be done is shown
+        #[arg(long)]
+        yes: bool,
+    },
+    /// Take one away for good
+    Drop {
+        /// Its id, or a beginning or an end of it that no other has
+        id: String,
     },
 }
 

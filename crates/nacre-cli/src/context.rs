@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Layer, Provider};
 use nacre::{
-    Answer, Caller, Embedder, Group, GroupName, Home, Installed, SETTINGS_FILE, Secret, SessionId, Settings,
-    Time, Zone, http,
+    Answer, Caller, Embedder, Group, GroupName, Home, Installed, Role, SETTINGS_FILE, Secret, SessionId,
+    Settings, Time, Zone, http,
 };
 use serde::Serialize;
 
@@ -51,11 +51,20 @@ impl Context {
 
     /// The person at this terminal.
     pub fn caller(&self) -> Caller {
-        let (visibility, zone) = (self.global.visibility, zone());
-        Caller { visibility, zone, ..Caller::person(self.session(), self.now()) }
+        let (visibility, role, zone) = (self.global.visibility, self.role(), zone());
+        Caller { visibility, role, zone, ..Caller::person(self.session(), self.now()) }
+    }
+
+    fn role(&self) -> Role {
+        self.global.role.map_or(Role::Admin, Into::into)
     }
 
     pub fn group(&self) -> Result<Group> {
+        // A skill reads and writes nothing, by whatever command.
+        if self.role() == Role::Skill {
+            let (tool, role) = ("nacre".to_owned(), self.role().as_str());
+            return Err(nacre::Error::RoleDenied { tool, role }.into());
+        }
         open(&self.home, &self.global.group, self.now()).map_err(Into::into)
     }
 
@@ -63,7 +72,7 @@ impl Context {
     pub fn call(&self, tool: &str, request: &impl Serialize) -> Result<Answer> {
         let mut group = self.group()?;
         let arguments = serde_json::to_value(request)?;
-        Ok(nacre::call(&mut group, &self.caller(), tool, arguments)?)
+        Ok(nacre::call_across(&self.home, &mut group, &self.caller(), tool, arguments)?)
     }
 }
 

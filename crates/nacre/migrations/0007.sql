@@ -10,6 +10,12 @@ ALTER TABLE documents ADD COLUMN private INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE exchanges ADD COLUMN private INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE lessons   ADD COLUMN private INTEGER NOT NULL DEFAULT 1;
 ALTER TABLE sessions  ADD COLUMN private INTEGER NOT NULL DEFAULT 1;
+ALTER TABLE turns     ADD COLUMN private INTEGER NOT NULL DEFAULT 1;
+-- An earlier text stays private when its entry no longer is.
+ALTER TABLE entry_history ADD COLUMN private INTEGER NOT NULL DEFAULT 0;
+-- What a shared session stores is never told apart by what a private one has.
+DROP INDEX entries_current;
+CREATE UNIQUE INDEX entries_current ON entries (folded, private) WHERE superseded_at IS NULL AND archived_at IS NULL;
 -- Of a passage its owner decides.
 ALTER TABLE passages DROP COLUMN private;
 -- Which documents say that they are private is looked at anew.

@@ -246,6 +246,11 @@ impl Database {
         })
     }
 
+    /// Runs what can't stand in a transaction of ours.
+    pub(crate) fn outside<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.db.outside(work)
+    }
+
     /// Empties the log. False: a reader of another process is in the way, and a later checkpoint will do it.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
         self.db.checkpoint()

@@ -87,6 +87,14 @@ pub enum Error {
     NothingToChange { path: String },
     #[error("`{path}` is private, and others read along in this session")]
     HiddenFile { path: String },
+    #[error("`{tool}` acts on everything that is remembered, which a shared session does not see")]
+    NeedsPrivate { tool: String },
+    #[error("group `{group}` can't be read from here")]
+    GroupDenied { group: String },
+    #[error("there is no checkpoint `{given}`, or more than one")]
+    NoCheckpoint { given: String },
+    #[error("the checkpoint `{}` {problem}", path.display())]
+    BadCheckpoint { path: PathBuf, problem: String },
     #[error("there is no tool `{given}`")]
     UnknownTool { given: String, nearest: Option<&'static str> },
     #[error("`{field}` of `{tool}` {problem}")]
@@ -338,6 +346,22 @@ impl Error {
                 "file_changed",
                 Conflict,
                 "nothing was written; look at the file and propose the change anew".into(),
+            ),
+            NeedsPrivate { .. } => {
+                ("needs_private", Denied, "ask for it in a session of the person's own".into())
+            }
+            GroupDenied { .. } => (
+                "group_denied",
+                Denied,
+                "a project reads its own group and the one that `access.admin_group` names".into(),
+            ),
+            NoCheckpoint { .. } => {
+                ("no_checkpoint", NotFound, "`nacre checkpoint list` shows them with their whole names".into())
+            }
+            BadCheckpoint { .. } => (
+                "bad_checkpoint",
+                Conflict,
+                "nothing was changed; restore another, and `nacre checkpoint drop` takes this one away".into(),
             ),
             FileTooLarge { .. } => ("file_too_large", Invalid, "split it into several files".into()),
             WriteDenied { setting, .. } => {

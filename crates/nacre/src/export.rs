@@ -15,6 +15,7 @@ use crate::ids::{CollectionName, EntryId, GroupName};
 use crate::project::{item, task};
 use crate::store::beside;
 use crate::turn::Kept;
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time, collection, files, graph, session};
 
 /// The file that import reads.
@@ -50,6 +51,9 @@ pub(crate) struct Records {
     turns: Kept,
     #[serde(default, skip_serializing_if = "task::Kept::is_empty")]
     tasks: task::Kept,
+    /// Sessions that were held where others read along; the others are private.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) shared_sessions: Vec<String>,
     #[serde(skip)]
     unreadable: usize,
 }
@@ -119,8 +123,19 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
     let (graph, turns, tasks) = (graph::Records::all(db)?, Kept::read(db)?, task::Kept::read(db)?);
-    let records =
-        Records { format: FORMAT, group, entries, versions, collections, graph, turns, tasks, unreadable: 0 };
+    let shared_sessions = session::shared(db)?;
+    let records = Records {
+        format: FORMAT,
+        group,
+        entries,
+        versions,
+        collections,
+        graph,
+        turns,
+        tasks,
+        shared_sessions,
+        unreadable: 0,
+    };
     let mut audit_lines = String::new();
     audit::walk(db, |line| {
         audit_lines.push_str(&serde_json::to_string(line)?);
@@ -235,6 +250,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         // Of an older schema there are none.
         turns: Kept::read(&db).unwrap_or_default(),
         tasks: task::Kept::read(&db).unwrap_or_default(),
+        shared_sessions: session::shared(&db).unwrap_or_default(),
         unreadable: 0,
     };
     for number in 1..=highest {
@@ -292,7 +308,7 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
         }
         let mut entry = Entry { behavioral: entry.r#type.behavioral(), ..entry.clone() };
         if entry.is_current()
-            && let Some(same) = entry::same_content(db, &entry.content)?
+            && let Some(same) = entry::same_content(db, Visibility::Private, &entry.content, None)?
         {
             entry.superseded_at = Some(entry.provenance.timestamp.max(same.provenance.timestamp));
             entry.superseded_by = Some(same.id);

@@ -24,8 +24,10 @@ use crate::index::{Lexicon, Renewed, Scope, dense};
 use crate::search::{self, Found};
 use crate::session::{self, Recorded};
 use crate::settings::Settings;
-use crate::visibility::Visibility;
-use crate::workspace::{self, Synced, memory_file};
+use crate::visibility::{self, Visibility};
+use crate::workspace::{
+    self, Checkpoint, CheckpointDiff, Checkpoints, Restored, Synced, change, checkpoint, memory_file,
+};
 use crate::{Error, Result, Time, collection, export, graph, index, maintain, project, turn};
 
 /// The database's name in the group's folder.
@@ -269,9 +271,13 @@ impl Group {
     /// walk over the folder, and no write where nothing changed.
     pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
         self.refresh(caller.now)?;
-        // A file that was approved and not yet written is written before it is looked at.
-        if self.read_all(workspace::change::is_unsettled)? {
-            drop(workspace::change::hold(self, caller.now)?);
+        // What a dead process has decided about files is done first.
+        if self.memory.on_disk() && self.memory.read(change::is_unsettled)? {
+            match change::hold(self, caller.now) {
+                Ok(held) => drop(held),
+                Err(Error::ReadOnly { .. }) => {}
+                Err(error) => return Err(error),
+            }
         }
         if !self.settings.documents.index {
             return Ok(Synced::default());
@@ -326,7 +332,11 @@ impl Group {
         imported.collections.retain(|name, _| !here.contains(name));
         if let Some(file) = export::sessions(folder) {
             let input = fs::File::open(&file).map_err(Error::io(&file))?;
+            let shared = self.read_all(|db| session::absent(db, &found.shared_sessions))?;
             imported.messages = self.import_session(caller, BufReader::new(input), "sessions", |_| {})?.added;
+            if !shared.is_empty() {
+                self.write(caller.now, |tx| session::set_shared(tx, &shared))?;
+            }
         }
         Ok(imported)
     }
@@ -392,6 +402,74 @@ impl Group {
         }
     }
 
+    /// Keeps the files and records as they are now (W7), to go back to.
+    pub fn save_checkpoint(&mut self, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
+        self.refresh(caller.now)?;
+        checkpoint::save(self, caller, name, reason)
+    }
+
+    /// Lists the checkpoints, newest first.
+    pub fn checkpoints(&self) -> Result<Checkpoints> {
+        checkpoint::list(self)
+    }
+
+    /// Says what has become of files and records since a checkpoint.
+    pub fn diff_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
+        self.refresh(caller.now)?;
+        checkpoint::diff(self, caller, id)
+    }
+
+    /// Goes back to a checkpoint, files and records as one. The state before becomes a checkpoint itself.
+    pub fn restore_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<Restored> {
+        self.refresh(caller.now)?;
+        checkpoint::restore(self, caller, id)
+    }
+
+    /// Takes a checkpoint away for good. Returns its whole id.
+    pub fn drop_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<String> {
+        self.refresh(caller.now)?;
+        checkpoint::remove(self, caller, id)
+    }
+
+    /// Runs `work` with another database attached under the name `point`.
+    pub(crate) fn with_attached<T>(
+        &mut self,
+        file: &Path,
+        work: impl FnOnce(&mut Group) -> Result<T>,
+    ) -> Result<T> {
+        self.attach(file)?;
+        let done = work(self);
+        self.detach()?;
+        done
+    }
+
+    pub(crate) fn attach(&self, file: &Path) -> Result<()> {
+        let name = file.to_string_lossy();
+        self.outside(|db| Ok(db.execute("ATTACH ?1 AS point", [name.as_ref()]).map(drop)?))
+    }
+
+    pub(crate) fn detach(&self) -> Result<()> {
+        self.outside(|db| {
+            // A statement that is kept may still hold it.
+            db.flush_prepared_statement_cache();
+            Ok(db.execute_batch("DETACH point")?)
+        })
+    }
+
+    /// Runs what can't stand in a transaction of ours.
+    pub(crate) fn outside<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.memory.outside(work)
+    }
+
+    /// Forgets what the handle keeps of the records: they are others now.
+    pub(crate) fn forget_state(&mut self) {
+        self.turned = turn::graph::Cache::default();
+        self.returned.clear();
+        self.recalled.clear();
+        self.asked.clear();
+        self.look_again();
+    }
+
     fn take_in(&mut self, caller: &Caller, found: &export::Records) -> Result<export::Imported> {
         self.write(caller.now, |tx| {
             let imported = export::take_in(tx, found)?;
@@ -416,6 +494,15 @@ impl Group {
 
     pub(crate) fn is_on_disk(&self) -> bool {
         self.memory.on_disk()
+    }
+
+    /// Has what is written see what the session under way may see, where that is not everything.
+    pub(crate) fn write_as_seen(&mut self, now: Time) -> Result<()> {
+        if self.visibility.get() == Visibility::Shared {
+            self.memory.create(now)?;
+            self.memory.outside(|db| visibility::make_public(db, &self.settings.visibility.private))?;
+        }
+        Ok(())
     }
 
     /// Begins what a caller asks for: from here on the handle reads what its session may see (W3).

@@ -60,7 +60,7 @@ mod visibility;
 mod workspace;
 
 pub use brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
-pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, tool};
+pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, call_across, tool};
 pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
 pub use embed::{Builtin, Embedder, Installed, MiniLm, http};
 pub use entry::{
@@ -82,7 +82,8 @@ pub use settings::Settings;
 pub use time::{Day, Time, Zone};
 pub use visibility::Visibility;
 pub use workspace::{
-    Boot, FilePath, Laid, MemoryFile, Note, Part as BootPart, Stale, Synced, TEMPLATES, Template, daily,
+    Boot, Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note,
+    Part as BootPart, Restored, Rows, Stale, Synced, TEMPLATES, TableDiff, Template, daily,
     look_at_memory_file, promote, proposal,
 };
 

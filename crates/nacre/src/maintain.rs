@@ -292,7 +292,7 @@ fn shown(db: &Connection, job: &Job, caller: &Caller) -> Result<JobShown> {
         name: job.name,
         about: job.about,
         schedule: job.schedule.in_words(),
-        due: known.is_due(last, now),
+        due: known.is_due(last, caller.now),
         next,
         ran_at: known.ran_at,
         failed: known.failed,
@@ -439,23 +439,24 @@ mod tests {
     #[test]
     fn a_schedule_knows_its_moments_in_any_zone() {
         let time = |text: &str| Time::parse(text).unwrap();
-        let berlin = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let berlin = Zone::rule("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let utc = Zone::default();
         let (daily, weekly) = (Schedule::daily(3, 0), Schedule::weekly(Weekday::Sunday, 3, 30));
         for (schedule, zone, now, last, next) in [
-            (daily, &TimeZone::UTC, "2026-02-18T14:30:00Z", "2026-02-18T03:00:00Z", "2026-02-19T03:00:00Z"),
-            (daily, &TimeZone::UTC, "2026-02-18T03:00:00Z", "2026-02-18T03:00:00Z", "2026-02-19T03:00:00Z"),
-            (daily, &TimeZone::UTC, "2026-02-18T02:59:59Z", "2026-02-17T03:00:00Z", "2026-02-18T03:00:00Z"),
+            (daily, &utc, "2026-02-18T14:30:00Z", "2026-02-18T03:00:00Z", "2026-02-19T03:00:00Z"),
+            (daily, &utc, "2026-02-18T03:00:00Z", "2026-02-18T03:00:00Z", "2026-02-19T03:00:00Z"),
+            (daily, &utc, "2026-02-18T02:59:59Z", "2026-02-17T03:00:00Z", "2026-02-18T03:00:00Z"),
             (daily, &berlin, "2026-02-18T02:30:00Z", "2026-02-18T02:00:00Z", "2026-02-19T02:00:00Z"),
             // The night in which 02:00 is 03:00, and the one in which 03:00 is 02:00 again.
             (daily, &berlin, "2026-03-29T12:00:00Z", "2026-03-29T01:00:00Z", "2026-03-30T01:00:00Z"),
             (daily, &berlin, "2026-10-25T12:00:00Z", "2026-10-25T02:00:00Z", "2026-10-26T02:00:00Z"),
-            (weekly, &TimeZone::UTC, "2026-02-18T14:30:00Z", "2026-02-15T03:30:00Z", "2026-02-22T03:30:00Z"),
-            (weekly, &TimeZone::UTC, "2026-02-15T03:29:00Z", "2026-02-08T03:30:00Z", "2026-02-15T03:30:00Z"),
+            (weekly, &utc, "2026-02-18T14:30:00Z", "2026-02-15T03:30:00Z", "2026-02-22T03:30:00Z"),
+            (weekly, &utc, "2026-02-15T03:29:00Z", "2026-02-08T03:30:00Z", "2026-02-15T03:30:00Z"),
         ] {
             assert_eq!(schedule.around(time(now), zone), (time(last), time(next)), "{now}");
         }
         for extreme in [i64::MIN, i64::MAX] {
-            daily.around(Time::from_millis(extreme), &TimeZone::UTC);
+            daily.around(Time::from_millis(extreme), &utc);
         }
     }
 

@@ -71,10 +71,9 @@ fn plain_lines(text: &str) -> String {
 
 pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
     let answer = match args {
-        Fact::Set { entity, key, value, category, importance, permanent, since } => {
-            let permanent = permanent.then_some(true);
-            let request =
-                FactRequest { entity, key, value, category, importance, permanent, since, private: false };
+        Fact::Set { entity, key, value, category, importance, permanent, since, private } => {
+            let (permanent, private) = (permanent.then_some(true), private.then_some(true));
+            let request = FactRequest { entity, key, value, category, importance, permanent, since, private };
             context.call("fact_upsert", &request)?
         }
         Fact::List { entity, key, category, as_of, history, limit } => {
@@ -140,8 +139,9 @@ fn kept_out(context: &Context) -> Result<ExitCode> {
 
 pub fn relation(context: &Context, args: Relation) -> Result<ExitCode> {
     let answer = match args {
-        Relation::Add { subject, predicate, object, since } => {
-            context.call("relation_add", &RelationRequest { subject, predicate, object, since })?
+        Relation::Add { subject, predicate, object, since, private } => {
+            let private = private.then_some(true);
+            context.call("relation_add", &RelationRequest { subject, predicate, object, since, private })?
         }
         Relation::List { entity, as_of, history, limit } => {
             context.call("relation_list", &RelationsRequest { entity, as_of, history, limit })?

@@ -18,7 +18,7 @@ use nacre::spool::{self, Heard, What};
 use nacre::{Caller, Group, Home, SessionId, Settings, mark_injected, strip_injected, turn};
 use serde_json::{Value, json};
 
-use crate::args::{Global, Hook};
+use crate::args::{Global, Hook, RoleName};
 use crate::context::{self, Context};
 use crate::plugin::{self, Plugins};
 use crate::render;
@@ -73,6 +73,10 @@ pub fn run(global: Global, args: &Hook) -> ExitCode {
     if args.take_in {
         return take_in(global);
     }
+    // A skill is told nothing and heard by nobody.
+    if matches!(global.role, Some(RoleName::Skill)) {
+        return say(&json!({}));
+    }
     let told = args.event.clone();
     let patience = told.as_deref().and_then(known).map_or(UNTOLD, |(_, _, patience)| patience);
     let (send, receive) = channel();
@@ -126,7 +130,8 @@ fn answer(global: Global, told: Option<&str>) -> Result<Value> {
         // asked after. Either way a new cycle begins.
         Event::PreCompact => {
             let (mut group, caller, _) = open(global, &input)?;
-            group.compacts(&caller)?;
+            // Where that can't be noted nothing can be stored either, and nobody is asked.
+            let _ = group.compacts(&caller);
             String::new()
         }
         Event::Stop => {

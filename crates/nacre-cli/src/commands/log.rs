@@ -14,7 +14,7 @@ use crate::context::Context;
 use crate::render::{self, plain};
 
 pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
-    let (mut group, caller) = (context.group()?, context.caller(), context.home.zone());
+    let (mut group, caller) = (context.group()?, context.caller());
     let Some(text) = &args.text else {
         let shown = daily::today(&group, &caller)?;
         if context.global.json {
@@ -60,7 +60,7 @@ pub fn memory(context: &Context, args: &args::MemoryFile) -> Result<ExitCode> {
 }
 
 pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
-    let (mut group, caller) = (context.group()?, context.caller(), context.home.zone());
+    let (mut group, caller) = (context.group()?, context.caller());
     // What the graph has taken in of MEMORY.md is known once it is indexed.
     group.sync(&caller)?;
     let Some(step) = args.step else {

@@ -2,6 +2,7 @@
 
 mod bench;
 mod care;
+mod checkpoint;
 mod collection;
 mod demo;
 mod entry;
@@ -116,6 +117,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Import(args) => care::import(&context, &args),
         Command::Session(args) => session::run(&context, &args),
         Command::Collection(args) => collection::run(&context, args),
+        Command::Checkpoint(args) => checkpoint::run(&context, args),
+        Command::Handover(args) => tools::handover(&context, args),
         Command::Model(args) => model::run(&context, &args),
         Command::Plugin(args) => plugin::run(&context, &args),
         Command::Graph(args) => graph::graph(&context, &args),

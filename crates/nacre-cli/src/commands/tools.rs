@@ -4,10 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::TOOLS;
+use nacre::call::HandoverRequest;
 use serde_json::json;
 
 use super::text_or_stdin;
-use crate::args::Call;
+use crate::args::{Call, Handover};
 use crate::context::Context;
 use crate::render;
 
@@ -16,11 +17,23 @@ pub fn call(context: &Context, args: &Call) -> Result<ExitCode> {
         return list(context);
     };
     let arguments = nacre::call::parse(text_or_stdin(&args.arguments)?.as_bytes())?;
-    let answer = nacre::call(&mut context.group()?, &context.caller(), tool, arguments)?;
+    let mut group = context.group()?;
+    let answer = nacre::call_across(&context.home, &mut group, &context.caller(), tool, arguments)?;
     if context.global.json {
         render::json(&answer.data)?
     } else {
         render::out(&render::plain(&answer.text))?
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub fn handover(context: &Context, args: Handover) -> Result<ExitCode> {
+    let Handover { to, action, queries, context: about, max_tokens } = args;
+    let request = HandoverRequest { to, action, queries, context: about, max_tokens };
+    let answer = context.call("skill_handover", &request)?;
+    match context.global.json {
+        true => render::json(&answer.data)?,
+        false => render::out(&render::plain(&serde_json::to_string_pretty(&answer.data)?))?,
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -30,7 +30,7 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
-use crate::args::{Mcp, RoleName};
+use crate::args::Mcp;
 use crate::context::{self, Context, now};
 
 use behind::Behind;
@@ -68,11 +68,7 @@ const ALWAYS_LOADED: &[&str] = &["memory_store", "memory_search", "memory_query"
 
 /// Serves until standard input ends.
 pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
-    let role = match args.role {
-        RoleName::Admin => Role::Admin,
-        RoleName::Project => Role::Project,
-        RoleName::Skill => Role::Skill,
-    };
+    let role = context.global.role.map_or(Role::Project, Into::into);
     let visibility = context.global.visibility;
     let caller = Caller {
         role,
@@ -147,8 +143,11 @@ impl Server {
 
     /// Calls a tool on a blocking thread.
     async fn call(&self, tool: &str, arguments: Value, session: Option<SessionId>) -> nacre::Result<Answer> {
-        let tool = tool.to_owned();
-        self.with_group(session, move |group, caller| nacre::call(group, caller, &tool, arguments)).await
+        let (home, tool) = (self.home.clone(), tool.to_owned());
+        let call = move |group: &mut Group, caller: &Caller| {
+            nacre::call_across(&home, group, caller, &tool, arguments)
+        };
+        self.with_group(session, call).await
     }
 
     /// Works with the group in a conversation.

@@ -22,6 +22,8 @@ mod graph;
 mod project;
 // Plugins: programs of others that behave, and more that do not.
 mod plugin;
+// Checkpoints: a story, kills, and what skills are handed.
+mod checkpoints;
 // Collections: many processes, kills, damage.
 mod collections;
 // A model behind a URL, from settings to hits.

@@ -207,7 +207,7 @@ impl Request for WriteRequest {
 impl WriteRequest {
     /// Adds a line to the log of today.
     fn log(self, call: &mut Call<'_>) -> Result<Written> {
-        let (caller) = (call.caller, call.group().zone);
+        let caller = call.caller;
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
         if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
             let mut held = change::hold(call.group(), caller.now)?;

@@ -12,6 +12,7 @@ use crate::graph::fact::{self, Draft, Filter};
 use crate::graph::recall::{self, ENTITY, Speaker};
 use crate::graph::{self, Alias, EntityShown, Fact, Recalled, Relation, name, relation};
 use crate::group::{Recalled as Recalling, payload};
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time};
 
 /// How many facts an answer has when it is not told.
@@ -118,9 +119,9 @@ pub struct FactRequest {
     /// Since when, ISO 8601; default now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
-    /// Shared sessions never see it.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub private: bool,
+    /// Never shown where others read along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
 }
 
 /// What became of a fact.
@@ -142,10 +143,11 @@ impl Request for FactRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<FactSet> {
         let source = source(call);
-        let set = call.write(|write| {
+        let mut set = call.write(|write| {
             let now = write.origin.now;
             let since = self.since.unwrap_or(now);
-            let origin = graph::Origin { now, since, source, session: Some(write.origin.session) };
+            let (session, visibility) = (Some(write.origin.session), write.origin.visibility);
+            let origin = graph::Origin { now, since, source, session, private: self.private, visibility };
             let draft = Draft {
                 entity: &self.entity,
                 key: &self.key,
@@ -155,9 +157,6 @@ impl Request for FactRequest {
                 permanent: self.permanent,
             };
             let set = fact::set(write.db, &origin, &draft)?;
-            if self.private && !set.known {
-                fact::hide(write.db, &set.fact)?;
-            }
             if !set.changed {
                 write.unchanged();
             } else {
@@ -168,6 +167,7 @@ impl Request for FactRequest {
             }
             Ok(set)
         })?;
+        set.fact.cites = call.seen_cites(set.fact.cites)?;
         if !set.known {
             tell_write(call, "fact", &set.fact.id, set.fact.value.chars().count());
         }
@@ -220,6 +220,9 @@ pub struct FactsRequest {
 pub struct Facts {
     /// By entity and key.
     pub facts: Vec<Fact>,
+    /// Checkpoints that still have what was removed, because they can't be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub still_in: Vec<String>,
 }
 
 impl Request for FactsRequest {
@@ -233,7 +236,8 @@ impl Request for FactsRequest {
             as_of: self.as_of,
             history: self.history,
         };
-        Ok(Facts { facts: call.read(|db| fact::list(db, &filter, self.limit.unwrap_or(100)))? })
+        let facts = call.read(|db| fact::list(db, &filter, self.limit.unwrap_or(100)))?;
+        Ok(Facts { facts, still_in: Vec::new() })
     }
 
     fn say(answer: &Facts, _: Time) -> String {
@@ -265,22 +269,36 @@ impl Request for FactRemoveRequest {
     type Answer = Facts;
 
     fn run(self, call: &mut Call<'_>) -> Result<Facts> {
+        // Only what the session sees goes.
+        let seen = call.read(|db| fact::matching(db, &self.of, self.key.as_deref()))?;
         let facts = call.write(|write| {
-            let gone = fact::remove(write.db, &self.of, self.key.as_deref())?;
+            let gone = match write.origin.visibility {
+                Visibility::Private => fact::remove(write.db, &self.of, self.key.as_deref())?,
+                Visibility::Shared => {
+                    for fact in &seen {
+                        fact::remove(write.db, &fact.id, None)?;
+                    }
+                    seen
+                }
+            };
             write.spend(Action::Delete)?;
             gone.iter().for_each(|fact| write.record(&fact.id, "deleted", 1));
             Ok(gone)
         })?;
         // The text still stands in the write-ahead log until that is emptied.
         call.group().forget_log()?;
-        Ok(Facts { facts })
+        let ids: Vec<String> = facts.iter().map(|fact| fact.id.clone()).collect();
+        let still_in = call.forget_in_checkpoints(&ids);
+        Ok(Facts { facts, still_in })
     }
 
     fn say(answer: &Facts, _: Time) -> String {
-        format!(
-            "Removed {}.",
-            answer.facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>().join(", ")
-        )
+        let ids = answer.facts.iter().map(|fact| fact.id.as_str()).collect::<Vec<_>>().join(", ");
+        let mut text = format!("Removed {ids}.");
+        for checkpoint in &answer.still_in {
+            let _ = write!(text, " Still in checkpoint {}.", one_line(checkpoint));
+        }
+        text
     }
 }
 
@@ -297,6 +315,9 @@ pub struct RelationRequest {
     /// Since when, ISO 8601; default now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
+    /// Never shown where others read along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
 }
 
 /// What became of a relation.
@@ -315,10 +336,11 @@ impl Request for RelationRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<RelationAdded> {
         let source = source(call);
-        let added = call.write(|write| {
+        let mut added = call.write(|write| {
             let now = write.origin.now;
             let since = self.since.unwrap_or(now);
-            let origin = graph::Origin { now, since, source, session: Some(write.origin.session) };
+            let (session, visibility) = (Some(write.origin.session), write.origin.visibility);
+            let origin = graph::Origin { now, since, source, session, private: self.private, visibility };
             let added = relation::add(write.db, &origin, &self.subject, &self.predicate, &self.object)?;
             if added.known {
                 write.unchanged();
@@ -328,6 +350,7 @@ impl Request for RelationRequest {
             }
             Ok(added)
         })?;
+        added.relation.cites = call.seen_cites(added.relation.cites)?;
         if !added.known {
             tell_write(call, "relation", &added.relation.id, added.relation.line().chars().count());
         }
@@ -419,7 +442,13 @@ impl Request for RelationEndRequest {
                 return Err(Error::BadArgument { tool, field, problem, nearest: None });
             }
         };
-        let relation = call.write(|write| {
+        // Only what the session sees ends.
+        let seen = call.read(|db| relation::find(db, &named))?;
+        let named = match call.caller.visibility {
+            Visibility::Private => named,
+            Visibility::Shared => relation::Named::Id(&seen.id),
+        };
+        let mut relation = call.write(|write| {
             let relation = match self.remove {
                 true => {
                     write.spend(Action::Delete)?;
@@ -430,8 +459,11 @@ impl Request for RelationEndRequest {
             write.record(&relation.id, if self.remove { "deleted" } else { "ended" }, 1);
             Ok(relation)
         })?;
+        relation.cites = call.seen_cites(relation.cites)?;
         if self.remove {
             call.group().forget_log()?;
+            // The audit log keeps one that can't be written from bringing it back.
+            call.forget_in_checkpoints(std::slice::from_ref(&relation.id));
         }
         Ok(relation)
     }
@@ -473,9 +505,15 @@ impl Request for AliasRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<AliasSet> {
         let source = source(call);
+        // Whose it is has to be seen, and so has what is taken away.
+        call.read(|db| name::get(db, &self.entity))?;
+        if self.remove {
+            call.read(|db| name::get(db, &self.alias))?;
+        }
         call.write(|write| {
             let now = write.origin.now;
-            let origin = graph::Origin { now, since: now, source, session: Some(write.origin.session) };
+            let (session, visibility) = (Some(write.origin.session), write.origin.visibility);
+            let origin = graph::Origin { now, since: now, source, session, private: None, visibility };
             let (entity, known) = match self.remove {
                 true => {
                     let whose = name::get(write.db, &self.entity)?;

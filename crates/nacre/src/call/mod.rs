@@ -4,10 +4,12 @@
 //! `Call`: it can read, and it can write only through `Call::write`, which makes the write, its audit row
 //! and its share of the limits one transaction.
 
+mod access;
 pub(crate) mod audit;
 mod boot;
 mod files;
 mod graph;
+mod handover;
 mod lesson;
 mod limits;
 mod project;
@@ -23,15 +25,17 @@ use serde_json::{Map, Value};
 use crate::entry::{EntryType, Origin, Source};
 use crate::error::{Kind, nearest};
 use crate::event::Event;
+use crate::graph::Cite;
 use crate::group::Group;
 use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
-use crate::visibility::Visibility;
+use crate::visibility::{self, Visibility};
 use crate::workspace::policy::{self, Decision, Target};
-use crate::workspace::{proposal, seen};
+use crate::workspace::{checkpoint, proposal, seen};
 use crate::{Error, Result, Time, Zone};
 
+pub use access::{Role, call_across};
 pub use audit::Verified;
 pub use boot::BootRequest;
 pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
@@ -40,6 +44,7 @@ pub use graph::{
     FactRequest, FactSet, Facts, FactsRequest, GraphRequest, Joined, RelationAdded, RelationEndRequest,
     RelationRequest, Relations, RelationsRequest, RuleRequest, Rules,
 };
+pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub use lesson::{LessonLearned, LessonRequest};
 pub(crate) use limits::Action;
 pub use project::{
@@ -51,8 +56,9 @@ pub use session::{
     Sessions, SessionsRequest,
 };
 pub use tools::{
-    BriefRequest, Changed, Collections, CollectionsRequest, DeleteRequest, DemoteRequest, EntryWithPast,
-    GetRequest, Got, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored, TOOLS, Tool, UpdateRequest, tool,
+    BriefRequest, Changed, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest,
+    EntryWithPast, GetRequest, Got, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored,
+    TOOLS, Tool, UpdateRequest, tool,
 };
 
 /// The most bytes of a request that are read.
@@ -67,35 +73,6 @@ pub enum Actor {
     Person,
     /// An agent's tool call.
     Agent,
-}
-
-/// What a caller may do (A1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Everything.
-    Admin,
-    /// Everything within its group.
-    Project,
-    /// Nothing by itself: a skill gets what it needs handed over.
-    Skill,
-}
-
-impl Role {
-    /// Returns the role's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Admin => "admin",
-            Role::Project => "project",
-            Role::Skill => "skill",
-        }
-    }
-
-    fn may(self, tool: &Tool) -> bool {
-        match self {
-            Role::Admin | Role::Project => true,
-            Role::Skill => tool.access == Access::Nothing,
-        }
-    }
 }
 
 /// What a tool does to the group.
@@ -212,9 +189,13 @@ pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) ->
 }
 
 fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Value) -> Result<Answer> {
-    let arguments = schema::check(tool, &group.settings().clone(), arguments)?;
+    let mut arguments = schema::check(tool, &group.settings().clone(), arguments)?;
     if !caller.role.may(tool) {
         return Err(Error::RoleDenied { tool: tool.name.into(), role: caller.role.as_str() });
+    }
+    access::own_group(group, &mut arguments)?;
+    if caller.visibility == Visibility::Shared && visibility::WHOLE.contains(&tool.name) {
+        return Err(Error::NeedsPrivate { tool: tool.name.into() });
     }
     let offered = group.settings().tools.offer.iter().any(|name| name == tool.name);
     if caller.actor == Actor::Agent && !offered {
@@ -333,6 +314,14 @@ impl Call<'_> {
         self.group.read(work)
     }
 
+    /// Leaves out what the session does not see of the lines that say something.
+    pub(crate) fn seen_cites(&self, cites: Vec<Cite>) -> Result<Vec<Cite>> {
+        match self.caller.visibility {
+            Visibility::Private => Ok(cites),
+            Visibility::Shared => self.read(|db| crate::graph::seen_cites(db, cites)),
+        }
+    }
+
     /// Refuses an entry that the session does not see as if it were not there.
     pub(crate) fn check_seen(&self, named: &EntryRef) -> Result<()> {
         match self.caller.visibility {
@@ -351,6 +340,7 @@ impl Call<'_> {
         };
         let row = audit::Row::new(self.tool.name);
         let (mode, marked) = (self.mode, self.marked);
+        self.group.write_as_seen(caller.now)?;
         let mut unchanged = None;
         let written = self.group.write(caller.now, |tx| {
             let Caller { now, session, visibility, .. } = caller;
@@ -420,6 +410,14 @@ impl Call<'_> {
             data,
         };
         self.group.tell(&event);
+    }
+
+    /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
+    pub(crate) fn forget_in_checkpoints(&mut self, references: &[String]) -> Vec<String> {
+        match checkpoint::forget(self.group, self.caller.now, references) {
+            Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
+            Err(error) => vec![format!("all of them: {error}")],
+        }
     }
 
     pub(crate) fn group(&mut self) -> &mut Group {

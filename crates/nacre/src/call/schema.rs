@@ -57,6 +57,9 @@ fn join(schema: &mut Value) {
 
 /// Returns what the settings make of a tool's schema, where that is something else.
 pub(super) fn adapted(tool: &Tool, schema: &Value, settings: &Settings) -> Option<Value> {
+    if let Some(across) = super::access::adapted(tool, schema, settings) {
+        return Some(across);
+    }
     if tool.name != "memory_store" || settings.entries.default_type != DefaultType::Required {
         return None;
     }

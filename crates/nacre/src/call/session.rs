@@ -12,6 +12,7 @@ use crate::brief::one_line;
 use crate::group::payload;
 use crate::ids::{SessionId, shorten};
 use crate::session::{self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session};
+use crate::workspace::seen;
 use crate::{Error, Result, Time};
 
 /// The conversations that were imported, newest first.
@@ -86,6 +87,9 @@ pub struct SessionShown {
     /// The number to go on from, where there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
+    /// Whether it has been shown details of the infrastructure (W10).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub infrastructure_seen: bool,
 }
 
 impl Request for SessionRequest {
@@ -103,7 +107,11 @@ impl Request for SessionRequest {
             "memory:read",
             payload([("type", "session".into()), ("path", path), ("size", size.into())]),
         );
-        Ok(SessionShown { session, messages, next })
+        let infrastructure_seen = match session.id.parse() {
+            Ok(id) => call.read(|db| seen::infrastructure(db, &id))?.is_some(),
+            Err(_) => false,
+        };
+        Ok(SessionShown { session, messages, next, infrastructure_seen })
     }
 
     fn say(answer: &SessionShown, _: Time) -> String {

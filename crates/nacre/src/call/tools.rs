@@ -16,6 +16,7 @@ use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
     RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
+use super::handover::HandoverRequest;
 use super::lesson::LessonRequest;
 use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest};
 use super::session::{
@@ -30,7 +31,7 @@ use crate::ids::{CollectionName, EntryId, EntryRef};
 use crate::index::Scope;
 use crate::search::{self, Found};
 use crate::settings::{DefaultType, Settings};
-use crate::workspace::{memory_file, seen};
+use crate::workspace::memory_file;
 use crate::{Error, Result, Time};
 
 /// One tool.
@@ -48,7 +49,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 35] = [
+pub static TOOLS: [Tool; 36] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -84,6 +85,7 @@ pub static TOOLS: [Tool; 35] = [
     tool_for::<TaskRequest>("task_add", Access::Write, false),
     tool_for::<TaskUpdateRequest>("task_update", Access::Write, true),
     tool_for::<LessonRequest>("lesson_add", Access::Write, true),
+    tool_for::<HandoverRequest>("skill_handover", Access::Read, true),
 ];
 
 /// Returns the tool of that name.
@@ -770,10 +772,22 @@ pub struct DeleteRequest {
     pub id: EntryRef,
 }
 
-impl Request for DeleteRequest {
-    type Answer = Changed;
+/// What was deleted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Deleted {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    #[schemars(with = "Which")]
+    pub entry: Entry,
+    /// Checkpoints that still have it, because they can't be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub still_in: Vec<String>,
+}
 
-    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
+impl Request for DeleteRequest {
+    type Answer = Deleted;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
         call.check_seen(&self.id)?;
         let entry = call.write(|write| {
             let entry = entry::delete(write.db, &self.id)?;
@@ -789,11 +803,16 @@ impl Request for DeleteRequest {
             "memory:write",
             payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
         );
-        Ok(Changed(entry))
+        let still_in = call.forget_in_checkpoints(&[entry.id.to_string()]);
+        Ok(Deleted { entry, still_in })
     }
 
-    fn say(Changed(answer): &Changed, _: Time) -> String {
-        format!("Deleted [id:{}] {}.", answer.number, answer.id)
+    fn say(answer: &Deleted, _: Time) -> String {
+        let mut text = format!("Deleted [id:{}] {}.", answer.entry.number, answer.entry.id);
+        for checkpoint in &answer.still_in {
+            let _ = write!(text, " Still in checkpoint {}.", one_line(checkpoint));
+        }
+        text
     }
 }
 

@@ -45,14 +45,7 @@ pub(crate) struct Stored {
 pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<Stored> {
     let content = checked(&draft.content)?;
     let old = draft.supersedes.map(|named| get_current(db, &named)).transpose()?;
-    if let Some(same) = same_content(db, &content)? {
-        // Said where others read along it is no longer private, and that it was is told to nobody.
-        if same.private && origin.visibility == Visibility::Shared {
-            let (tags, r#type) = (Some(draft.tags), Some(draft.r#type));
-            let edit = Edit { content: None, tags, r#type, private: Some(false) };
-            let entry = update(db, origin, &EntryRef::Id(same.id), edit)?;
-            return Ok(Stored { entry, duplicate: false, superseded: None });
-        }
+    if let Some(same) = same_content(db, origin.visibility, &content, None)? {
         let old = old.filter(|old| old.id != same.id);
         if let Some(old) = &old {
             mark_superseded(db, old, &same.id, origin.now)?;
@@ -145,7 +138,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         entry.behavioral = r#type.behavioral();
     }
     entry.private = edit.private.unwrap_or(entry.private);
-    if let Some(same) = same_content(db, &entry.content)?.filter(|same| same.id != entry.id) {
+    if let Some(same) = same_content(db, origin.visibility, &entry.content, Some(&entry.id))? {
         return Err(Error::SameContent { other: same.id });
     }
     if (&entry.content, &entry.tags, entry.r#type) != (&before.content, &before.tags, before.r#type) {
@@ -155,6 +148,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
             tags: before.tags,
             until: origin.now,
             session: origin.session.clone(),
+            private: before.private,
         };
         insert_version(db, &entry.id, &version)?;
     }
@@ -177,10 +171,10 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
 
 /// Writes an earlier text of an entry behind those that are there.
 pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version) -> Result<()> {
-    let sql = "INSERT INTO entry_history (entry, version, type, content, tags, until, session)
-        SELECT ?1, 1 + coalesce(max(version), 0), ?2, ?3, ?4, ?5, ?6 FROM entry_history WHERE entry = ?1";
-    let Version { r#type, content, tags, until, session } = version;
-    db.prepare_cached(sql)?.execute((entry, r#type, content, tags.to_json(), until, session))?;
+    let sql = "INSERT INTO entry_history (entry, version, type, content, tags, until, session, private)
+        SELECT ?1, 1 + coalesce(max(version), 0), ?2, ?3, ?4, ?5, ?6, ?7 FROM entry_history WHERE entry = ?1";
+    let Version { r#type, content, tags, until, session, private } = version;
+    db.prepare_cached(sql)?.execute((entry, r#type, content, tags.to_json(), until, session, private))?;
     Ok(())
 }
 
@@ -266,12 +260,20 @@ fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Res
     index::set_live(db, KIND, old.id.as_str(), false)
 }
 
-/// Returns the current entry that says the same (E12).
-pub(crate) fn same_content(db: &Connection, content: &str) -> Result<Option<Entry>> {
+/// Returns the current entry, other than this one, that says the same and that such a session sees (E12). One that it
+/// does not see is neither told nor changed by what it stores.
+pub(crate) fn same_content(
+    db: &Connection,
+    visibility: Visibility,
+    content: &str,
+    but: Option<&EntryId>,
+) -> Result<Option<Entry>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL"
+        "SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL
+            AND (?2 OR NOT private) AND id IS NOT ?3 ORDER BY private LIMIT 1"
     );
-    Ok(db.prepare_cached(&sql)?.query_row([folded(content)], from_row).optional()?)
+    let values = (folded(content), visibility.is_private(), but);
+    Ok(db.prepare_cached(&sql)?.query_row(values, from_row).optional()?)
 }
 
 /// The content as it is kept: trimmed, within the limit, and not our own words come back.

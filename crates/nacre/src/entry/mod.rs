@@ -291,6 +291,9 @@ pub struct Version {
     /// When it was replaced, and by which session.
     pub until: Time,
     pub session: SessionId,
+    /// The entry was private then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
 }
 
 /// Neither superseded nor archived.
@@ -426,8 +429,7 @@ pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
 
 /// Returns the earlier texts of an entry, oldest first.
 pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
-    let sql =
-        "SELECT type, content, tags, until, session FROM entry_history WHERE entry = ?1 ORDER BY version";
+    let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = ?1 ORDER BY version";
     let mut statement = db.prepare_cached(sql)?;
     let versions = statement.query_map([id], |row| {
         let tags: String = row.get(2)?;
@@ -437,6 +439,7 @@ pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
             tags: serde_json::from_str(&tags).unwrap_or_default(),
             until: row.get(3)?,
             session: row.get(4)?,
+            private: row.get(5)?,
         })
     })?;
     Ok(versions.collect::<rusqlite::Result<_>>()?)

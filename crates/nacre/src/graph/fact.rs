@@ -157,22 +157,32 @@ pub(crate) fn set_with(
     let key = guard::key(draft.key, origin.checked_as())?;
     let value = guard::value(draft.value, origin.checked_as())?;
     let given = draft.category.map(|category| self::category(db, category)).transpose()?;
+    let hidden = name::claim(db, origin, draft.entity)?;
     let known = name::find(db, draft.entity)?;
     let category = match (given, &known) {
         (Some(given), _) => given,
-        (None, Some(entity)) => entity.category.clone(),
-        (None, None) => UNSAID.to_owned(),
+        (None, Some(entity)) if !hidden => entity.category.clone(),
+        (None, _) => UNSAID.to_owned(),
     };
     let entity = match known {
-        Some(entity) => name::sort(db, entity, &category)?,
+        Some(entity) if !hidden => name::sort(db, entity, &category)?,
+        Some(entity) => entity,
         None => name::find_or_make(db, origin, draft.entity, &category)?,
     };
     let multi = is_multi(db, &key)?;
-    let before = select(
+    let mut before = select(
         db,
         "entities.root = ?1 AND key = ?2 AND (until IS NULL OR until > ?3) ORDER BY since, facts.id",
         (entity.id, &key, origin.since),
     )?;
+    // What is not seen neither gives way nor shows: both hold, each for those who see it.
+    let mut seen = Vec::new();
+    for fact in before.drain(..) {
+        if origin.sees(db, "facts", fact.number())? {
+            seen.push(fact);
+        }
+    }
+    let before = seen;
     let read = origin.source.is_read();
     let same = |fact: &&Fact| {
         analyse::fold(&fact.value) == analyse::fold(&value) || read && guard::nearly_same(&fact.value, &value)
@@ -180,7 +190,7 @@ pub(crate) fn set_with(
     if let Some(same) =
         before.iter().filter(|fact| fact.until.is_none() || fact.since <= origin.since).find(same)
     {
-        return confirm(db, same, draft, &category);
+        return confirm(db, origin, same, draft, &category);
     }
     if multi {
         let holding = before.iter().filter(|fact| fact.until.is_none()).count();
@@ -194,19 +204,20 @@ pub(crate) fn set_with(
         }
     }
     // What held at that moment ends with it; what came later stays, and ends this one.
-    let (mut replaced, mut until) = (None, None);
+    let (mut replaced, mut until, mut private) = (None, None, false);
     for other in before.iter().filter(|_| !multi) {
         if other.since <= origin.since {
             end(db, writer, other, origin.since)?;
             replaced = Some(other.value.clone());
+            private = is_private(db, other)?;
         } else {
             until = Some(until.map_or(other.since, |known: Time| known.min(other.since)));
         }
     }
     let importance = draft.importance.unwrap_or(IMPORTANCE).clamp(0.0, 1.0);
     let permanent = draft.permanent.unwrap_or_else(|| guard::born_permanent(&category));
-    let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, session)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+    let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, session, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
     db.prepare_cached(sql)?.execute((
         entity.id,
         &key,
@@ -218,6 +229,7 @@ pub(crate) fn set_with(
         until,
         source_name(origin.source),
         origin.session,
+        origin.private.unwrap_or(private),
     ))?;
     let fact = get(db, db.last_insert_rowid())?;
     writer.insert(&fact.passage())?;
@@ -225,17 +237,31 @@ pub(crate) fn set_with(
 }
 
 /// Takes what a draft says beyond the value, of a fact that is known.
-fn confirm(db: &Connection, known: &Fact, draft: &Draft<'_>, category: &str) -> Result<Set> {
+fn confirm(
+    db: &Connection,
+    origin: &Origin<'_>,
+    known: &Fact,
+    draft: &Draft<'_>,
+    category: &str,
+) -> Result<Set> {
+    let was_private = is_private(db, known)?;
+    let private = origin.private.unwrap_or(was_private);
     let importance = draft.importance.map_or(known.importance, |given| given.clamp(0.0, 1.0));
     let permanent = draft.permanent.unwrap_or(known.permanent);
     let category = if known.category == UNSAID { category } else { &known.category };
-    let changed =
-        (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
+    let changed = private != was_private
+        || (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
     if changed {
-        let sql = "UPDATE facts SET importance = ?2, permanent = ?3, category = ?4 WHERE id = ?1";
-        db.execute(sql, (known.number(), importance, permanent, category))?;
+        let sql =
+            "UPDATE facts SET importance = ?2, permanent = ?3, category = ?4, private = ?5 WHERE id = ?1";
+        db.execute(sql, (known.number(), importance, permanent, category, private))?;
     }
     Ok(Set { fact: get(db, known.number())?, replaced: None, known: true, changed })
+}
+
+fn is_private(db: &Connection, fact: &Fact) -> Result<bool> {
+    let sql = "SELECT private FROM facts WHERE id = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([fact.number()], |row| row.get(0))?)
 }
 
 fn end(db: &Connection, writer: &mut Writer<'_>, fact: &Fact, at: Time) -> Result<()> {
@@ -346,12 +372,6 @@ pub(crate) fn is_rule(db: &Connection, reference: &str) -> Result<bool> {
     Ok(db.prepare_cached(sql)?.query_row([id], |_| Ok(())).optional()?.is_some())
 }
 
-/// Has shared sessions never see a fact (W3).
-pub(crate) fn hide(db: &Connection, fact: &Fact) -> Result<()> {
-    db.prepare_cached("UPDATE facts SET private = 1 WHERE id = ?1")?.execute([fact.number()])?;
-    Ok(())
-}
-
 /// Which facts to list.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter<'a> {
@@ -384,7 +404,19 @@ pub(crate) fn list(db: &Connection, filter: &Filter<'_>, limit: usize) -> Result
 
 /// Takes a fact away for good, every trace of it: by its id, or by its entity and key.
 pub(crate) fn remove(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
-    let gone = match (super::number(KIND, named), key) {
+    let gone = matching(db, named, key)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    for fact in &gone {
+        drop_row(db, &mut writer, fact.number())?;
+    }
+    writer.finish()?;
+    Ok(gone)
+}
+
+/// Returns the fact of an id, or those of an entity and key; an error where there is none.
+pub(crate) fn matching(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
+    let found = match (super::number(KIND, named), key) {
         (Some(id), None) => select(db, "facts.id = ?1", [id])?,
         _ => {
             let (entity, key) =
@@ -393,7 +425,7 @@ pub(crate) fn remove(db: &Connection, named: &str, key: Option<&str>) -> Result<
             select(db, condition, (entity.id, key))?
         }
     };
-    if gone.is_empty() {
+    if found.is_empty() {
         let known = match name::find(db, named)? {
             Some(entity) => keys(db, &entity)?.join(", "),
             None => String::new(),
@@ -401,13 +433,7 @@ pub(crate) fn remove(db: &Connection, named: &str, key: Option<&str>) -> Result<
         let given = key.map_or_else(|| named.to_owned(), |key| format!("{named}.{key}"));
         return Err(Error::NoFact { given: crate::ids::shorten(&given), known });
     }
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    for fact in &gone {
-        drop_row(db, &mut writer, fact.number())?;
-    }
-    writer.finish()?;
-    Ok(gone)
+    Ok(found)
 }
 
 fn keys(db: &Connection, entity: &Entity) -> Result<Vec<String>> {

@@ -27,6 +27,7 @@ use serde::Serialize;
 
 use crate::ids::SessionId;
 use crate::index::Passage;
+use crate::visibility::{self, Visibility};
 use crate::{Error, Result, Time};
 
 pub use export::{Format, Picture};
@@ -62,6 +63,10 @@ pub(crate) struct Origin<'a> {
     pub(crate) since: Time,
     pub(crate) source: Source,
     pub(crate) session: Option<&'a SessionId>,
+    /// Whether shared sessions never see it; `None`: as private as what it takes the place of.
+    pub(crate) private: Option<bool>,
+    /// What the session sees that says it.
+    pub(crate) visibility: Visibility,
 }
 
 /// A line that says something.
@@ -78,6 +83,18 @@ fn cites(db: &Connection, kind: &str, id: i64) -> Result<Vec<Cite>> {
     let mut statement = db.prepare_cached(sql)?;
     let rows = statement.query_map((kind, id), |row| Ok(Cite { path: row.get(0)?, line: row.get(1)? }))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Keeps the lines of documents that the connection sees.
+pub(crate) fn seen_cites(db: &Connection, mut cites: Vec<Cite>) -> Result<Vec<Cite>> {
+    let mut statement = db.prepare_cached("SELECT EXISTS (SELECT 1 FROM citations WHERE path = ?1)")?;
+    let mut kept = Vec::new();
+    for cite in cites.drain(..) {
+        if statement.query_row([&cite.path], |row| row.get(0))? {
+            kept.push(cite);
+        }
+    }
+    Ok(kept)
 }
 
 /// Returns the kind of what a passage stands for and the lines that say it; `None`: it is no part of the graph.
@@ -162,6 +179,11 @@ pub(crate) fn kept_out(db: &Connection) -> Result<Vec<KeptOut>> {
 }
 
 impl Origin<'_> {
+    /// Tells whether who says it sees a row.
+    fn sees(&self, db: &Connection, table: &str, id: i64) -> Result<bool> {
+        visibility::shows(db, self.visibility, table, id)
+    }
+
     /// By which rules names and keys are checked: what was read has passed the stricter ones already.
     fn checked_as(&self) -> Source {
         if self.source.is_read() { Source::Person } else { self.source }

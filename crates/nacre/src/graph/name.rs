@@ -77,6 +77,27 @@ pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Entity>> {
     Ok(statement.query_row([fold(name)], from_row).optional()?)
 }
 
+/// Sees to it that who says something of a name means whom they see. Tells whether the name is known and not seen by
+/// them: its own name may be said all the same, and nothing shows what else is known; any other leads to a name that
+/// they did not say, and is refused.
+pub(super) fn claim(db: &Connection, origin: &Origin<'_>, name: &str) -> Result<bool> {
+    let Some(found) = find(db, name)? else { return Ok(false) };
+    if origin.sees(db, "entities", found.id.0)? && origin.sees(db, "names", name_row(db, name)?)? {
+        return Ok(false);
+    }
+    if fold(&found.name) == fold(name) {
+        return Ok(true);
+    }
+    let reason = "can't be used as a name where others read along".into();
+    Err(Error::KeptOut { what: crate::ids::shorten(name), reason })
+}
+
+fn name_row(db: &Connection, name: &str) -> Result<i64> {
+    Ok(db
+        .prepare_cached("SELECT id FROM names WHERE folded = ?1")?
+        .query_row([fold(name)], |row| row.get(0))?)
+}
+
 /// Returns the user or the agent, by its category.
 pub(super) fn speaking(db: &Connection, category: &str) -> Result<Option<Entity>> {
     // As the index that it has says it.
@@ -132,8 +153,9 @@ pub(crate) fn find_or_make(
         .execute((&name, category, origin.now))?;
     let id = EntityId(db.last_insert_rowid());
     db.prepare_cached("UPDATE entities SET root = id WHERE id = ?1")?.execute([id])?;
-    let sql = "INSERT INTO names (folded, name, entity, own, source) VALUES (?1, ?2, ?3, 1, ?4)";
-    db.prepare_cached(sql)?.execute((folded, &name, id, source_name(origin.source)))?;
+    let sql = "INSERT INTO names (folded, name, entity, own, source, private) VALUES (?1, ?2, ?3, 1, ?4, ?5)";
+    let private = origin.private.unwrap_or(false);
+    db.prepare_cached(sql)?.execute((folded, &name, id, source_name(origin.source), private))?;
     Ok(Entity { id, name, category: category.to_owned() })
 }
 
@@ -157,6 +179,10 @@ pub(crate) fn add_alias(
     let alias = guard::entity(alias, None, origin.checked_as())?;
     let folded = fold(&alias);
     let entity = get(db, entity)?;
+    if claim(db, origin, &alias)? {
+        let reason = "can't be used as a name where others read along".into();
+        return Err(Error::KeptOut { what: crate::ids::shorten(&alias), reason });
+    }
     let sql =
         "SELECT names.source, own, roots.id, roots.name FROM names JOIN entities ON entities.id = names.entity
         JOIN entities AS roots ON roots.id = entities.root WHERE folded = ?1";
@@ -192,7 +218,8 @@ pub(crate) fn add_alias(
             reason: "has neither letters nor digits, which a name needs".into(),
         }),
         None => {
-            let sql = "INSERT INTO names (folded, name, entity, own, source) VALUES (?1, ?2, ?3, 0, ?4)";
+            let sql = "INSERT INTO names (folded, name, entity, own, source, private)
+                SELECT ?1, ?2, ?3, 0, ?4, coalesce(max(private), 0) FROM names WHERE entity = ?3 AND own";
             db.prepare_cached(sql)?.execute((folded, &alias, entity.id, source_name(origin.source)))?;
             Ok((entity, Some(db.last_insert_rowid())))
         }

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Source, guard, name};
 use crate::index::{Lexicon, Writer};
+use crate::visibility::Visibility;
 use crate::{Result, Time};
 
 /// All that was said of the graph.
@@ -25,6 +26,8 @@ struct Entity {
     name: String,
     category: String,
     aliases: Vec<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    private: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -41,6 +44,8 @@ struct Fact {
     activation: f64,
     access_count: i64,
     last_accessed: Option<Time>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    private: bool,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,7 +59,12 @@ struct Relation {
     activation: f64,
     access_count: i64,
     last_accessed: Option<Time>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    private: bool,
 }
+
+/// Whether a row is private: marked so, or said where nobody read along.
+const PRIVATE: &str = "(private OR source = 'conversation')";
 
 /// What counts as said.
 const SAID: &str = "source NOT IN ('document')";
@@ -73,7 +83,7 @@ impl Records {
             db,
             &format!(
                 "SELECT roots.name, key, value, facts.category, importance, permanent, since, until, source, activation,
-                    access_count, last_accessed FROM facts {roots} WHERE {SAID} ORDER BY facts.id"
+                    access_count, last_accessed, {PRIVATE} FROM facts {roots} WHERE {SAID} ORDER BY facts.id"
             ),
             |row| {
                 Ok(Fact {
@@ -89,6 +99,7 @@ impl Records {
                     activation: row.get(9)?,
                     access_count: row.get(10)?,
                     last_accessed: row.get(11)?,
+                    private: row.get(12)?,
                 })
             },
         )?;
@@ -96,7 +107,7 @@ impl Records {
             db,
             &format!(
                 "SELECT subjects.name, predicate, objects.name, since, until, source, activation, access_count,
-                    last_accessed FROM relations
+                    last_accessed, {PRIVATE} FROM relations
                 JOIN entities AS s ON s.id = subject JOIN entities AS subjects ON subjects.id = s.root
                 JOIN entities AS o ON o.id = object JOIN entities AS objects ON objects.id = o.root
                 WHERE {SAID} ORDER BY relations.id"
@@ -112,15 +123,18 @@ impl Records {
                     activation: row.get(6)?,
                     access_count: row.get(7)?,
                     last_accessed: row.get(8)?,
+                    private: row.get(9)?,
                 })
             },
         )?;
         let mut entities = rows(
             db,
-            "SELECT name, category FROM entities WHERE root = id AND EXISTS (SELECT 1 FROM names
+            "SELECT name, category, coalesce(
+                (SELECT private OR source IN ('document', 'conversation') FROM names WHERE names.entity = entities.id AND own), 0)
+             FROM entities WHERE root = id AND EXISTS (SELECT 1 FROM names
                 JOIN entities AS of ON of.id = names.entity WHERE of.root = entities.id AND source <> 'document')
              ORDER BY id",
-            |row| Ok(Entity { name: row.get(0)?, category: row.get(1)?, aliases: Vec::new() }),
+            |row| Ok(Entity { name: row.get(0)?, category: row.get(1)?, aliases: Vec::new(), private: row.get(2)? }),
         )?;
         for entity in &mut entities {
             let known = name::get(db, &entity.name)?;
@@ -150,13 +164,20 @@ impl Records {
                 db.prepare_cached(sql)?.execute([name])?;
             }
         }
-        let origin = |since: Time| super::Origin { now: since, since, source: Source::Person, session: None };
+        let origin = |since: Time, private: bool| super::Origin {
+            now: since,
+            since,
+            source: Source::Person,
+            session: None,
+            private: Some(private),
+            visibility: Visibility::Private,
+        };
         let long_ago = Time::from_millis(0);
-        for Entity { name, category, aliases } in &self.entities {
-            name::find_or_make(db, &origin(long_ago), name, category)?;
+        for Entity { name, category, aliases, private } in &self.entities {
+            name::find_or_make(db, &origin(long_ago, *private), name, category)?;
             for alias in aliases {
                 // A name that means another here stays that one's.
-                let _ = name::add_alias(db, &origin(long_ago), alias, name);
+                let _ = name::add_alias(db, &origin(long_ago, *private), alias, name);
             }
         }
         for (one, other) in &self.distinct {
@@ -172,7 +193,8 @@ impl Records {
             if !fact.category.is_empty() {
                 super::fact::category(db, &fact.category)?;
             }
-            let entity = name::find_or_make(db, &origin(fact.since), &fact.entity, &fact.category)?;
+            let entity =
+                name::find_or_make(db, &origin(fact.since, fact.private), &fact.entity, &fact.category)?;
             let sql = "SELECT id FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = ?1)
                 AND key = ?2 AND value = ?3 AND since = ?4";
             let values = (entity.id, &key, &value, fact.since);
@@ -180,7 +202,7 @@ impl Records {
                 continue;
             }
             let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, activation,
-                access_count, last_accessed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+                access_count, last_accessed, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
             db.prepare_cached(sql)?.execute(rusqlite::params![
                 entity.id,
                 key,
@@ -194,21 +216,24 @@ impl Records {
                 fact.activation,
                 fact.access_count,
                 fact.last_accessed,
+                fact.private,
             ])?;
             super::fact::index(db, &mut writer, db.last_insert_rowid())?;
             added += 1;
         }
         for relation in &self.relations {
             let predicate = guard::predicate(&relation.predicate, Source::Person)?;
-            let subject = name::find_or_make(db, &origin(relation.since), &relation.subject, "")?;
-            let object = name::find_or_make(db, &origin(relation.since), &relation.object, "")?;
+            let subject =
+                name::find_or_make(db, &origin(relation.since, relation.private), &relation.subject, "")?;
+            let object =
+                name::find_or_make(db, &origin(relation.since, relation.private), &relation.object, "")?;
             let sql = "SELECT 1 FROM relations WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND since = ?4";
             let values = (subject.id, &predicate, object.id, relation.since);
             if db.prepare_cached(sql)?.query_row(values, |_| Ok(())).optional()?.is_some() {
                 continue;
             }
             let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, activation, access_count,
-                last_accessed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+                last_accessed, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
             db.prepare_cached(sql)?.execute(rusqlite::params![
                 subject.id,
                 predicate,
@@ -219,6 +244,7 @@ impl Records {
                 relation.activation,
                 relation.access_count,
                 relation.last_accessed,
+                relation.private,
             ])?;
             super::relation::index(db, &mut writer, db.last_insert_rowid())?;
             added += 1;

@@ -128,6 +128,8 @@ pub(crate) fn add_with(
 ) -> Result<Added> {
     let predicate = guard::predicate(predicate, origin.checked_as())?;
     let (of_subject, of_object) = guard::categories_by(&predicate);
+    name::claim(db, origin, subject)?;
+    name::claim(db, origin, object)?;
     let subject = name::find_or_make(db, origin, subject, of_subject.unwrap_or(fact::UNSAID))?;
     let object = name::find_or_make(db, origin, object, of_object.unwrap_or(fact::UNSAID))?;
     if subject.id == object.id {
@@ -136,14 +138,21 @@ pub(crate) fn add_with(
     }
     let condition =
         "s.root = ?1 AND predicate = ?2 AND o.root = ?3 AND (until IS NULL OR until > ?4) AND since <= ?4";
-    if let Some(known) = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop() {
+    for known in select(db, condition, (subject.id, &predicate, object.id, origin.since))? {
+        if !origin.sees(db, "relations", known.number())? {
+            continue;
+        }
+        if let Some(private) = origin.private {
+            let sql = "UPDATE relations SET private = ?2 WHERE id = ?1";
+            db.prepare_cached(sql)?.execute((known.number(), private))?;
+        }
         return Ok(Added { relation: with_cites(db, known)?, known: true });
     }
     // Said to have begun earlier, it held until it began as far as we knew.
     let condition = "s.root = ?1 AND predicate = ?2 AND o.root = ?3 AND since > ?4 ORDER BY since LIMIT 1";
     let later = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop();
-    let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, session)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+    let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, session, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
     let source = source_name(origin.source);
     db.prepare_cached(sql)?.execute((
         subject.id,
@@ -153,6 +162,7 @@ pub(crate) fn add_with(
         later.map(|later| later.since),
         source,
         origin.session,
+        origin.private.unwrap_or(false),
     ))?;
     let relation = get(db, db.last_insert_rowid())?;
     writer.insert(&relation.passage())?;
@@ -216,7 +226,7 @@ pub(crate) enum Named<'a> {
     Ends(&'a str, &'a str, &'a str),
 }
 
-fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
+pub(crate) fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
     let (found, given) = match *named {
         Named::Id(id) => {
             let number = super::number(KIND, id).unwrap_or(0);

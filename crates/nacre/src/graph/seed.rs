@@ -9,6 +9,7 @@ use super::fact::{self, Draft};
 use super::{Origin, Source, name, relation};
 use crate::ids::SessionId;
 use crate::index::{Lexicon, Writer};
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time};
 
 /// What a seed may hold.
@@ -94,6 +95,8 @@ pub(crate) fn take_in(db: &Connection, now: Time, session: &SessionId, seed: &Se
         since: since.unwrap_or(now),
         source: Source::Person,
         session: Some(session),
+        private: None,
+        visibility: Visibility::Private,
     };
     for category in &seed.categories {
         fact::add_category(db, category)?;

@@ -78,7 +78,7 @@ pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -
     let Some(last) = plan.older.last() else {
         return Ok(nothing("there is nothing older than what is kept"));
     };
-    let made = summary::make(group, Told { before: plan.before.as_ref(), lines: &plan.older });
+    let made = summary::make(group, &Told { before: plan.before.as_ref(), lines: &plan.older });
     let entry = narrative::before_compaction(group, caller, session, &made, &plan.older)?;
 
     let lock = transcript::lock(group.folder())?;

@@ -159,7 +159,7 @@ fn prompt(group: &Group, before: Option<Time>) -> String {
 fn summarise(group: &mut Group, caller: &Caller, session: &SessionId, files: &Files) -> Result<()> {
     let Some((lines, narrated)) = narrative::not_told(group, caller, session, files)? else { return Ok(()) };
     if let Some(last) = lines.last() {
-        let text = summary::brief(group, Told { before: None, lines: &lines }, MAX_CONTENT);
+        let text = summary::brief(group, &Told { before: None, lines: &lines }, MAX_CONTENT);
         narrative::store(group, caller, session, &text, (&lines, last), narrated.as_deref())?;
     }
     Ok(())

@@ -32,7 +32,7 @@ pub(crate) use flush::{check as flush_check, compacted as host_compacted, was_as
 pub use narrative::Ended;
 pub(crate) use narrative::end;
 pub use record::Recorded;
-pub(crate) use record::{import as record, lines};
+pub(crate) use record::{absent, import as record, lines, set_shared, shared};
 pub(crate) use retention::retain;
 pub use show::{Said, Session};
 pub(crate) use show::{list, show};

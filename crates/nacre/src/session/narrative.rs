@@ -45,7 +45,7 @@ pub(crate) fn end(group: &mut Group, caller: &Caller, session: &SessionId) -> Re
     let messages = lines.iter().filter(|line| is_said(line)).count();
     let mut done = Ended { messages, ..nothing };
     if let Some(last) = lines.last().filter(|_| messages > 0 && group.settings().session.summary_entry) {
-        let made = summary::make(group, Told { before: None, lines: &lines });
+        let made = summary::make(group, &Told { before: None, lines: &lines });
         done.entry = store(group, caller, session, &made.text, (&lines, last), narrated.as_deref())?;
         (done.by, done.note) = (Some(made.by), made.note);
     }
@@ -76,13 +76,12 @@ pub(super) fn before_compaction(
     let Some(last) = new.last().filter(|_| new.iter().any(is_said)) else { return Ok(None) };
     let text = match told {
         None => made.text.clone(),
-        Some(_) => summary::brief(group, Told { before: None, lines: new }, MAX_CONTENT),
+        Some(_) => summary::brief(group, &Told { before: None, lines: new }, MAX_CONTENT),
     };
     store(group, caller, session, &text, (new, last), narrated.as_deref())
 }
 
 /// What no entry sums up yet, and the last line that one does. `None`: there is no transcript.
-#[expect(clippy::type_complexity, reason = "two things that belong together for a moment")]
 pub(super) fn not_told(
     group: &mut Group,
     caller: &Caller,

@@ -140,8 +140,8 @@ pub(super) fn record(
     // Behind the messages, whose neighbours in the index are their neighbours in the conversation.
     for (message, since, claims) in heard {
         let reference = format!("{}/{}", message.session, message.id);
-        let origin =
-            graph::Origin { now: caller.now, since, source: graph::Source::Conversation, session: None };
+        let (now, source, visibility) = (caller.now, graph::Source::Conversation, Visibility::Private);
+        let origin = graph::Origin { now, since, source, session: None, private: None, visibility };
         graph::hear(tx, &mut writer, &origin, &reference, &claims)?;
     }
     for session in sessions.values() {
@@ -191,7 +191,12 @@ impl Session {
     fn open(db: &Connection, id: &str, visibility: Visibility) -> Result<Session> {
         // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
         let mut known = db.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
-        if let Some(number) = known.query_row([id], |row| row.get(0)).optional()? {
+        if let Some(number) = known.query_row([id], |row| row.get::<_, i64>(0)).optional()? {
+            // What is private in part is private.
+            if visibility.is_private() {
+                let sql = "UPDATE sessions SET private = 1 WHERE number = ?1 AND NOT private";
+                db.prepare_cached(sql)?.execute([number])?;
+            }
             return Ok(Session { number, new: false, span: None });
         }
         let sql = "INSERT INTO sessions (id, format, private) VALUES (?1, 'import', ?2)";
@@ -212,6 +217,33 @@ impl Session {
         db.prepare_cached(sql)?.execute((self.number, first, last))?;
         Ok(())
     }
+}
+
+/// The sessions that were held where others read along, by id.
+pub(crate) fn shared(db: &Connection) -> Result<Vec<String>> {
+    let mut statement = db.prepare("SELECT id FROM sessions WHERE private = 0 ORDER BY number")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Says of sessions that others read along in them.
+pub(crate) fn set_shared(db: &Connection, ids: &[String]) -> Result<()> {
+    for id in ids {
+        db.prepare_cached("UPDATE sessions SET private = 0 WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// Returns those of the sessions that are not here.
+pub(crate) fn absent(db: &Connection, ids: &[String]) -> Result<Vec<String>> {
+    let mut known = db.prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)")?;
+    let mut absent = Vec::new();
+    for id in ids {
+        if !known.query_row([id], |row| row.get::<_, bool>(0))? {
+            absent.push(id.clone());
+        }
+    }
+    Ok(absent)
 }
 
 /// All messages as lines of JSON, in the order they came: what an import takes.

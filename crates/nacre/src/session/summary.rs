@@ -49,9 +49,9 @@ const INSTRUCTION: &str = "Sum up the conversation that follows, for the assista
     that stands in it. Answer with the summary alone, in at most";
 
 /// Makes a summary, by the model of the settings where there is one.
-pub(crate) fn make(group: &Group, told: Told<'_>) -> Made {
+pub(crate) fn make(group: &Group, told: &Told<'_>) -> Made {
     let language = group.settings().search.language();
-    let parts = parts(&told);
+    let parts = parts(told);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
     let most = (length / SHARE).clamp(LEAST, MOST);
     let extract = || extract(&parts, most, language);
@@ -82,8 +82,8 @@ pub(crate) fn make(group: &Group, told: Told<'_>) -> Made {
 }
 
 /// Makes a summary of at most so many characters, without a model.
-pub(crate) fn brief(group: &Group, told: Told<'_>, most: usize) -> String {
-    let parts = parts(&told);
+pub(crate) fn brief(group: &Group, told: &Told<'_>, most: usize) -> String {
+    let parts = parts(told);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
     extract(&parts, (length / SHARE).clamp(LEAST.min(most), most), group.settings().search.language())
 }
@@ -251,7 +251,13 @@ const FILLS: &[&str] = &[
     "sorry",
 ];
 
+/// From how many times the words of the person on an agent is taken to explain things at length, which counts less.
+const WORDY: usize = 3;
+
 fn sentences<'a>(parts: &'a [Part<'_>], language: Language) -> Vec<Sentence<'a>> {
+    let length =
+        |by: &str| -> usize { parts.iter().filter(|part| part.by == by).map(|part| part.text.len()).sum() };
+    let wordy = length("assistant") > WORDY * length("user");
     let mut found = Vec::new();
     for (part, Part { by, text }) in parts.iter().enumerate() {
         let mut fenced = false;
@@ -276,7 +282,7 @@ fn sentences<'a>(parts: &'a [Part<'_>], language: Language) -> Vec<Sentence<'a>>
                 if words.is_empty() {
                     continue;
                 }
-                let worth = worth(&text, by, listed);
+                let worth = worth(&text, wordy && *by == "assistant", listed);
                 #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
                 let length = text.chars().count() as f64 + 12.0;
                 found.push(Sentence { part, text: text.into(), length, words, worth });
@@ -286,7 +292,7 @@ fn sentences<'a>(parts: &'a [Part<'_>], language: Language) -> Vec<Sentence<'a>>
     found
 }
 
-fn worth(text: &str, by: &str, listed: bool) -> f64 {
+fn worth(text: &str, explained: bool, listed: bool) -> f64 {
     let words = said::words(text);
     let has = |phrases: &[&str]| phrases.iter().any(|phrase| said::says(&words, phrase));
     let mut worth = 1.0;
@@ -305,7 +311,7 @@ fn worth(text: &str, by: &str, listed: bool) -> f64 {
         (text.ends_with('?'), 0.5),
         (has(FILLS), 0.5),
         (listed, 0.7),
-        (by == "assistant", 0.5),
+        (explained, 0.5),
         (words.len() < 4, 0.6),
     ] {
         if holds {

@@ -49,6 +49,8 @@ pub struct Settings {
     pub llm: Llm,
     pub log: Log,
     pub memory_file: MemoryFile,
+    pub access: Access,
+    pub checkpoints: Checkpoints,
     pub limits: Limits,
     pub tools: Tools,
     pub telemetry: Telemetry,
@@ -217,6 +219,21 @@ pub struct Turn {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Visibility {
     pub private: Vec<String>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Checkpoints {
+    pub keep: usize,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[expect(missing_docs, reason = "defaults.toml says what each key means")]
+pub struct Access {
+    pub admin_group: String,
+    pub private: bool,
 }
 
 #[derive(Clone, Debug, Deserialize)]

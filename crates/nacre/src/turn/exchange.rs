@@ -95,7 +95,7 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -
         lesson::judge(tx, &mut state, &row.user, &drafts)?;
         topic::follow(&mut state, &row, language);
         stability::follow(&mut state, &row, &principles, doubts, language);
-        state::save(tx, &caller.session, &state, caller.now)?;
+        state::save(tx, caller, &state)?;
         let mut audited = audit::Row::new("exchange_archive");
         audited.ids.push(id.clone());
         audited.detail.insert("chars".into(), (row.user.chars().count() + row.agent.chars().count()).into());

@@ -61,6 +61,13 @@ pub struct Lesson {
     pub learned_at: Time,
     /// In which session.
     pub session: String,
+    /// Shared sessions never see it; nearly all are.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub private: bool,
+}
+
+fn yes() -> bool {
+    true
 }
 
 /// A lesson that may become a principle. A person decides; nothing is written by itself.
@@ -463,18 +470,20 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
 /// Writes a lesson of an export, unless one that says the same is here.
 pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     let language = index::language(db)?;
-    let Lesson { text, asked, weight, recurred, injected, kept, broken, learned_at, session, .. } = lesson;
+    let Lesson {
+        text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
+    } = lesson;
     let text = said::cut(text, LONGEST);
     if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
         return Ok(false);
     }
-    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT DO NOTHING";
+    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
     let (folded, asked) = (super::exchange::hash(&[&analyse::fold(&text)]), said::cut(asked, LONGEST));
     let weight = weight.clamp(0.0, 1.0);
-    let written = db
-        .prepare_cached(sql)?
-        .execute((&text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session))?;
+    let written = db.prepare_cached(sql)?.execute((
+        &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
+    ))?;
     Ok(written > 0)
 }
 
@@ -487,6 +496,8 @@ pub(super) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {
 }
 
 pub(super) fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson> {
+    // One that the session does not see is not there.
+    group.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
     let mut lesson = group.write(caller.now, |tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
         tx.prepare_cached("DELETE FROM lessons WHERE number = ?1")?.execute([number])?;
@@ -508,7 +519,8 @@ pub(super) fn number(source: &str) -> Option<i64> {
     source.strip_prefix("lesson:")?.parse().ok()
 }
 
-const COLUMNS: &str = "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session";
+const COLUMNS: &str =
+    "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
 
 /// All lessons, newest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {
@@ -533,6 +545,7 @@ fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Lesson> {
         broken: row.get(7)?,
         learned_at: row.get(8)?,
         session: row.get(9)?,
+        private: row.get(10)?,
     })
 }
 
@@ -626,6 +639,7 @@ mod tests {
             broken,
             learned_at: Time::default(),
             session: "s".into(),
+            private: true,
         }
     }
 

@@ -485,7 +485,7 @@ fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -
     group.note_used(&uses.collect::<Vec<_>>(), caller.now);
     group.write(caller.now, |tx| {
         lesson::count_injected(tx, &shown)?;
-        state::save(tx, &caller.session, &state, caller.now)
+        state::save(tx, caller, &state)
     })
 }
 

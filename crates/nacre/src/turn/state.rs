@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::stability::{Alignment, Answered};
 use super::topic::{Anchor, Topic};
+use crate::Result;
+use crate::call::Caller;
 use crate::ids::SessionId;
-use crate::{Result, Time};
 
 /// A session that has been silent this long starts anew.
 const FORGOTTEN_DAYS: i64 = 30;
@@ -72,10 +73,12 @@ pub(crate) fn load(db: &Connection, session: &SessionId) -> Result<State> {
     Ok(found.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
 }
 
-pub(crate) fn save(db: &Connection, session: &SessionId, state: &State, now: Time) -> Result<()> {
-    let sql = "INSERT INTO turns (session, state, at) VALUES (?1, ?2, ?3)
-        ON CONFLICT (session) DO UPDATE SET state = excluded.state, at = excluded.at";
-    db.prepare_cached(sql)?.execute((session, serde_json::to_string(state)?, now))?;
+pub(crate) fn save(db: &Connection, caller: &Caller, state: &State) -> Result<()> {
+    let (session, now, private) = (&caller.session, caller.now, caller.visibility.is_private());
+    let sql = "INSERT INTO turns (session, state, at, private) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (session) DO UPDATE SET state = excluded.state, at = excluded.at,
+            private = max(private, excluded.private)";
+    db.prepare_cached(sql)?.execute((session, serde_json::to_string(state)?, now, private))?;
     let sql = "DELETE FROM turns WHERE at < ?1";
     db.prepare_cached(sql)?.execute([now.plus_days(-FORGOTTEN_DAYS)])?;
     Ok(())

@@ -20,7 +20,11 @@ use crate::group::Group;
 use crate::{Error, Result, Time};
 
 /// The most bytes of a file of the workspace that is written.
+#[allow(dead_code, reason = "for writes of agents, which are to come")]
 pub(crate) const LARGEST: u64 = 4 << 20;
+
+/// What the cause of a return to a checkpoint begins with.
+pub(crate) const RESTORE: &str = "restore ";
 
 /// The lock's name in the group's folder.
 const LOCK: &str = "workspace.lock";
@@ -61,6 +65,7 @@ impl Held<'_> {
     }
 
     /// Reads a file whole; `None`: there is none.
+    #[allow(dead_code, reason = "for writes of agents, which are to come")]
     pub(crate) fn read(&self, path: &FilePath) -> Result<Option<Vec<u8>>> {
         let bytes = files::read(self.folder(), path, LARGEST + 1)?;
         if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
@@ -69,6 +74,7 @@ impl Held<'_> {
         Ok(bytes)
     }
 
+    #[allow(dead_code, reason = "for writes of agents, which are to come")]
     /// Changes files, with the records of it, all or nothing. `cause` says what this is part of.
     pub(crate) fn commit<T>(
         &mut self,
@@ -77,8 +83,23 @@ impl Held<'_> {
         changes: &[Change],
         records: impl FnOnce(&Transaction<'_>) -> Result<T>,
     ) -> Result<T> {
+        let (value, mut in_the_way) = self.commit_far(now, cause, changes, records)?;
+        match in_the_way.pop() {
+            None => Ok(value),
+            Some(path) => Err(Error::FileChanged { path }),
+        }
+    }
+
+    /// The same, with the files that were in the way after all beside the value.
+    pub(crate) fn commit_far<T>(
+        &mut self,
+        now: Time,
+        cause: &str,
+        changes: &[Change],
+        records: impl FnOnce(&Transaction<'_>) -> Result<T>,
+    ) -> Result<(T, Vec<String>)> {
         for Change { path, before, .. } in changes {
-            if self.read(path)? != *before {
+            if files::read(self.folder(), path, u64::MAX)? != *before {
                 return Err(Error::FileChanged { path: path.to_string() });
             }
         }
@@ -91,25 +112,34 @@ impl Held<'_> {
             Ok(value)
         })?;
         crash::point("decided");
-        match self.settle(now)?.pop() {
-            None => Ok(value),
-            Some(path) => Err(Error::FileChanged { path }),
-        }
+        Ok((value, self.settle(now)?))
     }
 
     /// Does what is decided and not done. Returns the files that a person had changed, each of another cause.
     fn settle(&mut self, now: Time) -> Result<Vec<String>> {
         let mut in_the_way = Vec::new();
         for (cause, changes) in self.group.read_all(undone)? {
-            match self.apply(&changes)? {
-                None => self.forget(now, &cause, false)?,
-                Some(path) => {
-                    self.forget(now, &cause, true)?;
-                    in_the_way.push(path);
-                }
-            }
+            let left = match cause.starts_with(RESTORE) {
+                true => self.apply_each(&changes)?,
+                false => self.apply(&changes)?.into_iter().collect(),
+            };
+            self.forget(now, &cause, !left.is_empty())?;
+            in_the_way.extend(left);
         }
         Ok(in_the_way)
+    }
+
+    /// Makes all changes of one cause that can be made: its records have been put back and are not undone for one
+    /// file. Returns the files that were in the way, which stay as a person left them.
+    fn apply_each(&self, changes: &[Change]) -> Result<Vec<String>> {
+        let mut left = Vec::new();
+        for Change { path, before, after } in changes {
+            match files::replace(self.folder(), path, before.as_deref(), after.as_deref())? {
+                Replaced::Done => crash::point("one file done"),
+                Replaced::Changed => left.push(path.to_string()),
+            }
+        }
+        Ok(left)
     }
 
     /// Makes the changes of one cause, or none of them: then it returns the file that was in the way.

@@ -431,11 +431,11 @@ mod tests {
                 }
                 crash::AT.set(Some(point));
                 let died = catch_unwind(AssertUnwindSafe(|| {
-                    append(&mut group, &caller, Zone::UTC, &draft("Shipped")).unwrap();
+                    append(&mut group, &caller, &draft("Shipped")).unwrap();
                 }));
                 assert!(died.is_err(), "{point} was never reached");
                 // Said again by whoever was not answered.
-                let again = append(&mut group, &caller, Zone::UTC, &draft("Shipped")).unwrap();
+                let again = append(&mut group, &caller, &draft("Shipped")).unwrap();
                 assert!(again.duplicate, "{point}");
                 let head = there.unwrap_or("# 2026-02-18\n\n");
                 let expected = format!("{head}- [note|i=0.5] Shipped\n");
@@ -456,9 +456,9 @@ mod tests {
                     put(&group, "memory/archive/2026-02-01.md", there);
                 }
                 crash::AT.set(Some(point));
-                let died = catch_unwind(AssertUnwindSafe(|| retire(&mut group, &caller, Zone::UTC)));
+                let died = catch_unwind(AssertUnwindSafe(|| retire(&mut group, &caller)));
                 assert!(died.is_err(), "{point} was never reached");
-                retire(&mut group, &caller, Zone::UTC).unwrap();
+                retire(&mut group, &caller).unwrap();
                 let kept = "# Then\n\n- [note|i=0.9] large\n- plain\n";
                 assert_eq!(get(&group, "memory/2026-02-01.md"), kept, "{point}");
                 let head = if there.is_empty() { "# 2026-02-01\n\n" } else { there };
@@ -539,13 +539,13 @@ mod tests {
             // In February what is small goes, in March what is middling.
             for days in [0, 0, 40, 0] {
                 caller.now = caller.now.plus_days(days);
-                let retired = retire(&mut group, &caller, Zone::UTC).unwrap();
+                let retired = retire(&mut group, &caller).unwrap();
                 let (kept, moved) = (get(&group, "memory/2026-02-01.md"), get(&group, "memory/archive/2026-02-01.md"));
                 let own = archive.is_none() && !moved.is_empty();
                 let moved = if own { moved.strip_prefix("# 2026-02-01\n\n").unwrap() } else { &moved };
                 prop_assert_eq!(&sorted(&[&kept, moved]), &before);
                 // Twice is once.
-                prop_assert_eq!(retire(&mut group, &caller, Zone::UTC).unwrap().lines, 0, "{:?}", retired);
+                prop_assert_eq!(retire(&mut group, &caller).unwrap().lines, 0, "{:?}", retired);
                 // In their order.
                 let mut rest = log.split_inclusive('\n');
                 prop_assert!(kept.split_inclusive('\n').all(|line| rest.any(|there| there == line)));

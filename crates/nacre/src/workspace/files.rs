@@ -114,6 +114,20 @@ fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> Refused {
     }
 }
 
+/// Gives a file its mode, where there is one.
+#[cfg(unix)]
+pub(super) fn set_mode(folder: &Path, path: &FilePath, mode: u32) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let set = open(folder, path).and_then(|file| {
+        let had = file.metadata()?.permissions().mode() & 0o777;
+        if had != mode {
+            file.set_permissions(std::fs::Permissions::from_mode(mode))?;
+        }
+        Ok(())
+    });
+    set.or_else(|refused| refused.error(folder, path).map_or(Ok(()), Err))
+}
+
 /// What became of putting a file in another's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Replaced {

@@ -9,6 +9,7 @@
 
 mod boot;
 pub(crate) mod change;
+pub(crate) mod checkpoint;
 pub mod daily;
 pub(crate) mod edit;
 pub(crate) mod files;
@@ -25,6 +26,9 @@ mod walk;
 
 pub use boot::{Boot, Part};
 pub(crate) use boot::{PARTS, Project, boot, has_own, is_shown, paths_of, shown};
+pub use checkpoint::{
+    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
+};
 pub(crate) use files::text;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
 pub use path::FilePath;
@@ -32,4 +36,3 @@ pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
 pub use template::{Laid, TEMPLATES, Template};
 pub(crate) use walk::{Seen, Stat, Taken, decode, read, sources, workspace as documents};
-pub(crate) use walk::{sources, workspace as documents};

@@ -67,6 +67,9 @@ fn problem(text: &str) -> Option<&'static str> {
     if ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|code| lower.contains(code)) {
         return Some("has an encoded dot, slash or NUL");
     }
+    if lower.strip_prefix(super::checkpoint::FOLDER).is_some_and(|rest| rest.starts_with('/')) {
+        return Some("is in a checkpoint, which is no document");
+    }
     if let Some(problem) = text.split('/').find_map(name_problem) {
         return Some(problem);
     }
@@ -145,6 +148,8 @@ mod tests {
             "memory.db",
             "x",
             "sessions/a.jsonl",
+            "memory/checkpoints/x/files/MEMORY.md",
+            "Memory/Checkpoints/x.md",
             &long,
             &deep,
         ] {

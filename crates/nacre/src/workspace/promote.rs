@@ -22,7 +22,6 @@ use crate::graph::guard::{self, From};
 use crate::graph::read::{self, Claim};
 use crate::group::Group;
 use crate::index::analyse;
-use crate::time::Zone;
 use crate::visibility::Visibility;
 use crate::{Error, Result, turn};
 

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Transaction};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::memory_file;
@@ -16,6 +16,7 @@ use crate::call::{Caller, audit, redact};
 use crate::database::Database;
 use crate::graph::{self, read};
 use crate::index::{Passage, Slice, Writer, chunk};
+use crate::visibility::Visibility;
 use crate::{Result, Time, visibility};
 
 /// The kind of a chunk's passage.
@@ -61,7 +62,7 @@ fn is_none(count: &usize) -> bool {
 }
 
 /// What there is to say about a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "a path and a sentence")]
 pub struct Note {
     pub path: String,
@@ -346,7 +347,8 @@ impl Batch {
 }
 
 fn from_document(now: Time, since: Time) -> graph::Origin<'static> {
-    graph::Origin { now, since, source: graph::Source::Document, session: None }
+    let (source, visibility) = (graph::Source::Document, Visibility::Private);
+    graph::Origin { now, since, source, session: None, private: None, visibility }
 }
 
 fn write_row(tx: &Transaction<'_>, document: &Document) -> Result<()> {

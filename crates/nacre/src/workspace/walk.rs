@@ -14,6 +14,8 @@ pub(super) const LARGEST: u64 = 20 << 20;
 const PROBED: usize = 8 << 10;
 /// The folder of transcripts, which are searched as sessions.
 const SESSIONS: &str = "sessions";
+/// Folders of the workspace whose files are no documents: transcripts, and the states that are kept to go back to.
+const APART: &[&str] = &[SESSIONS, super::checkpoint::FOLDER];
 /// How the names of documents end: those of the workspace, and those of a collection.
 const MARKDOWN: &[&str] = &[".md"];
 const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
@@ -44,7 +46,7 @@ pub(crate) struct Found {
 /// Finds the documents in the folder of a group.
 pub(crate) fn workspace(folder: &Path) -> Found {
     let mut found = Found::default();
-    walk(folder, None, MARKDOWN, Some(SESSIONS), &mut found);
+    walk(folder, None, MARKDOWN, APART, &mut found);
     found.others.clear();
     found.sort();
     found
@@ -71,7 +73,7 @@ pub(crate) fn sources(sources: &[String]) -> Found {
             Some(why) => found.absent.push(Note { path: source.clone(), why }),
             None => {
                 let before = found.seen.len();
-                walk(path, Some(source.trim_end_matches('/')), TEXT, None, &mut found);
+                walk(path, Some(source.trim_end_matches('/')), TEXT, &[], &mut found);
                 if found.seen.len() == before {
                     found.empty.push(source.clone());
                 }
@@ -83,6 +85,11 @@ pub(crate) fn sources(sources: &[String]) -> Found {
 }
 
 impl Found {
+    /// Returns the paths of what was found.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.seen.iter().map(|seen| seen.path.as_str())
+    }
+
     /// Returns a source that is not there.
     pub(crate) fn absent(&self) -> Option<&Note> {
         self.absent.first()
@@ -121,9 +128,9 @@ impl Stat {
     }
 }
 
-/// Finds the documents below a folder. `root` is what their paths begin with, `apart` a name in the folder itself
-/// that is left out.
-fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: Option<&str>, found: &mut Found) {
+/// Finds the documents below a folder. `root` is what their paths begin with, `apart` the paths in it
+/// that are left out.
+fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], found: &mut Found) {
     let mut folders = vec![String::new()];
     while let Some(below) = folders.pop() {
         let named = |path: &str| root.map_or(path.to_owned(), |root| format!("{root}/{path}"));
@@ -150,7 +157,7 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: Option<&str>
             let name = entry.file_name();
             let shown = name.to_string_lossy();
             let path = if below.is_empty() { shown.to_string() } else { format!("{below}/{shown}") };
-            if shown.starts_with('.') || apart == Some(path.as_str()) {
+            if shown.starts_with('.') || apart.iter().any(|apart| path.eq_ignore_ascii_case(apart)) {
                 continue;
             }
             let lower = shown.to_ascii_lowercase();

@@ -26,12 +26,12 @@ fn get(place: &Place, path: &str) -> String {
 }
 
 fn log(place: &mut Place, draft: &Draft) -> Result<Appended, Error> {
-    daily::append(&mut place.group, &place.caller, Zone::UTC, draft)
+    daily::append(&mut place.group, &place.caller, draft)
 }
 
 /// Returns how many lines move.
 fn retire(place: &mut Place) -> usize {
-    daily::retire(&mut place.group, &place.caller, Zone::UTC).unwrap().lines
+    daily::retire(&mut place.group, &place.caller).unwrap().lines
 }
 
 #[test]
@@ -135,15 +135,16 @@ fn a_log_keeps_its_form() {
 #[test]
 fn the_day_is_that_of_the_person() {
     let zones = [
-        (Zone::UTC, "2026-01-15"),
-        (Zone::new(|| jiff::tz::TimeZone::fixed(jiff::tz::offset(13))), "2026-01-16"),
-        (Zone::new(|| jiff::tz::TimeZone::fixed(jiff::tz::offset(-13))), "2026-01-14"),
+        (Zone::default(), "2026-01-15"),
+        (Zone::rule("<+13>-13").unwrap(), "2026-01-16"),
+        (Zone::rule("<-13>13").unwrap(), "2026-01-14"),
     ];
     for (zone, day) in zones {
         let mut place = Place::new();
-        let done = daily::append(&mut place.group, &place.caller, zone, &draft("x")).unwrap();
+        place.caller.zone = zone;
+        let done = daily::append(&mut place.group, &place.caller, &draft("x")).unwrap();
         assert_eq!(done.path, format!("memory/{day}.md"));
-        let shown = daily::today(&place.group, &place.caller, zone).unwrap();
+        let shown = daily::today(&place.group, &place.caller).unwrap();
         assert_eq!(shown.text, format!("# {day}\n\n- [note|i=0.5] x\n"));
     }
 }
@@ -175,7 +176,8 @@ fn lines_stay_as_long_as_they_are_worth() {
     assert_eq!(found["hits"][0]["path"], "memory/archive/2026-01-15.md");
     assert_eq!(found["hits"][0]["at"], "2026-01-15T00:00:00.000Z");
     // The archive itself never retires, and maintenance does all this.
-    assert_eq!(place.group.maintain(&place.caller.clone()).unwrap().retired, 0);
+    let ran = place.group.maintain(&place.caller, &nacre::maintain::Which::Only("logs".into())).unwrap();
+    assert_eq!(ran[0].report.counts["retired"], 0);
     place.check();
 }
 

@@ -15,6 +15,8 @@ mod proposals;
 mod logs;
 // The care for MEMORY.md, and what is proposed upward (SPEC W6).
 mod upward;
+// Checkpoints: files and records kept, compared, put back (SPEC W7).
+mod checkpoints;
 // Collections: corpora in databases of their own (SPEC Q7).
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).
@@ -37,6 +39,10 @@ mod brief;
 mod boot;
 // Each turn: what is put before a message, what is learned from the answer (SPEC T, W8).
 mod turn;
+// Roles: what each may do, other groups, and what skills are handed over (SPEC A1).
+mod roles;
+// What is private, planted everywhere and looked for by a shared session in every way (SPEC W3).
+mod canary;
 // What every call passes: schema, roles, limits, redaction, audit, events (SPEC A).
 mod pipeline;
 // The knowledge graph: facts, relations and names (SPEC G1, G2).

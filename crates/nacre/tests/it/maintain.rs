@@ -1,20 +1,20 @@
 //! Maintenance (SPEC I6): jobs when they are due, once each, whoever looks.
 
 use nacre::maintain::{JOBS, Ran, Which};
-use nacre::{Caller, Group, Time, TimeZone};
+use nacre::{Caller, Group, Time, Zone};
 use serde_json::json;
 
 use crate::sealed::Place;
 
 /// Runs one job now and returns one of its numbers.
 pub fn only(group: &mut Group, caller: &Caller, job: &str, count: &str) -> i64 {
-    let ran = group.maintain(caller, &TimeZone::UTC, &Which::Only(job.into())).unwrap();
+    let ran = group.maintain(caller, &Which::Only(job.into())).unwrap();
     ran[0].report.counts[count]
 }
 
 fn ran(place: &mut Place, at: &str) -> Vec<&'static str> {
     let caller = Caller::person("a-person".parse().unwrap(), Time::parse(at).unwrap());
-    let ran = place.group.maintain(&caller, &TimeZone::UTC, &Which::Due).unwrap();
+    let ran = place.group.maintain(&caller, &Which::Due).unwrap();
     ran.iter().map(|ran: &Ran| ran.name).collect()
 }
 
@@ -25,17 +25,17 @@ fn a_missed_job_runs_once() {
     assert_eq!(ran(&mut place, "2026-01-15T12:00:00Z"), [""; 0]);
     place.store("The staging server is called kestrel");
     for (at, expected) in [
-        ("2026-01-15T12:00:00Z", vec!["decay", "reindex", "purge", "prune"]),
+        ("2026-01-15T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs"]),
         ("2026-01-15T12:00:01Z", vec![]),
         ("2026-01-16T02:59:00Z", vec![]),
         ("2026-01-16T03:00:00Z", vec!["decay"]),
         ("2026-01-16T04:30:00Z", vec!["purge", "prune"]),
         // A Sunday passed, and many mornings: once each.
-        ("2026-01-29T12:00:00Z", vec!["decay", "reindex", "purge", "prune"]),
+        ("2026-01-29T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs"]),
         ("2026-01-29T23:00:00Z", vec![]),
         // A clock that goes back is no reason; one that was far ahead is.
         ("2026-01-29T01:00:00Z", vec![]),
-        ("2026-01-20T12:00:00Z", vec!["decay", "reindex", "purge", "prune"]),
+        ("2026-01-20T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs"]),
     ] {
         assert_eq!(ran(&mut place, at), expected, "{at}");
     }
@@ -47,10 +47,11 @@ fn every_job_says_when_it_is_due_and_what_it_did() {
     let mut place = Place::new();
     place.store("The staging server is called kestrel");
     let now = Time::parse("2026-01-15T12:00:00Z").unwrap();
-    let before = place.group.jobs(now, &TimeZone::UTC).unwrap();
+    let caller = Caller::person("a-person".parse().unwrap(), now);
+    let before = place.group.jobs(&caller).unwrap();
     assert!(before.iter().all(|job| job.due && job.ran_at.is_none() && job.says.is_none()));
     ran(&mut place, "2026-01-15T12:00:00Z");
-    let jobs = place.group.jobs(now, &TimeZone::UTC).unwrap();
+    let jobs = place.group.jobs(&caller).unwrap();
     assert_eq!(jobs.len(), JOBS.len());
     for job in &jobs {
         assert!(!job.due && job.ran_at == Some(now) && job.says.is_some() && job.next > now, "{job:?}");
@@ -58,10 +59,9 @@ fn every_job_says_when_it_is_due_and_what_it_did() {
     assert_eq!(jobs[0].schedule, "daily 03:00");
     assert_eq!(jobs[1].schedule, "Sunday 03:30");
     assert_eq!(jobs[0].says.as_deref(), Some("facts faded for 0 days"));
-    let caller = Caller::person("a-person".parse().unwrap(), now);
-    let unknown = place.group.maintain(&caller, &TimeZone::UTC, &Which::Only("dream".into())).unwrap_err();
+    let unknown = place.group.maintain(&caller, &Which::Only("dream".into())).unwrap_err();
     assert_eq!(unknown.code(), "no_job");
-    let all = place.group.maintain(&caller, &TimeZone::UTC, &Which::All).unwrap();
+    let all = place.group.maintain(&caller, &Which::All).unwrap();
     assert_eq!(all.len(), JOBS.len(), "what is asked for runs, due or not");
     // What did nothing left no trace in the audit log.
     assert_eq!(place.group.status().unwrap().audit_rows, 1);
@@ -69,14 +69,15 @@ fn every_job_says_when_it_is_due_and_what_it_did() {
 
 #[test]
 fn jobs_run_in_the_hours_of_the_person() {
-    let tokyo = TimeZone::posix("JST-9").unwrap();
+    let tokyo = Zone::rule("JST-9").unwrap();
     let mut place = Place::new();
     place.store("The staging server is called kestrel");
-    let mut due = |at: &str, zone: &TimeZone| {
-        let caller = Caller::person("a-person".parse().unwrap(), Time::parse(at).unwrap());
-        place.group.maintain(&caller, zone, &Which::Due).unwrap().len()
+    let mut due = |at: &str, zone: &Zone| {
+        let (now, zone) = (Time::parse(at).unwrap(), zone.clone());
+        let caller = Caller { zone, ..Caller::person("a-person".parse().unwrap(), now) };
+        place.group.maintain(&caller, &Which::Due).unwrap().len()
     };
-    assert_eq!(due("2026-01-15T12:00:00Z", &tokyo), 4);
+    assert_eq!(due("2026-01-15T12:00:00Z", &tokyo), JOBS.len());
     assert_eq!(due("2026-01-15T17:59:00Z", &tokyo), 0);
     assert_eq!(due("2026-01-15T18:00:00Z", &tokyo), 1, "it is three in the morning there");
 }

@@ -8,6 +8,7 @@ use nacre::session::{Draft, Role};
 use nacre::{Caller, Home, http};
 use serde_json::{Value, json};
 
+use crate::maintain::only;
 use crate::sealed::{Place, noon};
 
 /// The tools of sessions are not among those that agents are offered by default.
@@ -36,7 +37,7 @@ fn variety(n: usize) -> String {
 /// A conversation of so many messages of about 20 tokens each.
 pub fn talk(place: &mut Place, session: &str, messages: usize) {
     for n in 0..messages {
-        let role = if n % 2 == 0 { "user" } else { "assistant" };
+        let role = if n.is_multiple_of(2) { "user" } else { "assistant" };
         let content = format!(
             "Remark {n}: the garden gets a bed of tulips called {}, behind the shed, as Ana decided.",
             variety(n)
@@ -293,7 +294,7 @@ fn a_database_that_was_lost_is_filled_from_the_files() {
     place.reopen();
     assert_eq!(found(&mut place, "tulips"), Vec::<String>::new());
     let caller = place.caller.clone();
-    place.group.maintain(&caller).unwrap();
+    only(&mut place.group, &caller, "sessions", "sessions");
     assert!(found(&mut place, &variety(3)).contains(&"msg_004".to_owned()));
     say(&mut place, "s", "user", "one more");
     assert_eq!(lines(&file(&place, "s")).len(), 7);
@@ -634,8 +635,8 @@ fn what_is_old_is_packed_and_stays_readable_and_searchable() {
     say(&mut place, "new", "user", "of today");
     let before = context(&mut place, "old");
     let caller = place.caller.clone();
-    assert_eq!(place.group.maintain(&caller).unwrap().sessions, 1);
-    assert_eq!(place.group.maintain(&caller).unwrap().sessions, 0);
+    assert_eq!(only(&mut place.group, &caller, "sessions", "sessions"), 1);
+    assert_eq!(only(&mut place.group, &caller, "sessions", "sessions"), 0);
     assert!(!file(&place, "old").exists() && file(&place, "new").exists());
     let packed = file(&place, "old").with_file_name("archive").join("old.jsonl.gz");
     assert!(packed.exists());
@@ -658,7 +659,7 @@ fn what_is_old_is_packed_and_stays_readable_and_searchable() {
     fs::write(&packed, "half a gz").unwrap();
     assert_eq!(seen(&context(&mut place, "old")).len(), 13);
     let caller = place.caller.clone();
-    assert_eq!(place.group.maintain(&caller).unwrap().sessions, 2);
+    assert_eq!(only(&mut place.group, &caller, "sessions", "sessions"), 2);
     assert_eq!(seen(&context(&mut place, "old")).len(), 13);
     // A packed file that is damaged is an error, not nothing.
     fs::write(&packed, "half a gz").unwrap();

@@ -4,7 +4,7 @@
 use std::fs;
 
 use nacre::promote::{self, Promotion, Step};
-use nacre::{Caller, MemoryFile, Role, Visibility, Zone, look_at_memory_file, proposal};
+use nacre::{Caller, MemoryFile, Role, Visibility, look_at_memory_file, proposal};
 use serde_json::json;
 
 use crate::sealed::Place;
@@ -26,7 +26,7 @@ fn person(place: &Place) -> Caller {
 fn step(place: &mut Place, step: Step) -> Promotion {
     let caller = person(place);
     place.group.sync(&caller).unwrap();
-    promote::promote(&mut place.group, &caller, Zone::UTC, step).unwrap()
+    promote::promote(&mut place.group, &caller, step).unwrap()
 }
 
 fn texts(promotion: &Promotion) -> Vec<&str> {
@@ -160,7 +160,7 @@ fn what_is_private_stays_where_others_do_not_see_it() {
         [(Role::Skill, Visibility::Private, "role_denied"), (Role::Admin, Visibility::Shared, "hidden_file")]
     {
         let caller = Caller { role, visibility, ..person(&place) };
-        let refused = promote::promote(&mut place.group, &caller, Zone::UTC, Step::Memory);
+        let refused = promote::promote(&mut place.group, &caller, Step::Memory);
         assert_eq!(refused.unwrap_err().code(), code);
     }
 }

@@ -28,7 +28,7 @@ pub fn run(megabytes: usize, as_json: bool) -> Result<ExitCode> {
     };
     let draft = |n: usize| Draft {
         id: None,
-        role: if n % 2 == 0 { Role::User } else { Role::Assistant },
+        role: if n.is_multiple_of(2) { Role::User } else { Role::Assistant },
         content: Some(text(n)),
         name: None,
         input: None,
