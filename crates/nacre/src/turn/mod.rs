@@ -34,6 +34,7 @@ use crate::brief::{self, one_line};
 use crate::call::{Caller, Role, redact};
 use crate::event::Event;
 use crate::group::{Group, payload};
+use crate::workspace::seen;
 use crate::{Error, Result};
 
 use recall::Recalled;
@@ -459,6 +460,11 @@ fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -
     let shown: Vec<i64> = lines().filter_map(|line| lesson::number(&line.source)).collect();
     state.lessons.extend(&shown);
     group.note_returned(lines().filter_map(|line| line.source.parse().ok()), caller.now);
+    // What is put in of a document is read by the session (W10). Its chunks are named by path and number.
+    let paths = lines().map(|line| line.source.trim_end_matches(|c: char| c.is_ascii_digit()));
+    let paths: Vec<String> =
+        paths.map(|path| path.strip_suffix('#').unwrap_or_default().to_owned()).collect();
+    seen::note(group, caller, paths.iter().map(String::as_str));
     group.write(caller.now, |tx| {
         lesson::count_injected(tx, &shown)?;
         state::save(tx, &caller.session, &state, caller.now)
