@@ -234,6 +234,15 @@ impl WriteRequest {
         proposal::check_seen(&held, caller, path)?;
         let before = held.read(path)?;
         let base = before.as_deref().unwrap_or_default();
+        if self.content.contains(redact::MASK) && !String::from_utf8_lossy(base).contains(redact::MASK) {
+            // It was read masked: written back, the credential would be lost.
+            let problem = format!(
+                "has `{}`, which stands for a credential of the file; leave that part as it is with `edit`",
+                redact::MASK
+            );
+            let (tool, field) = ("memory_write".into(), "content".into());
+            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+        }
         let after = match mode {
             Mode::Append => edit::append(base, &self.content),
             Mode::Replace => edit::replace(base, &self.content),

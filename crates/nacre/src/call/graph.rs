@@ -61,6 +61,8 @@ impl Request for GraphRequest {
         };
         let mut recalled = call.read(|db| recall::recall(db, &request, language))?;
         recalled.missing = missing.into_iter().collect();
+        let cited = recalled.known.iter().flat_map(|known| &known.cites).map(|cite| cite.path.as_str());
+        call.note_seen(&cited.collect::<Vec<_>>());
         let now = call.caller.now;
         call.tell(
             "memory:search",

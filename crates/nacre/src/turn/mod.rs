@@ -35,6 +35,7 @@ use crate::call::{Caller, Role, redact};
 use crate::event::Event;
 use crate::group::{Group, payload};
 use crate::workspace::memory_file::{self, Use};
+use crate::workspace::seen;
 use crate::{Error, Result};
 
 use recall::Recalled;
@@ -483,6 +484,10 @@ fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -
     let used: Vec<_> = lines().map(|line| (memory_file::lines_of(group, &line.source), &line.text)).collect();
     let uses = used.iter().flat_map(|(at, words)| at.iter().map(|lines| Use { lines: *lines, words }));
     group.note_used(&uses.collect::<Vec<_>>(), caller.now);
+    // What is put in of a document is read by the session (W10): `TOOLS.md#L1-L3`.
+    let paths: Vec<String> =
+        lines().filter_map(|line| line.source.rsplit_once('#')).map(|(path, _)| path.to_owned()).collect();
+    seen::note(group, caller, paths.iter().map(String::as_str));
     group.write(caller.now, |tx| {
         lesson::count_injected(tx, &shown)?;
         state::save(tx, caller, &state)

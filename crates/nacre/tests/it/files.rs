@@ -131,7 +131,7 @@ fn w10_who_reads_of_the_infrastructure_is_marked() {
             heard.lock().unwrap().push(event.data["path"].clone());
         }
     });
-    put(&place, "TOOLS.md", "The build host is called anvil.\n");
+    put(&place, "TOOLS.md", "The build host is called anvil.\n\n## anvil\n\n- port: 2222\n");
     put(&place, "memory/tools-deploy.md", "Deploy from the bastion pelican.\n");
     put(&place, "memory/topics/tools.md", "Hammers and saws.\n");
     for arguments in [json!({ "path": "memory/topics/tools.md" }), json!({ "path": "tools-x.md" })] {
@@ -151,9 +151,13 @@ fn w10_who_reads_of_the_infrastructure_is_marked() {
         // Whatever it reads from then on.
         assert_eq!(get(&mut place, json!({ "path": "memory/topics/tools.md" }))["infrastructure_seen"], true);
     }
+    // By what the graph has from there.
+    place.caller.session = "graph".parse().unwrap();
+    let known = place.call("graph_search", json!({ "query": "what is the port of anvil?" })).data;
+    assert_eq!(known["known"][0]["cites"][0]["path"], "TOOLS.md", "{known}");
     let mut seen = place.group.status().unwrap().infrastructure_seen;
     seen.sort();
-    assert_eq!(seen, ["one", "three", "two"]);
+    assert_eq!(seen, ["graph", "one", "three", "two"]);
     // What is not there tells nothing.
     place.caller.session = "four".parse().unwrap();
     assert_eq!(get(&mut place, json!({ "path": "memory/tools-none.md" })).get("infrastructure_seen"), None);
@@ -238,6 +242,8 @@ fn arguments_of_a_write_belong_together() {
         json!({ "content": "x", "path": "a.md", "mode": "edit", "old": "b" }),
         json!({ "content": "x", "path": "a.md", "mode": "edit", "old": "c" }),
         json!({ "content": "x\u{1b}[2J", "path": "a.md" }),
+        // Read masked and written back, a credential would be lost.
+        json!({ "content": "token [REDACTED]", "path": "a.md", "mode": "replace" }),
     ] {
         let code = place.refused("memory_write", arguments.clone());
         assert!(["bad_argument", "empty_content"].contains(&code), "{arguments}: {code}");

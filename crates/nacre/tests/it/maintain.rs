@@ -29,7 +29,7 @@ fn a_missed_job_runs_once() {
         ("2026-01-15T12:00:01Z", vec![]),
         ("2026-01-16T02:59:00Z", vec![]),
         ("2026-01-16T03:00:00Z", vec!["decay"]),
-        ("2026-01-16T04:30:00Z", vec!["purge", "prune"]),
+        ("2026-01-16T04:30:00Z", vec!["purge", "prune", "sessions", "logs"]),
         // A Sunday passed, and many mornings: once each.
         ("2026-01-29T12:00:00Z", vec!["decay", "reindex", "purge", "prune", "sessions", "logs"]),
         ("2026-01-29T23:00:00Z", vec![]),
