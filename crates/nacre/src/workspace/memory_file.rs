@@ -179,7 +179,14 @@ pub(crate) fn lines_of(group: &Group, id: &str) -> Vec<[i64; 2]> {
         let (_, cites) = group.read(|db| graph::cites_of(db, kind, id)).ok()??;
         Some(cites.into_iter().filter(|cite| cite.path == PATH).map(|cite| [cite.line, cite.line]).collect())
     };
-    part().map(|lines| vec![lines]).or_else(cited).unwrap_or_default()
+    // A chunk goes by its number too.
+    let chunk = || {
+        id.strip_prefix(PATH)?.strip_prefix('#')?;
+        let sql = "SELECT first_line, last_line FROM passages WHERE kind = 'chunk' AND ref = ?1";
+        let find = |db: &Connection| Ok(db.query_row(sql, [id], |row| Ok([row.get(0)?, row.get(1)?]))?);
+        group.read(find).ok()
+    };
+    part().or_else(chunk).map(|lines| vec![lines]).or_else(cited).unwrap_or_default()
 }
 
 /// Returns which lines, by their hashes, were used.
