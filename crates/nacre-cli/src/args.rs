@@ -824,7 +824,7 @@ pub enum Session {
         text: Option<String>,
         /// Who says it: user, assistant, system, tool_call or tool_result
         #[arg(long, value_name = "ROLE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
-        role: Option<nacre::session::Role>,
+        author: Option<nacre::session::Role>,
         /// Its id: with the same one it is not written again. A tool_result has that of its call
         #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
         message: Option<String>,

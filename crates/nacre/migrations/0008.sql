@@ -54,6 +54,7 @@ CREATE INDEX task_blocks_by ON task_blocks ("by");
 
 -- Every change of a task's status, the first included.
 CREATE TABLE task_changes (
+    number  INTEGER PRIMARY KEY AUTOINCREMENT,
     task    INTEGER NOT NULL,
     at      INTEGER NOT NULL,
     status  TEXT NOT NULL,

@@ -200,7 +200,8 @@ impl Group {
             Which::Due | Which::All => JOBS.iter().collect(),
         };
         self.begin(caller)?;
-        if !self.is_on_disk() {
+        // Transcripts alone are enough: a database that was lost is filled from them.
+        if !self.is_on_disk() && !self.folder().join("sessions").is_dir() {
             return Ok(Vec::new());
         }
         // A look that finds nothing makes no file and waits for nobody.

@@ -29,8 +29,8 @@ pub fn run(context: &Context, args: &Session) -> Result<ExitCode> {
             show(context, &SessionRequest { id: id.clone(), from: *from, limit: *limit })
         }
         Session::Append { id, jsonl: true, .. } => append_lines(context, id),
-        Session::Append { id, text, role, message, name, input, .. } => {
-            let role = role.context("a message has a role")?;
+        Session::Append { id, text, author, message, name, input, .. } => {
+            let role = author.context("a message has an author")?;
             let content = text.as_deref().map(text_or_stdin).transpose()?;
             let input = input.as_ref().map(|input| nacre::call::parse(input.as_bytes())).transpose()?;
             let (id_of_it, name) = (message.clone(), name.clone());

@@ -78,7 +78,7 @@ fn survives(settings: &[&str], besides: &[&[&str]]) {
                         let id = format!("w{writer}-{n}");
                         let text =
                             format!("{id} says that heron number {n} came to the pond of writer {writer}");
-                        let append = ["session", "append", "s", "--role", "user", "--message", &id, &text];
+                        let append = ["session", "append", "s", "--author", "user", "--message", &id, &text];
                         let args: Vec<&str> = set.iter().copied().chain(append).collect();
                         until_done(home, &args, &victims[writer], killed);
                     }
@@ -94,7 +94,7 @@ fn survives(settings: &[&str], besides: &[&[&str]]) {
         "nobody was killed in the middle of a write: the test has shown nothing"
     );
     // Brings the transcript back where it was packed last, and mends what the last one killed left.
-    let last = ["session", "append", "s", "--role", "user", "--message", "last", "the end"];
+    let last = ["session", "append", "s", "--author", "user", "--message", "last", "the end"];
     home.json(set.iter().copied().chain(last));
     check(&home, WRITERS);
 }
@@ -204,7 +204,7 @@ fn lines_come_from_standard_input_and_twice_is_once() {
         1_201,
         "what came before it is there"
     );
-    let long = home.run(["session", "append", "s", "--role", "user", "-"]);
+    let long = home.run(["session", "append", "s", "--author", "user", "-"]);
     assert_eq!(long.status, 2, "an empty message is none: {long:?}");
 }
 
@@ -263,7 +263,7 @@ fn the_end_of_a_session_is_summed_up_only_where_there_is_a_transcript() {
         "session",
         "append",
         "ours",
-        "--role",
+        "--author",
         "user",
         "We decided to move the backup to half past three.",
     ]);

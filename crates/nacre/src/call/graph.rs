@@ -26,7 +26,7 @@ fn source(call: &Call<'_>) -> graph::Source {
     }
 }
 
-/// Ask the knowledge graph about people, things and how they belong together. Silent where nothing is known.
+/// Ask the knowledge graph about people, things and how they belong together.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GraphRequest {
@@ -108,7 +108,7 @@ pub struct FactRequest {
     /// Its value.
     pub value: String,
     /// Of the entity: person, family, friend, pet, organization, project, tool, host, place, event, decision,
-    /// preference, convention, document, user or self (the agent).
+    /// preference, convention, document, user or self.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// 0 to 1; default 0.5.

@@ -281,8 +281,7 @@ pub struct SearchRequest {
     /// Only what has all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
-    /// Default entries, memory (documents) and graph (facts). sources: the user's collections of books and the like. items:
-    /// what was taken out of projects' files, and tasks.
+    /// Default entries, memory (documents), graph (facts). sources: collections of books; items: projects, tasks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
     /// Only in this collection of sources.
@@ -547,7 +546,7 @@ pub struct GetRequest {
     /// Id or number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<EntryRef>,
-    /// Such as MEMORY.md or memory/2026-01-15.md.
+    /// Such as MEMORY.md.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Its first line to show.

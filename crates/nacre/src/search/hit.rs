@@ -44,9 +44,11 @@ pub struct Hit {
     pub graph: Option<GraphHit>,
     /// Of an item of a project.
     #[serde(flatten)]
+    #[schemars(skip)]
     pub item: Option<ItemHit>,
     /// Of a task.
     #[serde(flatten)]
+    #[schemars(skip)]
     pub task: Option<TaskHit>,
     /// The parts of its score, which add up.
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -16,6 +16,7 @@ fn least(schema: &Value) -> Value {
         let property = &schema["properties"][name];
         match property["enum"].as_array() {
             Some(words) => words[0].clone(),
+            None if property["type"] == "array" => json!([]),
             None => "1".into(),
         }
     };

@@ -44,6 +44,16 @@ pub(crate) const TABLES: &[(&str, Kept)] = &[
     ("collections", Kept::Record("name")),
     ("proposals", Kept::Record("number || ' ' || target")),
     ("line_uses", Kept::Record("path")),
+    ("promoted", Kept::Record("step")),
+    ("projects", Kept::Record("name")),
+    ("project_files", Kept::Record("path")),
+    ("items", Kept::Record("path || ':' || line || ' ' || title")),
+    ("tasks", Kept::Record("'TASK-' || number || ' ' || description")),
+    ("task_blocks", Kept::Record("task || ' – ' || \"by\"")),
+    ("task_changes", Kept::Record("task || ' ' || status")),
+    // How far a transcript is taken in goes back with the messages: what came since is taken in anew from its file.
+    ("transcripts", Kept::Record("session")),
+    ("transcript_ids", Kept::Record("session || ' ' || id")),
     // A message is its passage: there is no other copy of its text.
     ("passages", Kept::Where("kind = 'message'")),
     ("documents", Kept::Derived),
@@ -60,6 +70,8 @@ pub(crate) const TABLES: &[(&str, Kept)] = &[
     ("turns", Kept::Ledger),
     ("seen", Kept::Ledger),
     ("file_changes", Kept::Ledger),
+    ("jobs", Kept::Ledger),
+    ("flushes", Kept::Ledger),
 ];
 
 /// The most rows of a table that a comparison names.
