@@ -373,7 +373,7 @@ fn w3_a_shared_session_learns_nothing_of_what_is_private() {
         .collect();
     let mut without = place(&public);
     (with.caller.visibility, without.caller.visibility) = (Visibility::Shared, Visibility::Shared);
-    let boots = [&mut with, &mut without].map(|place| boot(place));
+    let boots = [&mut with, &mut without].map(boot);
     assert_eq!(boots[0], boots[1], "as if there were none");
     assert!(!text(&boots[0]).contains("MEMORY.md") && text(&boots[0]).contains("agents-words"));
     assert_eq!(

@@ -359,7 +359,7 @@ fn many_files_and_junk_go_through() {
         let path = format!("d{}/f{number}", number % 40);
         match number % 3 {
             0 => write(folder.path(), &format!("{path}.rs"), format!("// TODO: look into number {number}\n")),
-            1 => write(folder.path(), &format!("{path}.py"), vec![0, 159, 146, 150].repeat(50)),
+            1 => write(folder.path(), &format!("{path}.py"), [0, 159, 146, 150].repeat(50)),
             _ => write(folder.path(), &format!("{path}.dat"), vec![255; 300]),
         }
     }

@@ -1,5 +1,7 @@
 //! Transcripts of our own: appended, read as a model should see them, compacted, ended, packed (SPEC S1 to S6).
 
+#![expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
