@@ -71,6 +71,10 @@ mod released;
 mod model;
 // The documents and the contract of the tools.
 mod docs;
+// Seed 001, paragraph by paragraph: Markdown memory, every write approved.
+mod seed_001;
+// Seed 003, its layers 1 to 3 and 6 to 9.
+mod seed_003;
 // What the seeds say, one test a seed, under its profile.
 mod seeds;
 

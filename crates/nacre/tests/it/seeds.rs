@@ -181,29 +181,3 @@ fn seeds_together_balanced_honours_both() {
     place.call("memory_delete", json!({ "id": 1 }));
     place.check();
 }
-
-/// Seed 001: the agent reads freely; the user sees exactly what will be added or changed, and decides.
-#[test]
-fn seed_001_gated_every_write_is_approved() {
-    let mut place = Place::with("gated", &[]);
-    crate::files::put(&place, "memory/CORE.md", "# Core\n");
-    assert_eq!(place.call("memory_get", json!({ "path": "memory/CORE.md" })).data["text"], "# Core\n");
-    // Memory, workspace files and the log alike.
-    for (number, path) in
-        [(1, "memory/CORE.md"), (2, "AGENTS.md"), (3, "HEARTBEAT.md"), (4, "memory/topics/projects.md")]
-    {
-        let answer = place.call("memory_write", json!({ "path": path, "content": "- one line" })).data;
-        assert_eq!((&answer["proposal"], &answer["written"]), (&json!(number), &json!(false)));
-        assert!(answer["diff"].as_str().unwrap().contains("+- one line\n"), "{answer}");
-    }
-    assert_eq!(place.call("memory_write", json!({ "content": "a line of the log" })).data["proposal"], 5);
-    assert_eq!(place.call("memory_store", json!({ "content": "The user has a dog" })).data["proposal"], 6);
-    assert_eq!(place.call("memory_search", json!({ "query": "line dog" })).data["hits"], json!([]));
-    // Applied after approval, and found from then on.
-    let person = nacre::Caller::person("terminal".parse().unwrap(), place.caller.now);
-    for number in 1..=6 {
-        nacre::proposal::approve(&mut place.group, &person, number).unwrap();
-    }
-    let found = place.call("memory_search", json!({ "query": "line dog" })).data;
-    assert!(found["hits"].as_array().unwrap().len() >= 5, "{found}");
-}
