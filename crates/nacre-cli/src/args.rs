@@ -51,7 +51,7 @@ pub struct Global {
     /// The conversation this belongs to [default: a new one]
     #[arg(long, global = true, value_name = "ID", env = "NACRE_SESSION", hide_env_values = true)]
     pub session: Option<SessionId>,
-    /// The profile that sets the policies: balanced, carapace, gated, koshi
+    /// The profile that sets the policies: balanced, carapace, gated, brain, nanoclaw, koshi
     #[arg(long, global = true, value_name = "NAME", env = "NACRE_PROFILE", hide_env_values = true)]
     pub profile: Option<String>,
     /// Change one setting for this call, such as brief.max_entries=20

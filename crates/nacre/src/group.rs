@@ -387,7 +387,7 @@ impl Group {
     pub fn compacts(&mut self, caller: &Caller) -> Result<bool> {
         self.begin(caller)?;
         let asked = self.read_all(|db| session::was_asked(db, &caller.session))?;
-        self.flush(caller);
+        self.flush(caller, &caller.session);
         session::host_compacted(self, caller, &caller.session)?;
         Ok(asked)
     }
@@ -481,9 +481,9 @@ impl Group {
     }
 
     /// Tells that a conversation is about to be compacted (S4).
-    pub fn flush(&self, caller: &Caller) {
+    pub fn flush(&self, caller: &Caller, about: &SessionId) {
         let (group, session) = (self.name.clone(), caller.session.clone());
-        let data = payload([("sessionId", session.as_str().into())]);
+        let data = payload([("sessionId", about.as_str().into())]);
         self.tell(&Event { name: "memory:flush", at: caller.now, group, session, data });
     }
 

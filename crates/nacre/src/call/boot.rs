@@ -48,7 +48,8 @@ impl Request for BootRequest {
         let caller = call.caller;
         let boot = workspace::boot(call.group(), caller, project.as_ref(), total, brief);
         for part in boot.parts.iter().filter(|part| part.chars > 0 && part.path != "brief") {
-            let kind = if part.path == "skills" { "skills" } else { "file" };
+            let kind =
+                if matches!(part.path.as_str(), "skills" | "tasks") { part.path.as_str() } else { "file" };
             let (path, size) = (part.path.as_str().into(), part.chars.into());
             call.tell("memory:read", payload([("type", kind.into()), ("path", path), ("size", size)]));
         }

@@ -66,7 +66,8 @@ pub(super) fn show(
     };
     let (text, lines) = cut(asked);
     let is_there = seen && bytes.is_some();
-    let told: Vec<&str> = is_there.then_some(path.as_str()).into_iter().collect();
+    let told: Vec<(&str, usize)> =
+        is_there.then(|| (path.as_str(), text.chars().count())).into_iter().collect();
     let shown = FileShown {
         path: path.to_string(),
         lines: (lines > 0).then_some([first + 1, first + lines]),
@@ -265,7 +266,7 @@ impl WriteRequest {
         }
         let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
         let diff = shortened(&Diff::new(path.as_str(), before.as_deref(), Some(&after)).to_string());
-        let size = after.len();
+        let (size, delta) = (after.len(), change::grown(before.as_deref(), Some(&after)));
         let change = Change { path: path.clone(), before, after: Some(after) };
         held.commit(caller.now, "write", &[change], |tx| {
             let mut row = audit::Row::new("memory_write");
@@ -273,7 +274,7 @@ impl WriteRequest {
             audit::append(tx, caller, &row, audit::Outcome::Done)
         })?;
         drop(held);
-        let data = [("type", "file".into()), ("path", path.as_str().into()), ("size", size.into())];
+        let data = [("type", "file".into()), ("path", path.as_str().into()), ("delta", delta.into())];
         call.tell("memory:write", payload(data));
         Ok(Written {
             written: true,

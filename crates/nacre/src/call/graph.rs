@@ -61,7 +61,10 @@ impl Request for GraphRequest {
         };
         let mut recalled = call.read(|db| recall::recall(db, &request, language))?;
         recalled.missing = missing.into_iter().collect();
-        let cited = recalled.known.iter().flat_map(|known| &known.cites).map(|cite| cite.path.as_str());
+        let cited = recalled.known.iter().flat_map(|known| {
+            let size = known.text.chars().count();
+            known.cites.iter().map(move |cite| (cite.path.as_str(), size))
+        });
         call.note_seen(&cited.collect::<Vec<_>>());
         let now = call.caller.now;
         call.tell(

@@ -391,13 +391,15 @@ impl Call<'_> {
     }
 
     /// Marks the session where it is shown what a host may want to know of (W10), and says so where it is new.
-    pub(crate) fn note_seen(&mut self, paths: &[&str]) -> bool {
-        let shown: Vec<&str> = paths.iter().copied().filter(|path| seen::is_infrastructure(path)).collect();
-        for path in &shown {
-            let data = [("type", "file".into()), ("path", (*path).into()), ("infrastructure", true.into())];
-            self.tell("memory:read", crate::group::payload(data));
+    pub(crate) fn note_seen(&mut self, shown: &[(&str, usize)]) -> bool {
+        let shown = shown.iter().copied().filter(|(path, _)| seen::is_infrastructure(path));
+        let shown: Vec<(&str, usize)> = shown.collect();
+        for (path, size) in &shown {
+            let [kind, path] = [("type", "file".into()), ("path", (*path).into())];
+            let [size, mark] = [("size", (*size).into()), ("infrastructure", true.into())];
+            self.tell("memory:read", crate::group::payload([kind, path, size, mark]));
         }
-        seen::note(self.group, self.caller, shown)
+        seen::note(self.group, self.caller, shown.into_iter().map(|(path, _)| path))
     }
 
     /// Tells what happened. Nothing hears of it that was not committed.

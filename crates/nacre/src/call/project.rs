@@ -340,6 +340,13 @@ impl Request for TaskUpdateRequest {
                 archived.iter().for_each(|id| write.record(id, "archived", 1));
                 Ok(archived)
             })?;
+            for id in &archived {
+                let path = id.to_string();
+                call.tell(
+                    "memory:write",
+                    payload([("type", "task".into()), ("path", path.into()), ("delta", 0.into())]),
+                );
+            }
             return Ok(TaskChanged { task: None, archived, changed: true });
         }
         let id = id.ok_or_else(|| missing("id", "is missing; every action but `archive` needs it"))?;

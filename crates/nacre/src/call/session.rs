@@ -12,7 +12,7 @@ use crate::brief::one_line;
 use crate::group::payload;
 use crate::ids::{SessionId, shorten};
 use crate::session::{self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session};
-use crate::workspace::seen;
+use crate::workspace::{memory_file, seen};
 use crate::{Error, Result, Time};
 
 /// The conversations that were imported, newest first.
@@ -195,11 +195,18 @@ impl Request for ContextRequest {
             "memory:read",
             payload([("type", "session".into()), ("path", path), ("size", size.into())]),
         );
+        if let Some(memory) = &context.memory {
+            let (path, size) = (memory_file::PATH.into(), memory.chars().count());
+            call.tell(
+                "memory:read",
+                payload([("type", "file".into()), ("path", path), ("size", size.into())]),
+            );
+        }
         Ok(context)
     }
 
     fn say(answer: &Context, _: Time) -> String {
-        let mut text = String::new();
+        let mut text = answer.memory.as_ref().map(|memory| format!("{memory}\n")).unwrap_or_default();
         if answer.cut {
             text.push_str("(Older messages did not fit.)\n");
         }

@@ -342,12 +342,14 @@ impl Request for SearchRequest {
         let now = call.caller.now;
         let mut found = call.group().search(&request, now)?;
         found.missing.extend(missing);
-        let documents = found.hits.iter().filter_map(|hit| hit.document.as_ref());
-        let own = documents.filter(|document| document.collection.is_none());
-        let cited = found.hits.iter().filter_map(|hit| hit.graph.as_ref()).flat_map(|hit| &hit.cites);
-        let paths: Vec<&str> =
-            own.map(|document| document.path.as_str()).chain(cited.map(|cite| cite.path.as_str())).collect();
-        found.infrastructure_seen = call.note_seen(&paths);
+        let shown = found.hits.iter().flat_map(|hit| {
+            let own = hit.document.iter().filter(|document| document.collection.is_none());
+            let cited = hit.graph.iter().flat_map(|graph| &graph.cites).map(|cite| cite.path.as_str());
+            let size = hit.text.chars().count();
+            own.map(|document| document.path.as_str()).chain(cited).map(move |path| (path, size))
+        });
+        let shown: Vec<(&str, usize)> = shown.collect();
+        found.infrastructure_seen = call.note_seen(&shown);
         call.tell(
             "memory:search",
             payload([("query", request.query.into()), ("results", found.hits.len().into())]),

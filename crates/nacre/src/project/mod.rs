@@ -19,7 +19,8 @@ use rusqlite::{Connection, OptionalExtension, Row};
 use serde::Serialize;
 
 use crate::call::{Caller, audit, redact};
-use crate::group::Group;
+use crate::event::Event;
+use crate::group::{Group, payload};
 use crate::ids::{ProjectName, shorten};
 use crate::index::Writer;
 use crate::workspace::{self, Note, Seen, Taken};
@@ -312,6 +313,16 @@ fn extract_project(
         audit::append(tx, caller, &row, audit::Outcome::Done)?;
         counts(tx, project.number)
     })?;
+    if added + removed > 0 {
+        let count = |items: usize| i64::try_from(items).unwrap_or(i64::MAX);
+        let data = payload([
+            ("type", "items".into()),
+            ("path", project.name.as_str().into()),
+            ("delta", (count(added) - count(removed)).into()),
+        ]);
+        let (at, session) = (caller.now, caller.session.clone());
+        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
+    }
     let Passed { others, ignored, skipped, .. } = passed;
     Ok(Extracted {
         project: project.name.clone(),

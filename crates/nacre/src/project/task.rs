@@ -56,7 +56,7 @@ impl Status {
     }
 
     /// Tells whether there is something left to do.
-    fn is_open(self) -> bool {
+    pub(crate) fn is_open(self) -> bool {
         matches!(self, Status::Pending | Status::InProgress)
     }
 

@@ -247,6 +247,11 @@ impl Field<'_> {
         self.rules.search.fusion == settings::Fusion::Words
     }
 
+    /// Tells whether structure counts beside what the lanes say.
+    pub(super) fn is_hybrid(&self) -> bool {
+        self.rules.search.fusion == settings::Fusion::Hybrid
+    }
+
     pub(super) fn language(&self) -> Language {
         self.query.language
     }
@@ -349,6 +354,11 @@ impl Field<'_> {
             parts[13] = self.coverage[id as usize].max(f32::MIN_POSITIVE).ln();
             return parts;
         }
+        if !self.is_hybrid() {
+            parts[13] = self.weighted(id).max(f32::MIN_POSITIVE).ln();
+            parts[17] = w.graph * self.recalled.get(&id).copied().unwrap_or(0.0);
+            return std::array::from_fn(|part| parts[part] * self.counts[part]);
+        }
         let before = self.neighbour(id, -1);
         let (said_before, said_after) = (self.beside(id, -1), self.beside(id, 1));
         let (weigh_before, weigh_after, weigh_around) = if mark.session == 0 {
@@ -368,6 +378,13 @@ impl Field<'_> {
         parts[12] = self.preference(mark, self.lanes(id));
         parts[17] = w.graph * self.recalled.get(&id).copied().unwrap_or(0.0);
         std::array::from_fn(|part| parts[part] * self.counts[part])
+    }
+
+    /// The sum of nearness and words that the seeds have (Q2). A score of words has no upper end: r / (1 + r) has.
+    fn weighted(&self, id: u32) -> f32 {
+        let (search, words) = (self.rules.search, self.scores[id as usize].max(0.0));
+        search.vector_weight as f32 * self.similarity(id).max(0.0)
+            + search.word_weight as f32 * words / (1.0 + words)
     }
 
     /// What the lanes say, perhaps by an estimate, and the parts of a score that are known from the mark, added
@@ -403,7 +420,7 @@ impl Field<'_> {
             .standing()
             .map_or([0.0; 2], |standing| standing_parts(standing, self.rules.rank, self.rules.now));
         let mut parts = [0.0; PARTS.len()];
-        if !self.is_words_alone() {
+        if self.is_hybrid() {
             parts = self.parts_of_flags(mark);
             parts[2] = self.of_session(mark);
             parts[5] = if self.query.author.is_some_and(|author| author == mark.author) {
@@ -413,6 +430,9 @@ impl Field<'_> {
             };
             parts[7] = self.weights.time * self.nearness(mark);
             parts[16] = -self.weights.age * self.age(mark);
+        } else if !self.is_words_alone() {
+            // As a factor: half of its worth after the half-life.
+            parts[16] = (1.0 - self.age(mark)).max(f32::MIN_POSITIVE).ln();
         }
         [parts[14], parts[15]] = [reinforcement as f32, recency as f32];
         parts

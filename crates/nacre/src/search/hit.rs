@@ -278,11 +278,11 @@ fn sort_best(ranked: &mut [(u32, f32)], from: usize, wanted: usize) -> usize {
 
 /// The parts of a score that are not zero; where the words are all that counts, they are always among them.
 fn explained(field: &Field<'_>, id: u32) -> Vec<Part> {
-    let words = field.is_words_alone();
+    let product = !field.is_hybrid();
     let parts = PARTS
         .iter()
         .zip(field.parts(id))
-        .filter(|(part, value)| *value != 0.0 || (words && **part == "relevance"));
+        .filter(|(part, value)| *value != 0.0 || (product && **part == "relevance"));
     parts.map(|(part, value)| Part { part, value: round(f64::from(value)) }).collect()
 }
 

@@ -226,8 +226,9 @@ fn by_question(
         }
     }
     let mut down: Vec<String> = Vec::new();
-    let hybrid = is_hybrid(settings);
-    if hybrid && settings.embedding.provider != settings::Provider::None {
+    let fusion = settings.search.fusion;
+    let by_words = fusion == settings::Fusion::Words;
+    if !by_words && settings.embedding.provider != settings::Provider::None {
         let passages = heard.iter().map(|heard| heard.members.len()).sum();
         // A collection that can't say is not counted: this only weighs the words of the question.
         let counts = |asked: &&Asked<'_>, term: &str| match lanes::df(asked.db, term) {
@@ -243,7 +244,7 @@ fn by_question(
         down.extend(sound.iter().filter_map(|asked| by_words_alone(asked)));
     }
     let mut unknown = None;
-    if hybrid && settings.graph.lane {
+    if !by_words && settings.graph.lane {
         for (asked, heard) in sound.iter().zip(&mut heard).filter(|(asked, _)| asked.collection.is_none()) {
             let said = graph::ask(asked.db, request, language, &heard.members)?;
             unknown = said.unknown;
@@ -273,12 +274,12 @@ fn by_question(
                 continue;
             }
         };
-        if hybrid {
+        if fusion == settings::Fusion::Hybrid {
             rank::newer_first(&field, &mut hits);
         }
         best.extend(hits);
         // Books say "always" too, but not for the user.
-        if hybrid && asked.collection.is_none() {
+        if !by_words && asked.collection.is_none() {
             let mut applying = field.standing();
             // All that may be among the hits, and some that are not.
             standing = hit::load(asked, &field, &mut applying, STANDING * 2, request)?;
@@ -325,10 +326,6 @@ fn is_answered(db: &Connection, unknown: &Unknown, best: &[Ranked], language: La
         }
     }
     Ok(false)
-}
-
-fn is_hybrid(settings: &settings::Settings) -> bool {
-    settings.search.fusion == settings::Fusion::Hybrid
 }
 
 /// Asks the lane of words of one database; what is meant has not been asked yet.

@@ -9,16 +9,21 @@ use serde::Serialize;
 
 use super::take_in;
 use super::transcript::{Backwards, Files, Forwards, Line, ReadSeek, Role};
+use crate::brief::mark_injected;
 use crate::call::Caller;
 use crate::group::Group;
 use crate::ids::SessionId;
-use crate::{Error, Result};
+use crate::workspace::{self, memory_file};
+use crate::{Error, Result, turn};
 
 /// What a model should see of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Context {
     /// Which session.
     pub session: SessionId,
+    /// What MEMORY.md says, where `session.with_memory` has it put before every call and the session may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
     /// A summary of what was compacted, where something was, and the messages since.
     pub messages: Vec<Line>,
     /// About how many tokens they are.
@@ -64,12 +69,22 @@ pub(crate) fn context(
     let tokens = tokens.unwrap_or_else(|| settings.window.saturating_sub(settings.reserve).max(1));
     let files = Files::of(group.folder(), session)?;
     let Some(input) = files.open()? else { return Ok(None) };
-    let wanted = Wanted { results: Some(settings.keep_tool_results), tokens };
+    let memory = settings.with_memory.then(|| long_term(group, caller)).flatten();
+    let room = tokens.saturating_sub(memory.as_deref().map_or(0, turn::tokens)).max(1);
+    let wanted = Wanted { results: Some(settings.keep_tool_results), tokens: room };
     let known = group.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
     let view = view(input, wanted, known).map_err(Error::io(&files.plain()))?;
     let (tokens, results_left_out, cut) = (view.tokens(), view.results_left_out, view.cut);
     let messages = view.summary.into_iter().chain(view.lines).collect();
-    Ok(Some(Context { session: session.clone(), messages, tokens, results_left_out, cut }))
+    let tokens = tokens + memory.as_deref().map_or(0, turn::tokens);
+    Ok(Some(Context { session: session.clone(), memory, messages, tokens, results_left_out, cut }))
+}
+
+/// MEMORY.md as a model is shown it: marked as ours, so that it is not learned again.
+fn long_term(group: &Group, caller: &Caller) -> Option<String> {
+    let path = memory_file::PATH.parse().expect("a file of the workspace");
+    let most = group.settings().memory_file.max_chars;
+    workspace::one_file(group, caller.visibility, &path, most).map(|text| mark_injected(&text))
 }
 
 /// Returns how many tokens the context of a transcript has.

@@ -86,10 +86,10 @@ pub(crate) fn check(
     }
     if settings.flush == Mode::Summary {
         summarise(group, caller, session, &files)?;
-        group.flush(caller);
+        group.flush(caller, session);
         return Ok(quiet("a summary was stored"));
     }
-    group.flush(caller);
+    group.flush(caller, session);
     Ok(Flush { due: true, prompt: Some(prompt(group, before)), tokens, threshold, note: None })
 }
 

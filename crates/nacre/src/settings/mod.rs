@@ -4,10 +4,14 @@
 //! it in order: profile, file, environment, flags. A key that the defaults do not have is refused, with the
 //! one it was probably meant to be.
 
+mod disputes;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
+
+pub use disputes::{DISPUTES, Dispute};
 
 use crate::error::nearest;
 use crate::index::Language;
@@ -24,6 +28,8 @@ const PROFILES: &[(&str, &str)] = &[
     ("balanced", include_str!("profiles/balanced.toml")),
     ("carapace", include_str!("profiles/carapace.toml")),
     ("gated", include_str!("profiles/gated.toml")),
+    ("brain", include_str!("profiles/brain.toml")),
+    ("nanoclaw", include_str!("profiles/nanoclaw.toml")),
     ("koshi", include_str!("profiles/koshi.toml")),
 ];
 
@@ -99,6 +105,8 @@ pub struct Rank {
 pub struct Search {
     pub limit: usize,
     pub fusion: Fusion,
+    pub vector_weight: f64,
+    pub word_weight: f64,
     pub least_similarity: f64,
     pub language: String,
     pub without: Vec<String>,
@@ -162,6 +170,8 @@ pub enum Fusion {
     Hybrid,
     /// The words alone.
     Words,
+    /// A weighted sum of meaning and words.
+    Weighted,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -285,10 +295,22 @@ pub enum Policy {
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Log {
+    pub folder: LogFolder,
     pub low: f64,
     pub high: f64,
     pub keep_days_low: i64,
     pub keep_days_mid: i64,
+}
+
+/// Where new logs go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+pub enum LogFolder {
+    /// Beside the other files of the memory.
+    #[serde(rename = "memory")]
+    Memory,
+    /// In a folder of their own.
+    #[serde(rename = "memory/daily")]
+    Daily,
 }
 
 impl Log {
@@ -325,6 +347,7 @@ pub struct Session {
     pub soft: usize,
     pub flush_tokens: usize,
     pub summary_entry: bool,
+    pub with_memory: bool,
     pub retention_days: i64,
 }
 
@@ -557,6 +580,10 @@ impl Settings {
             (0.0..=1.0).contains(&self.search.least_similarity),
             "is not between 0 and 1",
         )?;
+        let weights = (self.search.vector_weight, self.search.word_weight);
+        within("search.vector_weight", (0.0..=1.0).contains(&weights.0), "is not between 0 and 1")?;
+        within("search.word_weight", (0.0..=1.0).contains(&weights.1), "is not between 0 and 1")?;
+        within("search.vector_weight", weights.0 + weights.1 > 0.0, "is 0, as `search.word_weight` is")?;
         within("search.half_life_days", self.search.half_life_days >= 0.0, "is negative")?;
         within("search.diversity", (0.0..=1.0).contains(&self.search.diversity), "is not between 0 and 1")?;
         within(

@@ -14,12 +14,13 @@ use super::{FilePath, files, template, walk};
 use crate::brief::{self, Brief, MadeBy, one_line, without_marks};
 use crate::call::{Caller, redact};
 use crate::group::Group;
+use crate::project::task;
 use crate::turn::{harmless, tokens};
 use crate::visibility::{Visibility, is_marked, is_private};
 use crate::{Error, Result, Time};
 
 /// What the lists of `boot` may name beside files.
-pub(crate) const PARTS: &[&str] = &["project", "yesterday", "today", "brief", "skills"];
+pub(crate) const PARTS: &[&str] = &["project", "yesterday", "today", "brief", "tasks", "skills"];
 
 /// A file that would get fewer characters is only named.
 const LEAST: usize = 240;
@@ -95,6 +96,7 @@ pub(crate) fn boot(
         match part.as_str() {
             "brief" => pieces.extend(brief.as_ref().map(of_brief)),
             "skills" => pieces.extend(skills(group, caller.visibility, total / 6)),
+            "tasks" => pieces.extend(tasks(group, total / 6)),
             part => files_of(group, caller, part, project, &mut pieces),
         }
     }
@@ -106,12 +108,26 @@ pub(crate) fn boot(
     Boot { markdown, parts, chars, tokens, generated_at: caller.now, plugin }
 }
 
+/// Returns what a session may see of one file, as a boot would have it, of at most so many characters; `None`: there is
+/// nothing to show.
+pub(crate) fn one_file(
+    group: &Group,
+    visibility: Visibility,
+    path: &FilePath,
+    most: usize,
+) -> Option<String> {
+    let mut pieces = [file(group, visibility, path)];
+    fit(&mut pieces, most, usize::MAX);
+    let [Piece { body, .. }] = pieces;
+    if let Body::Text(text, _) = body { Some(text) } else { None }
+}
+
 /// Tells whether there is anything to start a session with that somebody wrote: a file which is not as `nacre
 /// init` made it.
 pub(crate) fn has_own(group: &Group, caller: &Caller) -> bool {
     let order = &group.settings().boot.main;
     order.iter().any(|part| match part.as_str() {
-        "brief" => false,
+        "brief" | "tasks" => false,
         "skills" => skill_paths(group).iter().any(|path| is_own(group, caller.visibility, path)),
         part => paths_of(caller, part, None).iter().any(|path| is_own(group, caller.visibility, path)),
     })
@@ -336,6 +352,35 @@ fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
     let mut piece = Piece::new("skills", Body::Made(text.trim_end().to_owned()));
     piece.part.cut = left > 0;
     (!lines.is_empty()).then_some(piece)
+}
+
+/// What is to be done, first what is under way, as far as there is room. Nothing where a database can't say.
+fn tasks(group: &Group, most: usize) -> Option<Piece> {
+    const HEAD: &str = "## Tasks\n\n";
+    let all = group.read(|db| task::list(db, &task::Filter::default())).ok()?;
+    let open: Vec<_> = all.into_iter().filter(|task| task.status.is_open()).collect();
+    let (mut text, mut left) = (HEAD.to_owned(), open.len());
+    for task in &open {
+        let blocked = if task.blocked_by.is_empty() { "" } else { ", blocked" };
+        let about = harmless(&redact::text(&task.description), SKILL_TOKENS);
+        let line = format!(
+            "- [{}] {}{blocked}, priority {}: {about}\n",
+            task.id,
+            task.status.as_str(),
+            task.priority
+        );
+        if text.chars().count() + line.chars().count() + 40 > most {
+            break;
+        }
+        text.push_str(&line);
+        left -= 1;
+    }
+    if left > 0 {
+        let _ = writeln!(text, "({left} more.)");
+    }
+    let mut piece = Piece::new("tasks", Body::Made(text.trim_end().to_owned()));
+    piece.part.cut = left > 0;
+    (!open.is_empty()).then_some(piece)
 }
 
 /// Returns `name` and `description` of a front matter. A value may be quoted, or go on in lines that are

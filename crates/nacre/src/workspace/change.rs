@@ -199,6 +199,13 @@ fn undone(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
     Ok(causes)
 }
 
+/// How many characters longer a file becomes; below 0: shorter.
+pub(crate) fn grown(before: Option<&[u8]>, after: Option<&[u8]>) -> i64 {
+    let chars = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().count();
+    let length = |bytes: Option<&[u8]>| i64::try_from(bytes.map_or(0, chars)).unwrap_or(i64::MAX);
+    length(after) - length(before)
+}
+
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};

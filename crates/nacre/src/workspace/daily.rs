@@ -1,7 +1,8 @@
 //! Daily logs (W4): what happened, a line each, in a file a day. They are only ever added to; lines that were of little
 //! importance move to an archive after a while, and none is lost on the way.
 //!
-//! `memory/2026-02-18.md` is the log of a day where the person is; where `memory/daily` has logs, that folder is used.
+//! `memory/2026-02-18.md` is the log of a day where the person is; where `memory/daily` has logs, or `log.folder` says so,
+//! that folder is used.
 //! The archive is `memory/archive`, a file a day under the same name, so that what is found there still has its day. It
 //! is searched like any document, and no longer read at the start of a session.
 
@@ -197,7 +198,8 @@ pub fn today(group: &Group, caller: &Caller) -> Result<Shown> {
 
 /// The path of a day's log.
 fn path_of(group: &Group, day: Day) -> FilePath {
-    let used = logs_in(group, DAILY).next().is_some();
+    let own = group.settings().log.folder == settings::LogFolder::Daily;
+    let used = own || logs_in(group, DAILY).next().is_some();
     let folder = if used { DAILY } else { FOLDER };
     format!("{folder}/{day}.md").parse().expect("a day is a name")
 }

@@ -25,7 +25,7 @@ mod template;
 mod walk;
 
 pub use boot::{Boot, Part};
-pub(crate) use boot::{PARTS, Project, boot, has_own, is_shown, paths_of, shown};
+pub(crate) use boot::{PARTS, Project, boot, has_own, is_shown, one_file, paths_of, shown};
 pub use checkpoint::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
 };

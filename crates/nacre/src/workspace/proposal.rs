@@ -226,7 +226,7 @@ fn make_in(group: &mut Group, caller: &Caller, draft: Draft<'_>) -> Result<Made>
         Ok((number, "pending".to_owned(), String::new(), true))
     })?;
     if is_new {
-        tell(group, caller, "proposal", target, size(proposed.as_deref()));
+        tell(group, caller, "proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
     }
     let state = State::ALL.iter().copied().find(|known| known.as_str() == state).unwrap_or(State::Pending);
     Ok(Made { number, state, answer, diff })
@@ -370,7 +370,8 @@ pub fn revert(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposa
         record(tx, caller, "revert", number, size(row.base.as_deref()), audit::Outcome::Done)
     })?;
     drop(held);
-    tell(group, caller, "file", path.as_str(), size(row.base.as_deref()));
+    let delta = change::grown(row.proposed.as_deref(), row.base.as_deref());
+    tell(group, caller, "file", path.as_str(), delta);
     find(group, number)?.shown(group)
 }
 
@@ -427,7 +428,8 @@ fn apply(group: &mut Group, caller: &Caller, number: i64) -> Result<()> {
         }
         done => {
             done?;
-            tell(group, caller, "file", path.as_str(), size(row.proposed.as_deref()));
+            let delta = change::grown(row.base.as_deref(), row.proposed.as_deref());
+            tell(group, caller, "file", path.as_str(), delta);
             Ok(())
         }
     }
@@ -493,8 +495,8 @@ fn record(
     audit::append(db, caller, &row, outcome)
 }
 
-fn tell(group: &Group, caller: &Caller, kind: &str, target: &str, bytes: usize) {
-    let data = payload([("type", kind.into()), ("path", target.into()), ("size", bytes.into())]);
+fn tell(group: &Group, caller: &Caller, kind: &str, target: &str, delta: i64) {
+    let data = payload([("type", kind.into()), ("path", target.into()), ("delta", delta.into())]);
     let (group_name, session) = (group.name().clone(), caller.session.clone());
     group.tell(&Event { name: "memory:write", at: caller.now, group: group_name, session, data });
 }

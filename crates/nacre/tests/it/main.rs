@@ -63,6 +63,8 @@ mod tasks;
 mod maintain;
 // Settings, their layers and their suggestions (SPEC I7).
 mod settings;
+// Profiles: what designs disagree about, and the page of it (SPEC I7).
+mod profiles;
 // What must hold for any input.
 mod properties;
 // Databases of every schema that was ever released still open.
@@ -71,11 +73,13 @@ mod released;
 mod model;
 // The documents and the contract of the tools.
 mod docs;
-// Seed 001, paragraph by paragraph: Markdown memory, every write approved.
+// What each seed says, paragraph by paragraph, under its profile (`cargo test seed_`).
+mod seed_000;
 mod seed_001;
-// Seed 003, its layers 1 to 3 and 6 to 9.
+mod seed_002;
 mod seed_003;
-// What the seeds say, one test a seed, under its profile.
+mod seed_004;
+// The seeds together.
 mod seeds;
 
 /// A file that is not listed above would never run.

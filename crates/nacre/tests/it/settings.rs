@@ -62,7 +62,11 @@ fn wrong_settings_are_refused_with_a_way_out() {
             "names `memory_stor`, which is no tool (did you mean `memory_store`?)",
             "",
         ),
-        ("profile = \"gate\"", "there is no profile `gate`", "`balanced`, `carapace`, `gated`, `koshi`"),
+        (
+            "profile = \"gate\"",
+            "there is no profile `gate`",
+            "`balanced`, `carapace`, `gated`, `brain`, `nanoclaw`, `koshi`",
+        ),
         ("[brief\n", "nacre.toml is not valid TOML: line 1", ""),
         (
             "[plugins.weather]\ncomand = [\"x\"]",
