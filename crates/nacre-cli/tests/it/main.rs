@@ -42,6 +42,10 @@ mod damage;
 mod transcript;
 // Many processes on one group, some of them killed: what was acknowledged is there.
 mod nothing_lost;
+// What seeds say about the binary, under their profiles (`cargo test seed_`).
+mod seed_000;
+mod seed_002;
+mod seed_004;
 
 #[test]
 fn no_file_is_forgotten() {

@@ -294,7 +294,7 @@ fn under_gated_every_write_waits() {
     }
     assert_eq!(place.group.status().unwrap().pending, 0);
     assert_eq!(place.found(json!({ "query": "Luna", "scope": ["entries"] })), [2]);
-    assert!(read(&place, "memory/2026-01-15.md").unwrap().ends_with(b"Talked about dogs\n"));
+    assert!(read(&place, "memory/daily/2026-01-15.md").unwrap().ends_with(b"Talked about dogs\n"));
     assert_eq!(place.group.status().unwrap().graph.facts, 1);
     assert!(place.group.verify_audit().unwrap().ok);
     place.check();

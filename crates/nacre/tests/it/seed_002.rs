@@ -408,7 +408,8 @@ fn seed_002_a_search_has_scopes() {
     assert_eq!(parts[0]["part"], "relevance", "{found}");
     // finalScore = 0.7 * cosine + 0.3 * words, here without a word in common.
     let why = found["hits"][0]["why"].as_array().unwrap();
-    let similarity = why.iter().find_map(|why| why["similarity"].as_f64()).unwrap_or_else(|| panic!("{found}"));
+    let similarity =
+        why.iter().find_map(|why| why["similarity"].as_f64()).unwrap_or_else(|| panic!("{found}"));
     assert!((parts[0]["value"].as_f64().unwrap().exp() - 0.7 * similarity).abs() < 0.01, "{found}");
 }
 
