@@ -42,7 +42,7 @@ mod damage;
 mod transcript;
 // Many processes on one group, some of them killed: what was acknowledged is there.
 mod nothing_lost;
-// What seeds say about the binary, under their profiles (`cargo test seed_`).
+// What seeds say about the binary, under their profiles (`cargo test --workspace seed_`).
 mod seed_000;
 mod seed_002;
 mod seed_004;

@@ -78,7 +78,7 @@ pub static DISPUTES: [Dispute; 32] = [
         8,
         "How do words and meaning become one order?",
         &["search.fusion", "search.vector_weight", "search.word_weight"],
-        "What measured best on public conversations. The plain sum did worse there than words alone.",
+        "What measured best on public conversations (docs/benchmarks.md).",
     ),
     dispute(
         9,

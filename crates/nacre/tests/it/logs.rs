@@ -226,3 +226,20 @@ fn logs_that_can_not_be_cut_are_left() {
     assert_eq!(fs::read(place.group.folder().join(TODAY)).unwrap(), broken);
     assert!(!place.group.folder().join("memory/archive").exists());
 }
+
+#[test]
+fn new_logs_go_where_the_settings_say() {
+    for (folder, path) in [("memory", "memory/2026-01-15.md"), ("memory/daily", "memory/daily/2026-01-15.md")]
+    {
+        let mut place = Place::with("balanced", &[&format!("log.folder={folder}")]);
+        let written = place.call("memory_write", serde_json::json!({ "content": "the heron came" })).data;
+        assert_eq!(written["path"], path);
+        let boot = nacre::call(
+            &mut place.group,
+            &nacre::Caller::person("p".parse().unwrap(), place.caller.now),
+            "memory_boot",
+            serde_json::json!({}),
+        );
+        assert!(boot.unwrap().text.contains("the heron came"), "{folder}");
+    }
+}

@@ -73,7 +73,7 @@ mod released;
 mod model;
 // The documents and the contract of the tools.
 mod docs;
-// What each seed says, paragraph by paragraph, under its profile (`cargo test seed_`).
+// What each seed says, paragraph by paragraph, under its profile (`cargo test --workspace seed_`).
 mod seed_000;
 mod seed_001;
 mod seed_002;

@@ -70,8 +70,9 @@ fn the_settings_of_seed_002_are_there_with_its_defaults() {
 
 /// A value as a cell shows it. A line between cells is no end of one.
 fn cell(value: &str) -> String {
-    let value = value.trim_start_matches('[').trim_end_matches(']').trim();
-    let value = if value.is_empty() { "none".into() } else { value.replace('"', "").replace('|', "\\|") };
+    let value =
+        value.trim_start_matches('[').trim_end_matches(']').trim().replace('"', "").replace('|', "\\|");
+    let value = if value.is_empty() { "none" } else { value.as_str() };
     value.split(", ").map(|word| format!("`{word}`")).collect::<Vec<_>>().join(" ")
 }
 

@@ -360,3 +360,26 @@ fn a_shared_session_learns_nothing_of_what_waits_in_private() {
     // Its own proposal, not the one that is there.
     assert_eq!(place.call("memory_store", call).data["proposal"], 2);
 }
+
+/// A5: what is proposed, applied and taken back says by how much.
+#[test]
+fn events_of_proposals_say_by_how_much() {
+    let mut place = Place::new();
+    let heard = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let ears = heard.clone();
+    place.group.listen(move |event| {
+        ears.lock().unwrap().push((
+            event.data["type"].clone(),
+            event.data["path"].clone(),
+            event.data["delta"].clone(),
+        ));
+    });
+    place.call("memory_write", json!({ "path": "SOUL.md", "content": "- dürr\n" }));
+    approve(&mut place, 1).unwrap();
+    let caller = person(&place);
+    nacre::proposal::revert(&mut place.group, &caller, 1).unwrap();
+    let soul = json!("SOUL.md");
+    let expected = [("proposal", 7), ("file", 7), ("file", -7)];
+    let expected = expected.map(|(kind, delta)| (json!(kind), soul.clone(), json!(delta)));
+    assert_eq!(*heard.lock().unwrap(), expected);
+}

@@ -154,3 +154,58 @@ fn a_change_of_language_makes_the_index_anew() {
     let error = nacre::Settings::from_layers(None, &[unknown]).unwrap_err();
     assert!(error.to_string().contains("german"), "{error}");
 }
+
+/// Q2: the sum that other systems have. What else counts is a factor of it.
+#[test]
+fn weighted_is_a_plain_sum_times_age_and_judgement() {
+    let found = |more: &[&str], query: &str| -> Value {
+        let settings: Vec<&str> = ["search.fusion=weighted"].iter().chain(more).copied().collect();
+        let mut place = Place::with("balanced", &settings);
+        place.store("The physician told Ana to rest");
+        place.store("Ana asked for the doctor");
+        place.store("The harbour is closed on Mondays");
+        place.call("memory_reinforce", json!({ "id": 1 }));
+        // Half of the half-life's worth is left of a log that is as old as it.
+        crate::files::put(&place, "memory/2025-12-16.md", "The doctor came at noon.\n");
+        place.call("memory_search", json!({ "query": query, "explain": true })).data["hits"].clone()
+    };
+    let part = |hit: &Value, name: &str| -> f64 {
+        let parts = hit["explain"].as_array().unwrap();
+        parts.iter().find(|part| part["part"] == name).map_or(0.0, |part| part["value"].as_f64().unwrap())
+    };
+    let similarity = |hit: &Value| -> f64 {
+        let why = hit["why"].as_array().unwrap();
+        why.iter().find_map(|why| why["similarity"].as_f64()).unwrap_or(0.0)
+    };
+    let of = |hits: &Value, word: &str| -> Value {
+        let hits = hits.as_array().unwrap();
+        hits.iter()
+            .find(|hit| hit["text"].as_str().unwrap().contains(word))
+            .unwrap_or_else(|| panic!("{hits:?}"))
+            .clone()
+    };
+    // Meaning alone: the sum is the nearness.
+    let hits = found(&["search.vector_weight=1", "search.word_weight=0"], "doctor");
+    for word in ["physician", "asked", "noon"] {
+        let hit = of(&hits, word);
+        assert!((part(&hit, "relevance").exp() - similarity(&hit)).abs() < 0.01, "{hit}");
+    }
+    assert!((part(&of(&hits, "noon"), "age").exp() - 0.5).abs() < 0.01, "{hits}");
+    assert_eq!(part(&of(&hits, "asked"), "age"), 0.0);
+    assert!((part(&of(&hits, "physician"), "reinforcement").exp() - 1.822).abs() < 0.01, "{hits}");
+    // Words alone: who has none of them is worth next to nothing. Structure never counts.
+    let hits = found(&["search.vector_weight=0", "search.word_weight=1"], "doctor");
+    assert!(part(&of(&hits, "asked"), "relevance").exp() > 0.1, "{hits}");
+    for hit in hits.as_array().unwrap() {
+        for structure in ["bm25", "vectors", "speaker", "first", "person", "instruction"] {
+            assert_eq!(part(hit, structure), 0.0, "{structure}: {hit}");
+        }
+        assert!((0.0..=1.0).contains(&hit["score"].as_f64().unwrap()), "{hit}");
+    }
+    let both = found(&[], "doctor");
+    let (asked, sum) = (of(&both, "asked"), part(&of(&both, "asked"), "relevance").exp());
+    assert!(sum > 0.7 * similarity(&asked) && sum <= 0.7 * similarity(&asked) + 0.3, "{asked}");
+    let nothing = ["search.vector_weight=0", "search.word_weight=0"];
+    let layers = nothing.map(|pair| nacre::settings::Layer::from_pair("test", pair).unwrap());
+    assert!(nacre::Settings::from_layers(None, &layers).is_err());
+}
