@@ -79,7 +79,7 @@ pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -
         return Ok(nothing("there is nothing older than what is kept"));
     };
     let made = summary::make(group, &Told { before: plan.before.as_ref(), lines: &plan.older });
-    let entry = narrative::before_compaction(group, caller, session, &made, &plan.older)?;
+    let entry = narrative::before_compaction(group, caller, session, &made, (&plan.older, &plan.kept))?;
 
     let lock = transcript::lock(group.folder())?;
     let (mut state, _) = ready(group, caller, session, &files, &lock)?;

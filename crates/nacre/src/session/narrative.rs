@@ -65,12 +65,16 @@ pub(super) fn before_compaction(
     caller: &Caller,
     session: &SessionId,
     made: &Made,
-    older: &[Line],
+    (older, kept): (&[Line], &[Line]),
 ) -> Result<Option<EntryId>> {
     if !group.settings().session.summary_entry {
         return Ok(None);
     }
     let narrated = group.read_all(|db| take_in::load(db, session))?.and_then(|state| state.narrated);
+    if kept.iter().any(|line| Some(line.key()) == narrated) {
+        // A flush or an end has summed up these and more.
+        return Ok(None);
+    }
     let told = older.iter().position(|line| Some(line.key()) == narrated);
     let new = &older[told.map_or(0, |at| at + 1)..];
     let Some(last) = new.last().filter(|_| new.iter().any(is_said)) else { return Ok(None) };

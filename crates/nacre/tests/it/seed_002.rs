@@ -26,7 +26,7 @@ fn sessions(place: &Place) -> std::path::PathBuf {
     place.group.folder().join("sessions")
 }
 
-fn say(place: &mut Place, session: &str, messages: Value) -> Value {
+fn say(place: &mut Place, session: &str, messages: &Value) -> Value {
     place.call("session_append", json!({ "id": session, "messages": messages })).data
 }
 
@@ -66,7 +66,7 @@ fn seed_002_a_session_is_a_file_of_lines() {
     say(
         &mut place,
         "s1",
-        json!([
+        &json!([
             { "id": "msg_001", "role": "user", "content": "Hello", "timestamp": "2026-02-05T10:00:00Z" },
             { "id": "msg_002", "role": "assistant", "content": "Hi there!", "timestamp": "2026-02-05T10:00:01Z" },
             { "id": "tool_001", "role": "tool_call", "name": "read", "input": { "path": "README.md" }, "timestamp": "2026-02-05T10:00:02Z" },
@@ -84,10 +84,10 @@ fn seed_002_a_session_is_a_file_of_lines() {
     assert!(lines.iter().all(|line| line["timestamp"].is_string()), "every line has its time");
     // Reading changes nothing, writing adds.
     context(&mut place, "s1");
-    say(&mut place, "s1", json!([remark(0)]));
+    say(&mut place, "s1", &json!([remark(0)]));
     assert!(fs::read_to_string(&file).unwrap().starts_with(&before));
     // The index of sessions, and one file each.
-    say(&mut place, "s2", json!([remark(1)]));
+    say(&mut place, "s2", &json!([remark(1)]));
     let index: Value =
         serde_json::from_str(&fs::read_to_string(sessions(&place).join("sessions.json")).unwrap()).unwrap();
     let files: Vec<&Value> = index["sessions"].as_array().unwrap().iter().map(|one| &one["file"]).collect();
@@ -114,7 +114,7 @@ fn seed_002_memory_md_is_written_at_once_and_read_by_every_call() {
         assert!(hit["text"].as_str().unwrap().contains(word), "{hit}");
     }
     // The context stage of each loop has it, beside the messages, and never twice.
-    say(&mut place, "s", json!([remark(0)]));
+    say(&mut place, "s", &json!([remark(0)]));
     let seen = context(&mut place, "s");
     assert!(seen["memory"].as_str().unwrap().contains("VSCode"), "{seen}");
     assert_eq!(nacre::strip_injected(seen["memory"].as_str().unwrap()).trim(), "", "it is known as ours");
@@ -250,7 +250,7 @@ fn seed_002_old_results_are_left_out_of_the_context() {
         say(
             &mut place,
             "s",
-            json!([call, { "id": id, "role": "tool_result", "content": format!("result {number}") }]),
+            &json!([call, { "id": id, "role": "tool_result", "content": format!("result {number}") }]),
         );
     }
     let seen = context(&mut place, "s");
@@ -281,7 +281,7 @@ fn seed_002_the_agent_is_asked_before_a_session_is_compacted() {
     let heard = listen(&mut place);
     let mut number = 0;
     while !heard.lock().unwrap().iter().any(|event| event["event"] == "memory:compact") {
-        say(&mut place, "s", json!([remark(number)]));
+        say(&mut place, "s", &json!([remark(number)]));
         number += 1;
         assert!(number < 200, "it is never compacted");
     }
@@ -307,7 +307,7 @@ fn seed_002_the_agent_is_asked_before_a_session_is_compacted() {
 #[test]
 fn seed_002_old_sessions_are_archived() {
     let mut place = place();
-    say(&mut place, "old", json!([remark(0), remark(1)]));
+    say(&mut place, "old", &json!([remark(0), remark(1)]));
     place.later(31);
     let caller = person(&place);
     assert_eq!(only(&mut place.group, &caller, "sessions", "sessions"), 1);
@@ -377,7 +377,7 @@ fn seed_002_agents_stay_within_their_scope() {
 fn seed_002_a_search_has_scopes() {
     let (mut place, folder) = (place(), tempfile::tempdir().unwrap());
     files::put(&place, "MEMORY.md", "# Memory\n\n- The zeppelin loop has four stages.\n");
-    say(&mut place, "s", json!([{ "role": "user", "content": "Is the zeppelin loop done?" }]));
+    say(&mut place, "s", &json!([{ "role": "user", "content": "Is the zeppelin loop done?" }]));
     write(folder.path(), "p/plan.md", "# Plan\n\n- [ ] build the zeppelin loop\n");
     write(folder.path(), "books/loops.md", "# Loops\n\nA zeppelin loop is flown in circles.\n");
     let caller = person(&place);
@@ -447,13 +447,13 @@ fn seed_002_every_read_and_write_is_told() {
         payload(&last("memory:search"), &["query", "results"]),
         json!({ "query": "one", "results": 0 })
     );
-    say(&mut place, "s", json!([{ "role": "user", "content": "Hello" }]));
+    say(&mut place, "s", &json!([{ "role": "user", "content": "Hello" }]));
     assert_eq!(
         payload(&last("memory:write"), &["type", "path", "delta"]),
         json!({ "type": "session", "path": "s", "delta": 5 })
     );
     for number in 0..60 {
-        say(&mut place, "s", json!([remark(number)]));
+        say(&mut place, "s", &json!([remark(number)]));
     }
     assert_eq!(payload(&last("memory:flush"), &["sessionId"]), json!({ "sessionId": "s" }));
     let compact = last("memory:compact");
