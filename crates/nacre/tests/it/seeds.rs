@@ -1,4 +1,4 @@
-//! What the seeds say together, and those that have no file of their own yet (`seed_000.rs` and so on).
+//! What the seeds say together; each has a file of its own (`seed_000.rs` and so on).
 
 use serde_json::json;
 
