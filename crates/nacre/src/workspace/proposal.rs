@@ -472,13 +472,6 @@ fn refuse(group: &mut Group, caller: &Caller, number: i64, reason: &str) -> Resu
     find(group, number)?.shown(group)
 }
 
-/// Puts on record that a decision could not be carried out.
-pub(crate) fn record_conflict(db: &Connection, now: Time, number: &str) -> Result<()> {
-    let mut row = audit::Row::new("conflict");
-    row.ids.push(format!("proposal:{number}"));
-    audit::append_own(db, now, &row)
-}
-
 fn record(
     db: &Connection,
     caller: &Caller,
