@@ -203,7 +203,17 @@ fn read(group: &Group, path: &FilePath) -> Result<(String, Option<String>), Stri
 /// Tells whether a session may see that there is such a file.
 pub(crate) fn is_shown(group: &Group, visibility: Visibility, path: &FilePath) -> bool {
     let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { return false };
-    visibility.sees(&group.settings().visibility.private, path.as_str(), &String::from_utf8_lossy(&head))
+    is_head_shown(group, visibility, path, &head)
+}
+
+/// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
+fn is_head_shown(group: &Group, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
+    let text = files::lossy(head);
+    let mut lines = text.lines().map(str::trim_end);
+    let all_front = lines.next() == Some("---") && !lines.any(|line| matches!(line, "---" | "..."));
+    let cut = all_front && head.len() as u64 >= SKILL_HEAD;
+    visibility == Visibility::Private
+        || !cut && visibility.sees_file(&group.settings().visibility.private, path.as_str(), head)
 }
 
 /// Reads what a session may see of a file, masked; `None`: there is none, or none for it.
@@ -305,11 +315,9 @@ fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
     let mut lines = Vec::new();
     let paths = skill_paths(group);
     for path in paths.iter().take(SKILLS) {
-        let bytes = files::read(group.folder(), path, SKILL_HEAD).ok().flatten();
-        let Some(text) = bytes.and_then(|bytes| walk::decode(&bytes).ok()).map(|(text, _)| text) else {
-            continue;
-        };
-        if !visibility.sees(&group.settings().visibility.private, path.as_str(), &text) {
+        let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { continue };
+        let Ok((text, _)) = walk::decode(&head) else { continue };
+        if !is_head_shown(group, visibility, path, &head) {
             continue;
         }
         let folder = path.names().nth(1).unwrap_or_default();

@@ -4,8 +4,8 @@
 //! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
 //! `boot` what of it a session starts with.
 //!
-//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for MEMORY.md. `lines` knows a file's lines and keeps
-//! its form.
+//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for
+//! MEMORY.md. `lines` knows a file's lines, `edit` keeps its form.
 
 mod boot;
 pub(crate) mod change;
@@ -35,4 +35,4 @@ pub use path::FilePath;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
 pub use template::{Laid, TEMPLATES, Template};
-pub(crate) use walk::{Seen, Stat, Taken, decode, read, sources, workspace as documents};
+pub(crate) use walk::{LARGEST, Seen, Stat, Taken, decode, read, sources, workspace as documents};

@@ -145,7 +145,9 @@ pub(crate) fn make(
     let text =
         |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
     let rules = &held.group.settings().visibility.private;
-    let seen = |bytes| Visibility::Shared.sees(rules, path.as_str(), &text(bytes));
+    let seen = |bytes: &Option<Vec<u8>>| {
+        Visibility::Shared.sees_file(rules, path.as_str(), bytes.as_deref().unwrap_or_default())
+    };
     let private = !(seen(&base) && seen(&after));
     let draft =
         Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
@@ -259,11 +261,7 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
         return hidden();
     }
     let bytes = held.read(path)?.unwrap_or_default();
-    if caller.visibility.sees(rules, path.as_str(), &String::from_utf8_lossy(&bytes)) {
-        Ok(())
-    } else {
-        hidden()
-    }
+    if caller.visibility.sees_file(rules, path.as_str(), &bytes) { Ok(()) } else { hidden() }
 }
 
 /// Lists proposals, the oldest first: those that wait, or all.

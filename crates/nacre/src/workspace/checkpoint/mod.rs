@@ -203,7 +203,7 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
 pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
     let held = change::hold(group, caller.now)?;
     let (folder, checkpoint) = open(&held, id)?;
-    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| files::lossy(&bytes));
     let files = changes(&held, &folder, &checkpoint)?
         .into_iter()
         .map(|Change { path, before, after }| FileDiff {
