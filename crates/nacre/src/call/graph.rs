@@ -21,7 +21,7 @@ const LIMIT: usize = 6;
 /// Who is speaking in a call, for what it writes.
 fn source(call: &Call<'_>) -> graph::Source {
     match call.caller.actor {
-        Actor::Person => graph::Source::Person,
+        Actor::Person | Actor::Nacre => graph::Source::Person,
         Actor::Agent => graph::Source::Agent,
     }
 }

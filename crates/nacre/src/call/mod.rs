@@ -74,6 +74,8 @@ pub enum Actor {
     /// An agent's tool call.
     Agent,
 }
+    /// Nobody: Nacre itself, behind the calls. No limits, and nothing that only a person decides.
+    Nacre,
 
 /// What a tool does to the group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,10 +123,17 @@ impl Caller {
     }
 
     pub(crate) fn actor_name(&self) -> &'static str {
+    /// Returns Nacre itself, which does what is due while nobody asks.
+    pub fn nacre(now: Time) -> Caller {
+        let session = "nacre".parse().expect("a name of a session");
+        Caller { actor: Actor::Nacre, ..Caller::person(session, now) }
+    }
+
         match self.actor {
             Actor::Person => "person",
             Actor::Agent => "agent",
         }
+            Actor::Nacre => "nacre",
     }
 }
 
@@ -335,7 +344,7 @@ impl Call<'_> {
         let (caller, name, settings) =
             (self.caller, self.group.name().clone(), self.group.settings().clone());
         let source = match caller.actor {
-            Actor::Person => Source::Person,
+            Actor::Person | Actor::Nacre => Source::Person,
             Actor::Agent => Source::Agent,
         };
         let row = audit::Row::new(self.tool.name);

@@ -378,7 +378,7 @@ fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
     }
     match caller.actor {
         Actor::Person => Ok(()),
-        Actor::Agent => Err(Error::PersonOnly { what }),
+        Actor::Agent | Actor::Nacre => Err(Error::PersonOnly { what }),
     }
 }
 
