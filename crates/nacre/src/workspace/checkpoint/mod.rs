@@ -28,6 +28,7 @@ use crate::store::{Damage, Db, beside};
 use crate::{Error, Result, Time, index};
 
 pub use records::{Rows, TableDiff};
+pub(crate) use records::Gone;
 
 /// Where checkpoints stand in the group's folder.
 pub(crate) const FOLDER: &str = "memory/checkpoints";
@@ -268,25 +269,25 @@ pub(crate) fn remove(group: &mut Group, caller: &Caller, id: &str) -> Result<Str
     Ok(id)
 }
 
-/// Takes entries, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
+/// Takes entries, entities, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
 /// checkpoints that still have them, and why.
-pub(crate) fn forget(group: &mut Group, now: Time, references: &[String]) -> Result<Vec<Note>> {
+pub(crate) fn forget(group: &mut Group, now: Time, gone: &[Gone]) -> Result<Vec<Note>> {
     let place = place(group.folder())?;
-    if references.is_empty() || !place.is_dir() {
+    if gone.is_empty() || !place.is_dir() {
         return Ok(Vec::new());
     }
     let held = change::hold(group, now)?;
     let found = list_in(&place, held.group.name().as_str())?;
     let mut left = found.damaged;
     for mut checkpoint in found.checkpoints {
-        if let Err(error) = forget_in(&place.join(&checkpoint.id), &mut checkpoint, references) {
+        if let Err(error) = forget_in(&place.join(&checkpoint.id), &mut checkpoint, gone) {
             left.push(Note { path: checkpoint.id, why: error.to_string() });
         }
     }
     Ok(left)
 }
 
-fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, references: &[String]) -> Result<()> {
+fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Result<()> {
     let file = folder.join(RECORDS);
     let aside = folder.join(".records.db");
     let _ = fs::remove_file(&aside);
@@ -294,8 +295,8 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, references: &[String]) 
     let db = Connection::open_with_flags(&aside, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     db.execute_batch("PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY;")?;
     let mut there = false;
-    for reference in references {
-        there |= records::forget(&db, "main", reference)?;
+    for gone in gone {
+        there |= records::forget(&db, "main", gone)?;
     }
     // Also where nothing was found: free pages of an older text go.
     db.execute_batch("VACUUM")?;
