@@ -10,7 +10,7 @@ use std::fs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FilePath, files, template, walk};
+use super::{FilePath, files, memory_file, template, walk};
 use crate::brief::{self, Brief, MadeBy, one_line, without_marks};
 use crate::call::{Caller, redact};
 use crate::group::Group;
@@ -145,7 +145,7 @@ pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -
 
 fn files_of(group: &Group, caller: &Caller, part: &str, project: Option<&Project>, pieces: &mut Vec<Piece>) {
     let paths = paths_of(caller, part, project);
-    let mut found: Vec<Piece> = paths.iter().map(|path| file(group, caller.visibility, path)).collect();
+    let mut found: Vec<Piece> = paths.iter().map(|path| file(group, caller, path)).collect();
     // Of two places for one thing, the one that has it is enough.
     if found.iter().any(|piece| !piece.is_absent()) {
         found.retain(|piece| !piece.is_absent());
@@ -254,9 +254,9 @@ fn file_text(
     Ok((text, private, note))
 }
 
-fn file(group: &Group, visibility: Visibility, path: &FilePath) -> Piece {
+fn file(group: &Group, caller: &Caller, path: &FilePath) -> Piece {
     let name = path.as_str();
-    let (text, private, note) = match file_text(group, visibility, path) {
+    let (text, private, note) = match file_text(group, caller.visibility, path) {
         Ok(found) => found,
         Err(Unread::Unseen) => {
             let mut piece = Piece::new(name, Body::Unseen);
@@ -276,8 +276,13 @@ fn file(group: &Group, visibility: Visibility, path: &FilePath) -> Piece {
         let chars = text.chars().count();
         Body::Text(text, chars)
     };
+    // W6: where the session that can prune it sees it.
+    let advice = memory_file::advice_of(group, caller.now, name, &text);
+    let advice = advice.as_deref().and_then(|advice| advice.strip_prefix(name));
+    let advice = advice.map(|advice| advice.trim().trim_end_matches('.').to_owned());
     let mut piece = Piece::new(name, body);
-    (piece.part.private, piece.part.note) = (private, note);
+    piece.part.private = private;
+    piece.part.note = note.into_iter().chain(advice).reduce(|note, advice| format!("{note}; {advice}"));
     piece
 }
 
