@@ -99,6 +99,11 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     found
 }
 
+/// Tells of every line of a text whether it is part of code, a comment or front matter.
+pub(crate) fn quiet(text: &str) -> Vec<bool> {
+    lines(text).iter().map(|line| line.kind == Kind::Quiet).collect()
+}
+
 /// The text of a list item.
 fn bullet(content: &str) -> Option<&str> {
     let rest = content.strip_prefix(['-', '*', '+']).or_else(|| {

@@ -30,6 +30,7 @@ pub use checkpoint::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
 };
 pub(crate) use files::text;
+pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
 pub use path::FilePath;
 pub(crate) use sync::sync;
