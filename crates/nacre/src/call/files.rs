@@ -278,6 +278,7 @@ impl WriteRequest {
         let change = Change { path: path.clone(), before, after: Some(after) };
         held.commit(caller.now, "write", &[change], |tx| {
             let mut row = audit::Row::new("memory_write");
+            row.ids.push(path.to_string());
             row.detail.insert("bytes".into(), size.into());
             audit::append(tx, caller, &row, audit::Outcome::Done)
         })?;

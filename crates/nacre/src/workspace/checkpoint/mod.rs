@@ -25,10 +25,11 @@ use crate::call::{Caller, audit};
 use crate::database::MIGRATIONS;
 use crate::group::Group;
 use crate::store::{Damage, Db, beside};
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time, index};
 
-pub use records::{Rows, TableDiff};
 pub(crate) use records::Gone;
+pub use records::{Rows, TableDiff};
 
 /// Where checkpoints stand in the group's folder.
 pub(crate) const FOLDER: &str = "memory/checkpoints";
@@ -202,6 +203,7 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
 
 /// Says what has become of things since.
 pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
+    private_only(caller, "checkpoint diff")?;
     let held = change::hold(group, caller.now)?;
     let (folder, checkpoint) = open(&held, id)?;
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| files::lossy(&bytes));
@@ -220,6 +222,7 @@ pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<Check
 
 /// Goes back to a checkpoint. The present state becomes one first, so that this can be undone.
 pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Restored> {
+    private_only(caller, "checkpoint restore")?;
     let mut held = change::hold(group, caller.now)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
@@ -250,6 +253,14 @@ pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Re
     group.forget_state();
     group.sync(caller)?;
     Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
+}
+
+/// A checkpoint has what is private too (W3).
+fn private_only(caller: &Caller, tool: &str) -> Result<()> {
+    match caller.visibility {
+        Visibility::Private => Ok(()),
+        Visibility::Shared => Err(Error::NeedsPrivate { tool: tool.into() }),
+    }
 }
 
 /// Takes a checkpoint away for good.
