@@ -173,7 +173,7 @@ pub enum Command {
     /// Take memories in
     #[command(subcommand)]
     Import(Import),
-    /// Conversations of other programs
+    /// Conversations: those of other programs, brought in, and transcripts of your own agent
     #[command(subcommand)]
     Session(Session),
     /// Corpora of books, papers and the like, searched apart from the memory
@@ -203,7 +203,8 @@ pub enum Command {
     /// Make the search index anew
     Reindex,
     /// Do what is due: let facts fade that nobody recalls, bring collections up to date, purge what was superseded long
-    /// ago, archive what ranks lowest in a database that is too large. A running server does so by itself
+    /// ago, archive what ranks lowest in a database that is too large, pack old transcripts, move lines of logs to the
+    /// archive. A running server does so by itself
     Maintain(Maintain),
     /// Try it: store and find a first memory in an empty home that is thrown away afterwards
     Demo,

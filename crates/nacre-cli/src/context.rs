@@ -68,6 +68,14 @@ impl Context {
         open(&self.home, &self.global.group, self.now()).map_err(Into::into)
     }
 
+    /// The group, for what shows or changes all of it: where others read along there is no such thing.
+    pub fn whole_group(&self, what: &str) -> Result<Group> {
+        match self.global.visibility {
+            nacre::Visibility::Private => self.group(),
+            nacre::Visibility::Shared => Err(nacre::Error::NeedsPrivate { tool: what.to_owned() }.into()),
+        }
+    }
+
     /// Calls a tool as the person at this terminal.
     pub fn call(&self, tool: &str, request: &impl Serialize) -> Result<Answer> {
         let mut group = self.group()?;

@@ -316,7 +316,9 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
         }
         let taken = "SELECT EXISTS (SELECT 1 FROM entries WHERE number = ?1)";
         let taken: bool = db.prepare_cached(taken)?.query_row([entry.number], |row| row.get(0))?;
-        let number = (!taken && entry.number > 0).then_some(entry.number);
+        // Behind the last number that a database has, nothing more could be stored.
+        let sound = (1..1_000_000_000).contains(&entry.number);
+        let number = (!taken && sound).then_some(entry.number);
         let entry = entry::insert(db, entry, number)?;
         for version in records.versions.get(&entry.id).into_iter().flatten() {
             entry::insert_version(db, &entry.id, version)?;

@@ -118,6 +118,11 @@ id_type! {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub(crate) i64);
 
+impl TaskId {
+    /// The last number that a task may come with.
+    const LAST: i64 = 999_999_999;
+}
+
 impl FromStr for TaskId {
     type Err = Error;
     fn from_str(text: &str) -> Result<TaskId> {
@@ -125,7 +130,9 @@ impl FromStr for TaskId {
         let is_word = bare.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("task-"));
         let digits = if is_word { &bare[5..] } else { bare };
         let number = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        let number = number.and_then(|digits| digits.parse().ok()).filter(|number| *number > 0);
+        // Behind the last number that a database has, no other task could be added.
+        let number = number.and_then(|digits| digits.parse().ok());
+        let number = number.filter(|number| (1..=TaskId::LAST).contains(number));
         number.map(TaskId).ok_or_else(|| Error::BadTaskId { given: shorten(text) })
     }
 }

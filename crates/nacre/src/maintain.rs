@@ -4,7 +4,8 @@
 //! maintain` from cron or a server behind its calls. Any number of processes may look at once. They take turns by a
 //! file's lock, which dies with its process; under it a job is claimed in one transaction, and a claim that is found
 //! there is of one that was killed. What a job does and that it was done are one transaction ([`Group::write_job`]),
-//! or doing it again changes nothing: so a kill at any moment loses nothing and does nothing twice.
+//! or doing it again changes nothing: so a kill at any moment loses nothing and does nothing twice. One that failed is
+//! tried again after an hour, and not only when it is next due.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -122,13 +123,16 @@ impl Schedule {
 pub struct Report {
     /// In a line.
     pub says: String,
+    /// Whether some of it could not be done.
+    #[serde(skip)]
+    pub failed: bool,
     /// In numbers.
     pub counts: BTreeMap<&'static str, i64>,
 }
 
 impl Report {
     fn new(says: String, what: &'static str, count: i64) -> Report {
-        Report { says, counts: BTreeMap::from([(what, count)]) }
+        Report { says, failed: false, counts: BTreeMap::from([(what, count)]) }
     }
 }
 
@@ -243,7 +247,7 @@ impl Group {
         let report = self.write(caller.now, |tx| {
             let report = work(tx)?;
             if let Some(claim) = &claim {
-                finish(tx, claim, &report, false)?;
+                finish(tx, claim, &report)?;
             }
             Ok(report)
         })?;
@@ -282,7 +286,18 @@ impl Known {
     /// Tells whether a job is due that was last due at this moment. One that never ran is; and one that ran in what
     /// the clock now says is the future, by more than a zone or an hour can explain.
     fn is_due(&self, last: Time, now: Time) -> bool {
+        self.is_left(last, now) && self.again().is_none_or(|again| again <= now || again > now.plus_days(1))
+    }
+
+    /// Tells whether it is still to be done.
+    fn is_left(&self, last: Time, now: Time) -> bool {
         self.due.is_none_or(|served| last > served || served > now.plus_days(1))
+    }
+
+    /// When one that failed is tried again.
+    fn again(&self) -> Option<Time> {
+        let at = self.ran_at.filter(|_| self.failed)?;
+        Some(Time::from_millis(at.as_millis().saturating_add(AGAIN)))
     }
 }
 
@@ -294,7 +309,7 @@ fn shown(db: &Connection, job: &Job, caller: &Caller) -> Result<JobShown> {
         about: job.about,
         schedule: job.schedule.in_words(),
         due: known.is_due(last, caller.now),
-        next,
+        next: known.again().filter(|_| known.is_left(last, caller.now)).map_or(next, |again| again.min(next)),
         ran_at: known.ran_at,
         failed: known.failed,
         says: known.says,
@@ -310,14 +325,15 @@ fn run_all(group: &mut Group, caller: &Caller, jobs: &[&Job], only_due: bool) ->
         group.claim = Some(claim.clone());
         let done = (job.run)(group, caller);
         let served = group.claim.take().is_some_and(|claim| claim.served);
-        let (report, failed) = match done {
-            Ok(report) => (report, false),
-            Err(error) => (Report { says: format!("failed: {error}"), ..Report::default() }, true),
-        };
+        let report = done.unwrap_or_else(|error| Report {
+            says: format!("failed: {error}"),
+            failed: true,
+            ..Report::default()
+        });
         if !served {
-            group.write(caller.now, |tx| finish(tx, &claim, &report, failed))?;
+            group.write(caller.now, |tx| finish(tx, &claim, &report))?;
         }
-        all.push(Ran { name: job.name, report, failed });
+        all.push(Ran { name: job.name, failed: report.failed, report });
     }
     Ok(all)
 }
@@ -340,13 +356,18 @@ fn claim(group: &mut Group, caller: &Caller, job: &Job, last: Time, only_due: bo
     })
 }
 
-/// Says that a job is done. One whose claim was taken meanwhile says nothing.
-fn finish(tx: &Transaction<'_>, claim: &Claim, report: &Report, failed: bool) -> Result<()> {
-    let sql = "UPDATE jobs SET due = ?3, claim = NULL, claimed_at = NULL, ran_at = ?4, failed = ?5, says = ?6
+/// Says that a job is done, or that it failed: then it still is to be done. One whose claim was taken meanwhile says
+/// nothing.
+fn finish(tx: &Transaction<'_>, claim: &Claim, report: &Report) -> Result<()> {
+    let failed = report.failed;
+    let sql = "UPDATE jobs SET due = iif(?5, due, ?3), claim = NULL, claimed_at = NULL, ran_at = ?4, failed = ?5, says = ?6
         WHERE name = ?1 AND claim = ?2";
     tx.execute(sql, (claim.name, &claim.token, claim.due, claim.at, failed, &report.says))?;
     Ok(())
 }
+
+/// After how many milliseconds a job that failed is tried again: an hour.
+const AGAIN: i64 = 60 * 60 * 1000;
 
 const LOCK: &str = "maintain.lock";
 
@@ -369,7 +390,7 @@ fn try_lock(group: &Group) -> Result<Option<File>> {
     }
 }
 
-/// G6. Counts days by itself, so that twice is once.
+/// W4. What has moved has moved.
 fn logs(group: &mut Group, caller: &Caller) -> Result<Report> {
     let lines = crate::workspace::daily::retire(group, caller)?.lines;
     Ok(Report::new(
@@ -379,11 +400,16 @@ fn logs(group: &mut Group, caller: &Caller) -> Result<Report> {
     ))
 }
 
+/// S6. What is packed is packed.
 fn sessions(group: &mut Group, caller: &Caller) -> Result<Report> {
-    let packed = crate::session::retain(group, caller)?;
-    Ok(Report::new(format!("{packed} transcripts packed"), "sessions", i64::try_from(packed).unwrap_or(0)))
+    let done = crate::session::retain(group, caller)?;
+    let left: String = done.failed.iter().map(|why| format!("; {why}")).collect();
+    let says = format!("{} transcripts packed{left}", done.packed);
+    let report = Report::new(says, "sessions", i64::try_from(done.packed).unwrap_or(0));
+    Ok(Report { failed: !done.failed.is_empty(), ..report })
 }
 
+/// G6. Counts days by itself, so that twice is once.
 fn decay(group: &mut Group, caller: &Caller) -> Result<Report> {
     group.write_job(caller, |tx| {
         let days = graph::activation::decay(tx, caller.now)?;
@@ -405,7 +431,8 @@ fn reindex(group: &mut Group, caller: &Caller) -> Result<Report> {
     }
     let says =
         format!("{} collections looked at, {changed} documents changed{}", names.len(), failed.concat());
-    Ok(Report::new(says, "reindexed", i64::try_from(changed).unwrap_or(i64::MAX)))
+    let report = Report::new(says, "reindexed", i64::try_from(changed).unwrap_or(i64::MAX));
+    Ok(Report { failed: !failed.is_empty(), ..report })
 }
 
 /// E8. What is gone is gone.

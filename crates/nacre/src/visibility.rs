@@ -3,7 +3,7 @@
 //! A session is private or shared. A shared one never sees what is private: certain documents, what was marked,
 //! what was said in private. Readers do not ask; they get a database in which only what they may see is there:
 //! over every table that holds words, a shared connection has a view of the same name with the public rows
-//! ([`TABLES`]). Files are read through [`Visibility::sees`].
+//! ([`TABLES`]). Files are read through [`Visibility::sees_file`].
 
 use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::Result;
+use crate::workspace::decode;
 
 /// Whether a session may see what is private.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,11 @@ impl Visibility {
     /// Tells whether such a session sees a document of this path and text.
     pub(crate) fn sees(self, private: &[String], path: &str, text: &str) -> bool {
         self == Visibility::Private || !(is_private(private, path) || is_marked(text))
+    }
+
+    /// The same of a file as it stands there. What can't be read as text can't be seen to be public.
+    pub(crate) fn sees_file(self, private: &[String], path: &str, bytes: &[u8]) -> bool {
+        self == Visibility::Private || decode(bytes).is_ok_and(|(text, _)| self.sees(private, path, &text))
     }
 
     /// What `private` columns of rows that such a session makes hold, where all it says is as private as it is.

@@ -270,7 +270,7 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
 }
 
 pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
-    let done = context.group()?.export(&std::path::absolute(folder)?, context.now())?;
+    let done = context.whole_group("export")?.export(&std::path::absolute(folder)?, context.now())?;
     if context.global.json {
         render::json(&done)?;
     } else {

@@ -16,7 +16,7 @@ pub fn run(context: &Context, args: Checkpoint) -> Result<ExitCode> {
         Checkpoint::Save { name, reason } => save(context, &name, &reason),
         Checkpoint::List => list(context),
         Checkpoint::Diff { id } => {
-            let diff = context.group()?.diff_checkpoint(&context.caller(), &id)?;
+            let diff = context.whole_group("checkpoint diff")?.diff_checkpoint(&context.caller(), &id)?;
             match context.global.json {
                 true => render::json(&diff)?,
                 false => render::out(&shown(&diff, false))?,
@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: Checkpoint) -> Result<ExitCode> {
         }
         Checkpoint::Restore { id, yes } => restore(context, &id, yes),
         Checkpoint::Drop { id } => {
-            let id = context.group()?.drop_checkpoint(&context.caller(), &id)?;
+            let id = context.whole_group("checkpoint drop")?.drop_checkpoint(&context.caller(), &id)?;
             match context.global.json {
                 true => render::json(&serde_json::json!({ "dropped": id }))?,
                 false => render::out(&format!("Dropped {id}."))?,
@@ -51,7 +51,7 @@ fn save(context: &Context, name: &str, reason: &str) -> Result<ExitCode> {
 }
 
 fn list(context: &Context) -> Result<ExitCode> {
-    let found = context.group()?.checkpoints()?;
+    let found = context.whole_group("checkpoint list")?.checkpoints()?;
     if context.global.json {
         render::json(&found)?;
         return Ok(ExitCode::SUCCESS);
@@ -77,7 +77,7 @@ fn list(context: &Context) -> Result<ExitCode> {
 }
 
 fn restore(context: &Context, id: &str, yes: bool) -> Result<ExitCode> {
-    let mut group = context.group()?;
+    let mut group = context.whole_group("checkpoint restore")?;
     if !yes {
         let diff = group.diff_checkpoint(&context.caller(), id)?;
         match context.global.json {

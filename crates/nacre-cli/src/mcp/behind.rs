@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use nacre::{Caller, Group, GroupName, Home, SessionId, Time, Written};
+use nacre::{Caller, Group, GroupName, Home, Time, Written};
 
 use crate::context::{now, zone};
 use crate::render;
@@ -127,7 +127,7 @@ impl Jobs {
         // A setting of nothing is not to keep a processor busy.
         self.next = Some(Instant::now() + self.every.max(Duration::from_secs(1)));
         let now = self.clock.unwrap_or_else(now);
-        let caller = Caller { zone: zone(), ..Caller::person(SessionId::new(now), now) };
+        let caller = Caller { zone: zone(), ..Caller::nacre(now) };
         if let Ok(mut group) = home.group(name, now) {
             let _ = group.maintain_if_free(&caller);
         }

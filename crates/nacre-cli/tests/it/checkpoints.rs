@@ -108,3 +108,21 @@ fn a_skill_is_told_nothing_and_handed_what_it_needs() {
     let snippet = json!("- User prefers concise responses on the blog");
     assert_eq!(message["payload"]["context"]["memory_snippet"], snippet);
 }
+
+#[test]
+fn checkpoints_and_exports_showed_what_is_private_where_others_read_along() {
+    let home = Sealed::new();
+    home.json(["store", "The zebrafinch sings", "--private"]);
+    let id = home.json(["checkpoint", "save"])["id"].as_str().unwrap().to_owned();
+    home.json(["store", "The quagga sings", "--private"]);
+    for args in [
+        &["checkpoint", "list"][..],
+        &["checkpoint", "diff", &id],
+        &["checkpoint", "restore", &id],
+        &["checkpoint", "drop", &id],
+        &["export", "out"],
+    ] {
+        let args = args.iter().copied().chain(["--visibility", "shared"]);
+        assert_eq!(home.error(args).1["code"], "needs_private");
+    }
+}

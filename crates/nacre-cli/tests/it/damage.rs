@@ -286,6 +286,9 @@ fn a_home_that_cant_be_written_can_be_read() {
         let (status, error) = home.error(args.iter().copied());
         assert_eq!((status, &error["code"]), (7, &json!("read_only")), "{args:?}: {error}");
     }
+    // The index was called unsound because it could not be asked.
+    let doctor = home.run(["doctor"]);
+    assert!(!doctor.stdout.contains("not sound"), "{}", doctor.stdout);
     let mut server = home.mcp();
     assert_eq!(server.data("memory_search", &json!({ "query": "heron" }))["hits"][0]["number"], 1);
     let refused = server.call("memory_store", &json!({ "content": "x" })).unwrap();

@@ -10,9 +10,10 @@ use super::{Answer, Call, audit, redact};
 use crate::diff::Diff;
 use crate::group::payload;
 use crate::workspace::change::{self, Change};
+use crate::workspace::edit::Last;
 use crate::workspace::policy::{self, Decision, Target};
 use crate::workspace::proposal::{self, Made, State};
-use crate::workspace::{FilePath, daily, edit, files, memory_file};
+use crate::workspace::{FilePath, LARGEST, daily, edit, files, memory_file};
 use crate::{Error, Result, Time};
 
 /// The most characters of a file that one answer has.
@@ -50,10 +51,13 @@ pub(super) fn show(
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let named = visibility.sees(&rules, path.as_str(), "");
     // A file that it does not see is not there for it, whatever stands there.
-    let bytes = if named { files::read(call.group().folder(), &path, change::LARGEST)? } else { None };
-    let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
-    let seen = visibility.sees(&rules, path.as_str(), &text);
-    let text = if seen { text } else { String::new() };
+    let bytes = if named { files::read(call.group().folder(), &path, LARGEST + 1)? } else { None };
+    let bytes = bytes.filter(|bytes| visibility.sees_file(&rules, path.as_str(), bytes));
+    // What is cut in silence would be taken for all there is.
+    if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
+        return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
+    }
+    let text = files::lossy(bytes.as_deref().unwrap_or_default());
     // Masked before it is cut: half a key is not known for one.
     let masked = redact::document(&text);
     let all: Vec<&str> = masked.split_inclusive('\n').collect();
@@ -65,7 +69,7 @@ pub(super) fn show(
         all.get(first..last).unwrap_or_default()
     };
     let (text, lines) = cut(asked);
-    let is_there = seen && bytes.is_some();
+    let is_there = bytes.is_some();
     let told: Vec<(&str, usize)> =
         is_there.then(|| (path.as_str(), text.chars().count())).into_iter().collect();
     let shown = FileShown {
@@ -73,7 +77,12 @@ pub(super) fn show(
         lines: (lines > 0).then_some([first + 1, first + lines]),
         text,
         total_lines: all.len(),
-        private: is_there && !crate::Visibility::Shared.sees(&rules, path.as_str(), &masked),
+        private: is_there
+            && !crate::Visibility::Shared.sees_file(
+                &rules,
+                path.as_str(),
+                bytes.as_deref().unwrap_or_default(),
+            ),
         infrastructure_seen: call.note_seen(&told),
     };
     if let Some([from, to]) = shown.lines
@@ -235,7 +244,7 @@ impl WriteRequest {
         proposal::check_seen(&held, caller, path)?;
         let before = held.read(path)?;
         let base = before.as_deref().unwrap_or_default();
-        if self.content.contains(redact::MASK) && !String::from_utf8_lossy(base).contains(redact::MASK) {
+        if self.content.contains(redact::MASK) && !files::lossy(base).contains(redact::MASK) {
             // It was read masked: written back, the credential would be lost.
             let problem = format!(
                 "has `{}`, which stands for a credential of the file; leave that part as it is with `edit`",
@@ -245,7 +254,7 @@ impl WriteRequest {
             return Err(Error::BadArgument { tool, field, problem, nearest: None });
         }
         let after = match mode {
-            Mode::Append => edit::append(base, &self.content),
+            Mode::Append => edit::append(base, &self.content, Last::Ended),
             Mode::Replace => edit::replace(base, &self.content),
             Mode::Edit => edit::edit(base, self.old.as_deref().unwrap_or_default(), &self.content)?,
         };
@@ -270,6 +279,7 @@ impl WriteRequest {
         let change = Change { path: path.clone(), before, after: Some(after) };
         held.commit(caller.now, "write", &[change], |tx| {
             let mut row = audit::Row::new("memory_write");
+            row.ids.push(path.to_string());
             row.detail.insert("bytes".into(), size.into());
             audit::append(tx, caller, &row, audit::Outcome::Done)
         })?;

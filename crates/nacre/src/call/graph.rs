@@ -9,10 +9,12 @@ use super::tools::Request;
 use super::{Action, Actor, Call};
 use crate::brief::one_line;
 use crate::graph::fact::{self, Draft, Filter};
+use crate::graph::name::{self, Removed};
 use crate::graph::recall::{self, ENTITY, Speaker};
-use crate::graph::{self, Alias, EntityShown, Fact, Recalled, Relation, name, relation};
+use crate::graph::{self, Alias, EntityShown, Fact, Recalled, Relation, relation};
 use crate::group::{Recalled as Recalling, payload};
 use crate::visibility::Visibility;
+use crate::workspace::checkpoint::Gone;
 use crate::{Error, Result, Time};
 
 /// How many facts an answer has when it is not told.
@@ -21,7 +23,7 @@ const LIMIT: usize = 6;
 /// Who is speaking in a call, for what it writes.
 fn source(call: &Call<'_>) -> graph::Source {
     match call.caller.actor {
-        Actor::Person => graph::Source::Person,
+        Actor::Person | Actor::Nacre => graph::Source::Person,
         Actor::Agent => graph::Source::Agent,
     }
 }
@@ -292,8 +294,8 @@ impl Request for FactRemoveRequest {
         })?;
         // The text still stands in the write-ahead log until that is emptied.
         call.group().forget_log()?;
-        let ids: Vec<String> = facts.iter().map(|fact| fact.id.clone()).collect();
-        let still_in = call.forget_in_checkpoints(&ids);
+        let gone: Vec<Gone> = facts.iter().map(|fact| Gone::of(&fact.id)).collect();
+        let still_in = call.forget_in_checkpoints(&gone);
         Ok(Facts { facts, still_in })
     }
 
@@ -468,7 +470,7 @@ impl Request for RelationEndRequest {
         if self.remove {
             call.group().forget_log()?;
             // The audit log keeps one that can't be written from bringing it back.
-            call.forget_in_checkpoints(std::slice::from_ref(&relation.id));
+            call.forget_in_checkpoints(&[Gone::of(&relation.id)]);
         }
         Ok(relation)
     }
@@ -634,7 +636,8 @@ impl Request for EntityRequest {
     type Answer = Joined;
 
     fn run(self, call: &mut Call<'_>) -> Result<Joined> {
-        let joined = call.write(|write| {
+        let mut gone: Vec<Gone> = Vec::new();
+        let mut joined = call.write(|write| {
             let now = write.origin.now;
             let (one, other, note) = match self.r#do {
                 EntityAct::Merge => {
@@ -649,8 +652,10 @@ impl Request for EntityRequest {
                 }
                 EntityAct::Remove => {
                     write.spend(Action::Delete)?;
-                    let (one, cited) = name::remove(write.db, &self.one)?;
-                    write.record(&"entity", "deleted", 1);
+                    let Removed { name: one, cited, ids } = name::remove(write.db, &self.one)?;
+                    // By these ids a checkpoint knows what not to bring back.
+                    ids.iter().for_each(|id| write.record(id, "deleted", 1));
+                    gone = ids.into_iter().map(Gone::of).collect();
                     let note = match cited.is_empty() {
                         true => "is forgotten".to_owned(),
                         false => format!(
@@ -671,6 +676,9 @@ impl Request for EntityRequest {
         if self.r#do == EntityAct::Remove {
             // The text still stands in the write-ahead log until that is emptied.
             call.group().forget_log()?;
+            for checkpoint in call.forget_in_checkpoints(&gone) {
+                let _ = write!(joined.note, "; it is still in checkpoint {}", one_line(&checkpoint));
+            }
         }
         Ok(joined)
     }

@@ -25,7 +25,7 @@ pub(super) fn spend(db: &Connection, caller: &Caller, settings: &Settings, actio
         Action::Delete => ("delete", limits.delete, limits.untrusted.delete),
     };
     let limit = if caller.untrusted { untrusted } else { trusted };
-    if caller.actor == Actor::Person || limit == 0 {
+    if caller.actor != Actor::Agent || limit == 0 {
         return Ok(());
     }
     let sql = "INSERT INTO usage (session, action, used) VALUES (?1, ?2, 1)

@@ -31,8 +31,9 @@ use crate::ids::{EntryRef, SessionId};
 use crate::index::Scope;
 use crate::settings::Settings;
 use crate::visibility::{self, Visibility};
+use crate::workspace::checkpoint::{self, Gone};
 use crate::workspace::policy::{self, Decision, Target};
-use crate::workspace::{checkpoint, proposal, seen};
+use crate::workspace::{proposal, seen};
 use crate::{Error, Result, Time, Zone};
 
 pub use access::{Role, call_across};
@@ -73,6 +74,8 @@ pub enum Actor {
     Person,
     /// An agent's tool call.
     Agent,
+    /// Nobody: Nacre itself, behind the calls. No limits, and nothing that only a person decides.
+    Nacre,
 }
 
 /// What a tool does to the group.
@@ -120,10 +123,17 @@ impl Caller {
         Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
     }
 
+    /// Returns Nacre itself, which does what is due while nobody asks.
+    pub fn nacre(now: Time) -> Caller {
+        let session = "nacre".parse().expect("a name of a session");
+        Caller { actor: Actor::Nacre, ..Caller::person(session, now) }
+    }
+
     pub(crate) fn actor_name(&self) -> &'static str {
         match self.actor {
             Actor::Person => "person",
             Actor::Agent => "agent",
+            Actor::Nacre => "nacre",
         }
     }
 }
@@ -335,7 +345,7 @@ impl Call<'_> {
         let (caller, name, settings) =
             (self.caller, self.group.name().clone(), self.group.settings().clone());
         let source = match caller.actor {
-            Actor::Person => Source::Person,
+            Actor::Person | Actor::Nacre => Source::Person,
             Actor::Agent => Source::Agent,
         };
         let row = audit::Row::new(self.tool.name);
@@ -415,8 +425,8 @@ impl Call<'_> {
     }
 
     /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
-    pub(crate) fn forget_in_checkpoints(&mut self, references: &[String]) -> Vec<String> {
-        match checkpoint::forget(self.group, self.caller.now, references) {
+    pub(crate) fn forget_in_checkpoints(&mut self, gone: &[Gone]) -> Vec<String> {
+        match checkpoint::forget(self.group, self.caller.now, gone) {
             Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
             Err(error) => vec![format!("all of them: {error}")],
         }

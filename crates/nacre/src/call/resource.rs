@@ -4,7 +4,7 @@
 use super::{Caller, Role, redact};
 use crate::event::Event;
 use crate::group::{Group, payload};
-use crate::workspace::{self, FilePath};
+use crate::workspace::{self, FilePath, seen};
 use crate::{Error, Result};
 
 /// How the address of a resource begins, and that of a file.
@@ -68,7 +68,7 @@ pub fn has_workspace(group: &Group, caller: &Caller) -> bool {
 }
 
 /// Reads a resource; `None`: there is none of that address, or none for the caller.
-pub fn resource(group: &Group, caller: &Caller, uri: &str) -> Result<Option<String>> {
+pub fn resource(group: &mut Group, caller: &Caller, uri: &str) -> Result<Option<String>> {
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "resources".into(), role: caller.role.as_str() });
     }
@@ -84,11 +84,15 @@ pub fn resource(group: &Group, caller: &Caller, uri: &str) -> Result<Option<Stri
         Some(Err(why)) => format!("({path} {why}.)"),
     };
     let text = redact::text(&text).into_owned();
-    let data = payload([
+    let mut data = payload([
         ("type", "file".into()),
         ("path", path.as_str().into()),
         ("size", text.chars().count().into()),
     ]);
+    if seen::is_infrastructure(path.as_str()) {
+        data.insert("infrastructure".into(), true.into());
+        seen::note(group, caller, [path.as_str()]);
+    }
     let (name, session) = (group.name().clone(), caller.session.clone());
     group.tell(&Event { name: "memory:read", at: caller.now, group: name, session, data });
     Ok(Some(text))

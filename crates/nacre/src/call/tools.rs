@@ -22,7 +22,7 @@ use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest}
 use super::session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
 };
-use super::{Access, Action, Answer, Call, schema};
+use super::{Access, Action, Answer, Call, Gone, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
 use crate::entry::{self, Draft, Edit, Entry, EntryType, Tags, Version};
@@ -790,11 +790,12 @@ impl Request for DeleteRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
         call.check_seen(&self.id)?;
-        let entry = call.write(|write| {
+        let (entry, texts) = call.write(|write| {
+            let texts = entry::said(write.db, &entry::get(write.db, &self.id)?)?;
             let entry = entry::delete(write.db, &self.id)?;
             write.spend(Action::Delete)?;
             write.record(&entry.id, "deleted", 1);
-            Ok(entry)
+            Ok((entry, texts))
         })?;
         // The text still stands in the write-ahead log until that is emptied.
         call.group().forget_log()?;
@@ -804,7 +805,7 @@ impl Request for DeleteRequest {
             "memory:write",
             payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
         );
-        let still_in = call.forget_in_checkpoints(&[entry.id.to_string()]);
+        let still_in = call.forget_in_checkpoints(&[Gone { reference: entry.id.to_string(), texts }]);
         Ok(Deleted { entry, still_in })
     }
 

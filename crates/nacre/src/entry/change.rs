@@ -11,6 +11,7 @@ use crate::ids::{EntryId, EntryRef, GroupName, SessionId};
 use crate::index::{self, analyse};
 use crate::settings::Rank;
 use crate::visibility::Visibility;
+use crate::workspace::proposal;
 use crate::{Error, Result, Time, brief};
 
 /// Who writes: what becomes the provenance of an entry.
@@ -209,8 +210,16 @@ pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Entry> {
     Ok(entry)
 }
 
+/// All that an entry says and said before, folded.
+pub(crate) fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
+    let before = super::versions(db, &entry.id)?;
+    let texts = before.iter().map(|version| version.content.as_str());
+    Ok(texts.chain([entry.content.as_str()]).map(folded).collect())
+}
+
 fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     let id = &entry.id;
+    proposal::forget(db, "main", &said(db, entry)?)?;
     index::remove(db, KIND, id.as_str())?;
     db.execute("DELETE FROM entry_history WHERE entry = ?1", [id])?;
     db.execute("DELETE FROM entry_links WHERE entry = ?1 OR other = ?1", [id])?;
@@ -291,6 +300,7 @@ fn checked(content: &str) -> Result<String> {
     Ok(content.to_owned())
 }
 
-fn folded(content: &str) -> String {
+/// What tells that two contents say the same, and nothing else of them.
+pub(crate) fn folded(content: &str) -> String {
     blake3::hash(analyse::fold(content).as_bytes()).to_hex().to_string()
 }

@@ -358,14 +358,26 @@ pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(Str
     Ok((one.name, other.name))
 }
 
-/// Forgets an entity for good: its facts and their history, its relations, its names, and those that count as it. Returns
-/// its name, and the documents that still speak of it: what they say comes back when they are edited.
-pub(crate) fn remove(db: &Connection, name: &str) -> Result<(String, Vec<String>)> {
+/// An entity that was forgotten.
+pub(crate) struct Removed {
+    pub(crate) name: String,
+    /// The documents that still speak of it: what they say comes back when they are edited.
+    pub(crate) cited: Vec<String>,
+    /// All that went with it: `entity-3`, `fact-7`, `relation-2`.
+    pub(crate) ids: Vec<String>,
+}
+
+/// Forgets an entity for good: its facts and their history, its relations, its names, and those that count as it.
+pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
     const OF: &str = "IN (SELECT id FROM entities WHERE root = ?1)";
     let entity = get(db, name)?;
     let facts = ids(db, &format!("SELECT id FROM facts WHERE entity {OF}"), [entity.id])?;
     let related = format!("SELECT id FROM relations WHERE subject {OF} OR object {OF}");
     let relations = ids(db, &related, [entity.id])?;
+    let entities = ids(db, "SELECT id FROM entities WHERE root = ?1", [entity.id])?;
+    let numbered = [("entity", &entities), (super::fact::KIND, &facts), (super::relation::KIND, &relations)];
+    let named = numbered.iter().flat_map(|(kind, rows)| rows.iter().map(move |id| format!("{kind}-{id}")));
+    let named: Vec<String> = named.collect();
     let mut cited = Vec::new();
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
@@ -392,7 +404,7 @@ pub(crate) fn remove(db: &Connection, name: &str) -> Result<(String, Vec<String>
     }
     cited.sort();
     cited.dedup();
-    Ok((entity.name, cited))
+    Ok(Removed { name: entity.name, cited, ids: named })
 }
 
 /// Removes entities that nothing is known of any more: no fact, no relation, no alias that a person gave.

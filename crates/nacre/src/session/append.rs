@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::compact::{self, Compacted};
 use super::flush::{self, Flush};
-use super::take_in::{self, State};
+use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Line, Lock, Role};
 use super::{listing, retention};
 use crate::call::Caller;
@@ -85,6 +85,8 @@ pub(crate) fn append(
     let files = Files::of(group.folder(), session)?;
     let lock = transcript::lock(group.folder())?;
     let (mut state, mut warnings) = ready(group, caller, session, &files, &lock)?;
+    // Another may have begun it meanwhile.
+    take_in::check_seen(group, caller, session)?;
     let new = state.lines == 0;
     let (lines, ids) = group.read_all(|db| lines(db, session, &state, drafts, caller.now))?;
     let mut odd = take_in::Odd::default();
@@ -100,10 +102,10 @@ pub(crate) fn append(
         if new {
             // How the file begins is known only now.
             state.taken = 0;
-            (state, odd) = take_in::catch_up(group, caller, session, &files, &lock)?;
+            (state, odd) = take_in::catch_up(group, caller, session, &files, Author::Caller, &lock)?;
         } else {
             state.ended_at = None;
-            take_in::take_in(group, caller, session, &mut state, &placed, &mut odd)?;
+            take_in::take_in(group, caller, session, &mut state, &placed, Author::Caller, &mut odd)?;
         }
     }
     if new {
@@ -150,7 +152,7 @@ pub(super) fn ready(
         warnings
             .push(format!("the last line was torn when it was written; it is kept in `{}`", aside.display()));
     }
-    let (state, odd) = take_in::catch_up(group, caller, session, files, lock)?;
+    let (state, odd) = take_in::catch_up(group, caller, session, files, Author::Unknown, lock)?;
     warnings.extend(odd.warnings());
     Ok((state, warnings))
 }

@@ -12,7 +12,7 @@ use serde::Serialize;
 use super::append::ready;
 use super::context::{self, Wanted};
 use super::summary::{self, Told};
-use super::take_in::{self, State};
+use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Forwards, Line, Lock, Role};
 use super::{listing, narrative};
 use crate::call::{Caller, audit};
@@ -107,7 +107,7 @@ pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -
             None
         }
     };
-    (state, _) = take_in::catch_up(group, caller, session, &files, &lock)?;
+    (state, _) = take_in::catch_up(group, caller, session, &files, Author::Caller, &lock)?;
     note(group, caller, session, &state, plan.older.len())?;
     listing::write(group, &lock)?;
     drop(lock);

@@ -7,46 +7,69 @@
 use std::fs;
 use std::io::Write;
 
-use super::take_in::{self, State};
+use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Lock};
 use super::{gzip, listing};
 use crate::call::{Caller, audit};
 use crate::group::Group;
-use crate::ids::SessionId;
+use crate::ids::{SessionId, shorten};
 use crate::{Error, Result, files};
 
-/// Packs what is due. Returns how many sessions were.
-pub(crate) fn retain(group: &mut Group, caller: &Caller) -> Result<usize> {
+/// What retention did.
+#[derive(Default)]
+pub(crate) struct Retained {
+    pub(crate) packed: usize,
+    /// Why one or another could not be packed.
+    pub(crate) failed: Vec<String>,
+}
+
+/// Packs what is due. One that can't be packed keeps no other from it.
+pub(crate) fn retain(group: &mut Group, caller: &Caller) -> Result<Retained> {
+    let mut retained = Retained::default();
     take_in::catch_up_all(group, caller)?;
     let days = group.settings().session.retention_days;
     if days == 0 {
-        return Ok(0);
+        return Ok(retained);
     }
     let before = caller.now.plus_days(-days);
     let due = |state: &State| state.last_at.is_some_and(|last| last < before);
-    let mut packed = 0;
     for (id, state) in group.read_all(take_in::all)? {
         let Ok(session) = id.parse::<SessionId>() else { continue };
-        let files = Files::of(group.folder(), &session)?;
-        if !due(&state) || !files.plain().exists() {
+        if !due(&state) {
             continue;
         }
-        // One at a time, so that nobody waits long.
-        let lock = transcript::lock(group.folder())?;
-        transcript::mend(&files, &lock)?;
-        let (mut state, _) = take_in::catch_up(group, caller, &session, &files, &lock)?;
-        if !due(&state) || !files.plain().exists() {
-            continue;
+        match pack_one(group, caller, &session, &due) {
+            Ok(packed) => retained.packed += usize::from(packed),
+            Err(error) => retained.failed.push(format!("`{}` failed: {error}", shorten(session.as_str()))),
         }
-        pack(&files)?;
-        state.archived_at = Some(caller.now);
-        note(group, caller, &session, &state, "session_archive")?;
-        let plain = files.plain();
-        fs::remove_file(&plain).map_err(Error::io(&plain))?;
-        listing::write(group, &lock)?;
-        packed += 1;
     }
-    Ok(packed)
+    Ok(retained)
+}
+
+/// Packs one, where it is due. One at a time, so that nobody waits long.
+fn pack_one(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    due: &impl Fn(&State) -> bool,
+) -> Result<bool> {
+    let files = Files::of(group.folder(), session)?;
+    if !files.plain().exists() {
+        return Ok(false);
+    }
+    let lock = transcript::lock(group.folder())?;
+    transcript::mend(&files, &lock)?;
+    let (mut state, _) = take_in::catch_up(group, caller, session, &files, Author::Unknown, &lock)?;
+    if !due(&state) || !files.plain().exists() {
+        return Ok(false);
+    }
+    pack(&files)?;
+    state.archived_at = Some(caller.now);
+    note(group, caller, session, &state, "session_archive")?;
+    let plain = files.plain();
+    fs::remove_file(&plain).map_err(Error::io(&plain))?;
+    listing::write(group, &lock)?;
+    Ok(true)
 }
 
 /// Brings a transcript back out of the archive, where it is there.

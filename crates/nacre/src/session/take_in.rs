@@ -15,6 +15,7 @@ use super::transcript::{self, Files, Forwards, Line, Lock, Role};
 use crate::call::Caller;
 use crate::group::Group;
 use crate::ids::SessionId;
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time};
 
 /// How many lines and bytes go into one transaction.
@@ -41,16 +42,18 @@ pub(crate) struct State {
     pub(crate) archived_at: Option<Time>,
 }
 
-/// Refuses a session that the caller does not see as if it had no transcript (W3).
+/// Refuses a session that the caller does not see as if it had no transcript (W3). What stands in a file that the
+/// database has not heard of may have been said in private: whoever said it was killed, or the database was lost.
 pub(crate) fn check_seen(group: &Group, caller: &Caller, session: &SessionId) -> Result<()> {
     group.see_as(caller);
     let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
     let known =
         |db: &Connection| Ok(db.prepare_cached(sql)?.query_row([session], |row| row.get::<_, bool>(0))?);
-    match group.read_all(known)? && !group.read(known)? {
-        true => Err(Error::NoTranscript { given: crate::ids::shorten(session.as_str()) }),
-        false => Ok(()),
-    }
+    let hidden = match group.read_all(known)? {
+        true => !group.read(known)?,
+        false => !caller.visibility.is_private() && Files::of(group.folder(), session)?.exists(),
+    };
+    if hidden { Err(Error::NoTranscript { given: crate::ids::shorten(session.as_str()) }) } else { Ok(()) }
 }
 
 /// Tells whether a session is private: one that nothing is known of is.
@@ -155,12 +158,22 @@ impl Odd {
     }
 }
 
+/// Whose lines are taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// The caller's, which are as private as its session.
+    Caller,
+    /// Somebody's, who was killed before the database heard of them: a session that is not known is private.
+    Unknown,
+}
+
 /// Takes in what the file has and the database has not. Returns where the transcript stands then.
 pub(crate) fn catch_up(
     group: &mut Group,
     caller: &Caller,
     session: &SessionId,
     files: &Files,
+    author: Author,
     _lock: &Lock,
 ) -> Result<(State, Odd)> {
     let mut state = group.read_all(|db| load(db, session))?.unwrap_or_default();
@@ -212,7 +225,7 @@ pub(crate) fn catch_up(
         }
         compacted |= read.iter().any(|(_, line)| line.role == Role::Summary);
         state.taken = lines.at;
-        take_in(group, caller, session, &mut state, &read, &mut odd)?;
+        take_in(group, caller, session, &mut state, &read, author, &mut odd)?;
     }
     if compacted {
         state.tokens = context::tokens(group, files)?;
@@ -228,6 +241,7 @@ pub(crate) fn take_in(
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],
+    author: Author,
     odd: &mut Odd,
 ) -> Result<()> {
     let hears = group.settings().graph.sessions;
@@ -241,6 +255,13 @@ pub(crate) fn take_in(
             messages.push(message);
             Ok(())
         })?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
+        let known: bool = tx.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
+        let visibility = match author {
+            Author::Unknown if !known => Visibility::Private,
+            Author::Unknown | Author::Caller => caller.visibility,
+        };
+        let caller = &Caller { visibility, ..caller.clone() };
         record(tx, lexicon, caller, &messages, hears, "session_append")?;
         let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES (?1, 'transcript', ?2, ?3, ?4)
             ON CONFLICT (id) DO UPDATE SET format = CASE format WHEN 'import' THEN 'transcript' ELSE format END";
@@ -248,7 +269,7 @@ pub(crate) fn take_in(
             session,
             after.first_at,
             after.last_at,
-            caller.visibility.is_private(),
+            visibility.is_private(),
         ))?;
         save(tx, session, &after)
     })?;
@@ -277,8 +298,9 @@ fn note(
         state.last_at = Some(state.last_at.map_or(line.timestamp, |last| last.max(line.timestamp)));
         if line.role == Role::Summary {
             state.summary_at = Some(*at);
-            let number = line.id.rsplit('_').next().and_then(|number| number.parse().ok()).unwrap_or(0);
-            state.compactions = state.compactions.max(number);
+            // Others may have written it: no number that could not be counted on from.
+            let number = line.id.rsplit('_').next().and_then(|number| number.parse::<u32>().ok());
+            state.compactions = state.compactions.max(number.unwrap_or(0).into());
         }
         match known(tx, session, &key)? {
             Some(same) if same == hash => {}
@@ -319,8 +341,10 @@ pub(crate) fn catch_up_all(group: &mut Group, caller: &Caller) -> Result<usize> 
         if before.as_ref().is_some_and(|state| state.archived_at.is_some()) && !files.plain().exists() {
             continue;
         }
-        let (after, _) = catch_up(group, caller, &id, &files, &lock)?;
-        changed += usize::from(before.as_ref() != Some(&after));
+        // One that can't be read keeps no other from being found; who asks for it is told.
+        if let Ok((after, _)) = catch_up(group, caller, &id, &files, Author::Unknown, &lock) {
+            changed += usize::from(before.as_ref() != Some(&after));
+        }
     }
     Ok(changed)
 }

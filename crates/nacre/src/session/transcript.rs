@@ -202,13 +202,18 @@ impl Files {
     /// Opens what there is to be read: the file, or what it was packed into.
     pub(crate) fn open(&self) -> Result<Option<Box<dyn ReadSeek>>> {
         let path = self.plain();
-        match File::open(&path) {
+        match open_file(&path) {
             Ok(file) => return Ok(Some(Box::new(file))),
             Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => return Err(Error::io(&path)(source)),
         }
         let path = self.packed();
-        match fs::read(&path) {
+        let packed = open_file(&path).and_then(|mut file| {
+            let mut packed = Vec::new();
+            file.read_to_end(&mut packed)?;
+            Ok(packed)
+        });
+        match packed {
             Ok(packed) => {
                 let plain = gzip::unpack(&packed).map_err(Error::io(&path))?;
                 Ok(Some(Box::new(std::io::Cursor::new(plain))))
@@ -216,6 +221,14 @@ impl Files {
             Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(Error::io(&path)(source)),
         }
+    }
+}
+
+/// Opens a file and nothing else: behind a link is not ours, and who opens a pipe waits for ever.
+fn open_file(path: &Path) -> std::io::Result<File> {
+    match fs::symlink_metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(std::io::Error::other("is not a file")),
     }
 }
 
@@ -229,6 +242,7 @@ pub(crate) fn all(group: &Path) -> Vec<SessionId> {
     let named = |folder: PathBuf, ending: &'static str| {
         let files = fs::read_dir(folder).into_iter().flatten().flatten();
         files.filter_map(move |file| {
+            file.file_type().ok().filter(fs::FileType::is_file)?;
             let name = file.file_name().into_string().ok()?;
             decoded(name.strip_suffix(ending)?)?.parse().ok()
         })
@@ -286,7 +300,8 @@ pub(crate) fn lock(group: &Path) -> Result<Lock> {
 pub(crate) fn mend(files: &Files, _lock: &Lock) -> Result<Option<PathBuf>> {
     let path = files.plain();
     let io = || Error::io(&path);
-    let mut file = match OpenOptions::new().read(true).write(true).open(&path) {
+    let opened = open_file(&path).and_then(|_| OpenOptions::new().read(true).write(true).open(&path));
+    let mut file = match opened {
         Ok(file) => file,
         Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(None),
         Err(source) => return Err(io()(source)),

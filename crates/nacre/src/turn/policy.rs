@@ -129,7 +129,9 @@ pub(crate) fn parse(text: &str) -> Policies {
         LazyLock::new(|| Regex::new(r"^\s*[-*+]\s+\**([A-Za-z]{3,9})\**\s*:").expect("a constant pattern"));
     let mut policies: Vec<Policy> = Vec::new();
     let mut problems: Vec<Problem> = Vec::new();
-    for (at, line) in text.lines().enumerate() {
+    // An example in a comment, and a rule that a person put in one, are none.
+    let quiet = workspace::quiet(text);
+    for (at, line) in text.lines().enumerate().filter(|(at, _)| !quiet[*at]) {
         let at = at + 1;
         let mut problem = |why: String| problems.push(Problem { line: at, why });
         if let Some(found) = BULLET.captures(line) {
@@ -195,6 +197,8 @@ mod tests {
             ("### 7: Title\nTrigger: this\nGate: that", vec![rule("7", "this", "that")]),
             ("## GP-001: no gate\n- Trigger: a restart", vec![]),
             ("- Trigger: before any heading\n# Rules\nprose", vec![]),
+            ("<!--\n## GP-001: put aside\n- Trigger: a restart\n- Gate: ask\n-->\n", vec![]),
+            ("```\n## GP-001: like this\n- Trigger: a restart\n- Gate: ask\n```\n", vec![]),
             ("", vec![]),
         ] {
             let found: Vec<_> =
@@ -221,6 +225,8 @@ mod tests {
                 "## GP-1: A\n- Trigger: x\n- Gate: y\n## gp-1: B\n- Trigger: x\n- Gate: y",
                 vec![(4, "has the number gp-1 that another rule has")],
             ),
+            // The template has an example in its comment.
+            (include_str!("../workspace/templates/gating-policies.md"), vec![]),
             ("## GP-001 A", vec![(1, "has a number without `:` behind it, so it begins no rule")]),
         ] {
             let found = parse(text).problems;

@@ -10,7 +10,7 @@ use std::fs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FilePath, files, template, walk};
+use super::{FilePath, files, memory_file, template, walk};
 use crate::brief::{self, Brief, MadeBy, one_line, without_marks};
 use crate::call::{Caller, redact};
 use crate::group::Group;
@@ -161,7 +161,7 @@ pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -
 
 fn files_of(group: &Group, caller: &Caller, part: &str, project: Option<&Project>, pieces: &mut Vec<Piece>) {
     let paths = paths_of(caller, part, project);
-    let mut found: Vec<Piece> = paths.iter().map(|path| file(group, caller.visibility, path)).collect();
+    let mut found: Vec<Piece> = paths.iter().map(|path| file(group, caller, path)).collect();
     // Of two places for one thing, the one that has it is enough.
     if found.iter().any(|piece| !piece.is_absent()) {
         found.retain(|piece| !piece.is_absent());
@@ -219,7 +219,17 @@ fn read(group: &Group, path: &FilePath) -> Result<(String, Option<String>), Stri
 /// Tells whether a session may see that there is such a file.
 pub(crate) fn is_shown(group: &Group, visibility: Visibility, path: &FilePath) -> bool {
     let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { return false };
-    visibility.sees(&group.settings().visibility.private, path.as_str(), &String::from_utf8_lossy(&head))
+    is_head_shown(group, visibility, path, &head)
+}
+
+/// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
+fn is_head_shown(group: &Group, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
+    let text = files::lossy(head);
+    let mut lines = text.lines().map(str::trim_end);
+    let all_front = lines.next() == Some("---") && !lines.any(|line| matches!(line, "---" | "..."));
+    let cut = all_front && head.len() as u64 >= SKILL_HEAD;
+    visibility == Visibility::Private
+        || !cut && visibility.sees_file(&group.settings().visibility.private, path.as_str(), head)
 }
 
 /// Reads what a session may see of a file, masked; `None`: there is none, or none for it.
@@ -260,9 +270,9 @@ fn file_text(
     Ok((text, private, note))
 }
 
-fn file(group: &Group, visibility: Visibility, path: &FilePath) -> Piece {
+fn file(group: &Group, caller: &Caller, path: &FilePath) -> Piece {
     let name = path.as_str();
-    let (text, private, note) = match file_text(group, visibility, path) {
+    let (text, private, note) = match file_text(group, caller.visibility, path) {
         Ok(found) => found,
         Err(Unread::Unseen) => {
             let mut piece = Piece::new(name, Body::Unseen);
@@ -282,8 +292,13 @@ fn file(group: &Group, visibility: Visibility, path: &FilePath) -> Piece {
         let chars = text.chars().count();
         Body::Text(text, chars)
     };
+    // W6: where the session that can prune it sees it.
+    let advice = memory_file::advice_of(group, caller.now, name, &text);
+    let advice = advice.as_deref().and_then(|advice| advice.strip_prefix(name));
+    let advice = advice.map(|advice| advice.trim().trim_end_matches('.').to_owned());
     let mut piece = Piece::new(name, body);
-    (piece.part.private, piece.part.note) = (private, note);
+    piece.part.private = private;
+    piece.part.note = note.into_iter().chain(advice).reduce(|note, advice| format!("{note}; {advice}"));
     piece
 }
 
@@ -321,11 +336,9 @@ fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
     let mut lines = Vec::new();
     let paths = skill_paths(group);
     for path in paths.iter().take(SKILLS) {
-        let bytes = files::read(group.folder(), path, SKILL_HEAD).ok().flatten();
-        let Some(text) = bytes.and_then(|bytes| walk::decode(&bytes).ok()).map(|(text, _)| text) else {
-            continue;
-        };
-        if !visibility.sees(&group.settings().visibility.private, path.as_str(), &text) {
+        let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { continue };
+        let Ok((text, _)) = walk::decode(&head) else { continue };
+        if !is_head_shown(group, visibility, path, &head) {
             continue;
         }
         let folder = path.names().nth(1).unwrap_or_default();

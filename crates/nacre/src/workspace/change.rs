@@ -3,7 +3,8 @@
 //! What is to become of files is written into the database together with the records that say so, then done to the
 //! files, then taken out again. The database decides: a process that dies before its transaction has changed nothing,
 //! one that dies after it leaves the rest to the next that comes. A file that a person changed meanwhile is never
-//! replaced; then all of that cause is undone.
+//! replaced; then all of that cause is undone, and so it is where a file can't be written. What can't be done is not
+//! tried for ever: it must not keep anyone from writing other files.
 //!
 //! All of it happens under the workspace's lock, which goes with its process. The lock is taken before the database's,
 //! never within a transaction.
@@ -15,12 +16,11 @@ use rusqlite::{Connection, Transaction};
 
 use super::FilePath;
 use super::files::{self, Replaced, crash};
-use super::proposal;
+use crate::call::audit;
 use crate::group::Group;
 use crate::{Error, Result, Time};
 
 /// The most bytes of a file of the workspace that is written.
-#[allow(dead_code, reason = "for writes of agents, which are to come")]
 pub(crate) const LARGEST: u64 = 4 << 20;
 
 /// What the cause of a return to a checkpoint begins with.
@@ -37,6 +37,15 @@ pub(crate) struct Change {
     pub(crate) after: Option<Vec<u8>>,
 }
 
+/// What of something decided could not be done.
+#[derive(Default)]
+struct Left {
+    /// The files that a person had changed, or that can't be written.
+    in_the_way: Vec<String>,
+    /// Why one can't be written.
+    failed: Option<Error>,
+}
+
 /// The workspace of a group, held by this process alone.
 pub(crate) struct Held<'g> {
     pub(crate) group: &'g mut Group,
@@ -50,6 +59,7 @@ pub(crate) fn hold(group: &mut Group, now: Time) -> Result<Held<'_>> {
     let lock = crate::files::append_private(&path).map_err(Error::io(&path))?;
     lock.lock().map_err(Error::io(&path))?;
     let mut held = Held { group, _lock: lock };
+    // What could not be done of it is on record, and no reason to refuse what comes now.
     held.settle(now)?;
     Ok(held)
 }
@@ -65,7 +75,6 @@ impl Held<'_> {
     }
 
     /// Reads a file whole; `None`: there is none.
-    #[allow(dead_code, reason = "for writes of agents, which are to come")]
     pub(crate) fn read(&self, path: &FilePath) -> Result<Option<Vec<u8>>> {
         let bytes = files::read(self.folder(), path, LARGEST + 1)?;
         if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
@@ -74,7 +83,6 @@ impl Held<'_> {
         Ok(bytes)
     }
 
-    #[allow(dead_code, reason = "for writes of agents, which are to come")]
     /// Changes files, with the records of it, all or nothing. `cause` says what this is part of.
     pub(crate) fn commit<T>(
         &mut self,
@@ -112,69 +120,87 @@ impl Held<'_> {
             Ok(value)
         })?;
         crash::point("decided");
-        Ok((value, self.settle(now)?))
+        let Left { in_the_way, failed } = self.settle(now)?;
+        match failed {
+            None => Ok((value, in_the_way)),
+            Some(error) => Err(error),
+        }
     }
 
-    /// Does what is decided and not done. Returns the files that a person had changed, each of another cause.
-    fn settle(&mut self, now: Time) -> Result<Vec<String>> {
-        let mut in_the_way = Vec::new();
+    /// Does what is decided and not done.
+    fn settle(&mut self, now: Time) -> Result<Left> {
+        let mut all = Left::default();
         for (cause, changes) in self.group.read_all(undone)? {
             let left = match cause.starts_with(RESTORE) {
-                true => self.apply_each(&changes)?,
-                false => self.apply(&changes)?.into_iter().collect(),
+                true => self.apply_each(&changes),
+                false => self.apply(&changes),
             };
-            self.forget(now, &cause, !left.is_empty())?;
-            in_the_way.extend(left);
+            self.forget(now, &cause, &left)?;
+            all.in_the_way.extend(left.in_the_way);
+            all.failed = all.failed.or(left.failed);
         }
-        Ok(in_the_way)
+        Ok(all)
     }
 
     /// Makes all changes of one cause that can be made: its records have been put back and are not undone for one
-    /// file. Returns the files that were in the way, which stay as a person left them.
-    fn apply_each(&self, changes: &[Change]) -> Result<Vec<String>> {
-        let mut left = Vec::new();
+    /// file. What was in the way or can't be written stays as it is.
+    fn apply_each(&self, changes: &[Change]) -> Left {
+        let mut left = Left::default();
         for Change { path, before, after } in changes {
-            match files::replace(self.folder(), path, before.as_deref(), after.as_deref())? {
-                Replaced::Done => crash::point("one file done"),
-                Replaced::Changed => left.push(path.to_string()),
+            match files::replace(self.folder(), path, before.as_deref(), after.as_deref()) {
+                Ok(Replaced::Done) => crash::point("one file done"),
+                Ok(Replaced::Changed) | Err(_) => left.in_the_way.push(path.to_string()),
             }
         }
-        Ok(left)
+        left
     }
 
-    /// Makes the changes of one cause, or none of them: then it returns the file that was in the way.
-    fn apply(&self, changes: &[Change]) -> Result<Option<String>> {
+    /// Makes the changes of one cause, or none of them.
+    fn apply(&self, changes: &[Change]) -> Left {
         let replace = |path: &FilePath, before: &Option<Vec<u8>>, after: &Option<Vec<u8>>| {
             files::replace(self.folder(), path, before.as_deref(), after.as_deref())
         };
         for (place, Change { path, before, after }) in changes.iter().enumerate() {
-            if replace(path, before, after)? == Replaced::Done {
-                crash::point("one file done");
-                continue;
-            }
+            let failed = match replace(path, before, after) {
+                Ok(Replaced::Done) => {
+                    crash::point("one file done");
+                    continue;
+                }
+                Ok(Replaced::Changed) => None,
+                Err(error) => Some(error),
+            };
             for Change { path, before, after } in changes[..place].iter().rev() {
-                // One that was changed since is the person's.
-                replace(path, after, before)?;
+                // One that was changed since is the person's, and one that can't be put back stays.
+                let _ = replace(path, after, before);
             }
-            return Ok(Some(path.to_string()));
+            return Left { in_the_way: vec![path.to_string()], failed };
         }
-        Ok(None)
+        Left::default()
     }
 
     /// Takes out what is done, or what can't be.
-    fn forget(&mut self, now: Time, cause: &str, in_the_way: bool) -> Result<()> {
+    fn forget(&mut self, now: Time, cause: &str, left: &Left) -> Result<()> {
+        let in_the_way = !left.in_the_way.is_empty();
         self.group.write(now, |tx| {
             tx.prepare_cached("DELETE FROM file_changes WHERE cause = ?1")?.execute([cause])?;
             // A proposal that could not be applied waits again.
             if in_the_way && let Some(number) = cause.strip_prefix("proposal ") {
                 let sql = "UPDATE proposals SET state = 'pending', decided_at = NULL, decided_by = NULL WHERE number = ?1";
                 tx.prepare_cached(sql)?.execute([number])?;
-                proposal::record_conflict(tx, now, number)?;
             }
             if in_the_way && let Some(number) = cause.strip_prefix("revert ") {
                 let sql = "UPDATE proposals SET state = 'approved' WHERE number = ?1 AND state = 'reverted'";
                 tx.prepare_cached(sql)?.execute([number])?;
-                proposal::record_conflict(tx, now, number)?;
+            }
+            // Its own row says that it was done.
+            if in_the_way {
+                let mut row = audit::Row::new("conflict");
+                let number = ["proposal ", "revert "].iter().find_map(|kind| cause.strip_prefix(kind));
+                match number {
+                    Some(number) => row.ids.push(format!("proposal:{number}")),
+                    None => row.ids.extend(left.in_the_way.iter().cloned()),
+                }
+                audit::append_own(tx, now, &row)?;
             }
             Ok(())
         })
@@ -316,6 +342,32 @@ mod tests {
         );
         assert_eq!(refused.unwrap_err().code(), "file_changed");
         assert_eq!(there(&group), vec![("a.md".to_owned(), "the person's".to_owned())]);
+    }
+
+    #[test]
+    fn a_file_that_could_not_be_written_kept_everyone_from_writing() {
+        let (_folder, mut group) = place();
+        put(&group, "a.md", "old a");
+        // Where the new file is to stand aside, a folder is.
+        crate::files::create_folder(&group.folder().join(".b.md.nacre-swap")).unwrap();
+        let changes = [change("a.md", Some("old a"), Some("new a")), change("b.md", None, Some("b"))];
+        let mut held = hold(&mut group, now()).unwrap();
+        assert!(held.commit(now(), "test", &changes, |_| Ok(())).is_err());
+        held.commit(now(), "test", &[change("c.md", None, Some("c"))], |_| Ok(())).unwrap();
+        drop(held);
+        assert!(!group.read_all(is_unsettled).unwrap());
+        assert_eq!(
+            there(&group),
+            [("a.md".to_owned(), "old a".to_owned()), ("c.md".to_owned(), "c".to_owned())]
+        );
+        // Nor does what a dead process could not have done.
+        crash::AT.set(Some("decided"));
+        let died = catch_unwind(AssertUnwindSafe(|| {
+            hold(&mut group, now()).unwrap().commit(now(), "test", &changes, |_| Ok(())).unwrap();
+        }));
+        assert!(died.is_err());
+        drop(hold(&mut group, now()).unwrap());
+        assert!(!group.read_all(is_unsettled).unwrap());
     }
 
     #[test]

@@ -9,6 +9,7 @@
 use serde::Serialize;
 
 use super::change::{self, Change, Held};
+use super::edit::{self, Last};
 use super::files;
 use super::lines;
 use super::walk;
@@ -139,7 +140,7 @@ pub(crate) fn longer(held: &Held<'_>, caller: &Caller, draft: &Draft) -> Result<
     let text = read_text(&now).map_err(no_text)?;
     let stands = text.lines().position(|there| there.trim() == line);
     let number = stands.map_or_else(|| text.lines().count() + 1, |at| at + 1);
-    let after = if stands.is_some() { now } else { lines::append(&now, &line) };
+    let after = if stands.is_some() { now } else { edit::append(&now, &line, Last::AsBefore) };
     Ok(Longer { path, before, after, line, number })
 }
 
@@ -311,15 +312,14 @@ fn retire_one(
     let mut held = change::hold(group, caller.now)?;
     let Some(before) = held.read(&log.path)? else { return Ok(0) };
     let Some((kept, moved)) = due(&before, keep, age) else { return Ok(0) };
-    let text = String::from_utf8_lossy(&before);
     // What only private sessions see stays so.
-    let hidden = !Visibility::Shared.sees(&private, log.path.as_str(), &text);
+    let hidden = !Visibility::Shared.sees_file(&private, log.path.as_str(), &before);
     let archive = archive_of(log, hidden)?;
     let old = held.read(&archive)?;
     let new = || archive_head(log.day, hidden).into_bytes();
     let mut after = old.clone().unwrap_or_else(new);
     if !after.is_empty() && !after.ends_with(b"\n") {
-        after.extend(lines::line_end(&text).bytes());
+        after.extend(edit::line_end(&String::from_utf8_lossy(&before)).bytes());
     }
     let count = moved.len();
     after.extend(moved.concat().bytes());

@@ -63,9 +63,15 @@ pub(crate) fn read(folder: &Path, path: &FilePath, most: u64) -> Result<Option<V
 pub(crate) fn text(group: &Group, visibility: Visibility, path: &str, most: u64) -> String {
     let Ok(path) = path.parse::<FilePath>() else { return String::new() };
     let bytes = read(group.folder(), &path, most).ok().flatten().unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let seen = visibility.sees(&group.settings().visibility.private, path.as_str(), &text);
-    if seen { text } else { String::new() }
+    let seen = visibility.sees_file(&group.settings().visibility.private, path.as_str(), &bytes);
+    if seen { lossy(&bytes) } else { String::new() }
+}
+
+/// The text of a file whatever it holds, with its lines ended as they are.
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    let wide = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    let decoded = wide.then(|| super::decode(bytes).ok()).flatten();
+    decoded.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |(text, _)| text)
 }
 
 /// Opens a file for reading.

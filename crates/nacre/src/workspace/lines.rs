@@ -1,8 +1,9 @@
-//! The lines of a Markdown file that people write too: what each is, what belongs to it, and how to add one so that
-//! the file keeps its form (line ends, byte order mark, encoding, whether its last line is ended).
+//! The lines of a Markdown file that people write too: what each is, what belongs to it, and where
+//! one is put in.
 
 use std::ops::Range;
 
+use super::edit::line_end;
 use crate::graph::read::{ending_tag, leading_tag};
 use crate::index::chunk::{fence_of, heading};
 
@@ -98,6 +99,11 @@ pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
     found
 }
 
+/// Tells of every line of a text whether it is part of code, a comment or front matter.
+pub(crate) fn quiet(text: &str) -> Vec<bool> {
+    lines(text).iter().map(|line| line.kind == Kind::Quiet).collect()
+}
+
 /// The text of a list item.
 fn bullet(content: &str) -> Option<&str> {
     let rest = content.strip_prefix(['-', '*', '+']).or_else(|| {
@@ -148,29 +154,6 @@ fn begins_something(line: &str) -> bool {
     let content = line.trim();
     content.starts_with(['>', '|'])
         || ["---", "***", "___", "```", "~~~"].iter().any(|mark| content.starts_with(mark))
-}
-
-/// How the lines of a text end.
-pub(super) fn line_end(text: &str) -> &'static str {
-    match text.find('\n') {
-        Some(at) if text[..at].ends_with('\r') => "\r\n",
-        _ => "\n",
-    }
-}
-
-/// Adds a line at the end of a file. The last line is ended as the one before it was.
-pub(super) fn append(bytes: &[u8], line: &str) -> Vec<u8> {
-    let encode: fn(&str) -> Vec<u8> = match bytes {
-        [0xff, 0xfe, ..] => |text| text.encode_utf16().flat_map(u16::to_le_bytes).collect(),
-        [0xfe, 0xff, ..] => |text| text.encode_utf16().flat_map(u16::to_be_bytes).collect(),
-        _ => |text| text.as_bytes().to_vec(),
-    };
-    let crlf = bytes.windows(encode("\r\n").len()).any(|end| end == encode("\r\n"));
-    let end = encode(if crlf { "\r\n" } else { "\n" });
-    let bom = [&b"\xff\xfe"[..], b"\xfe\xff", b"\xef\xbb\xbf"].contains(&bytes);
-    let ended = bytes.is_empty() || bom || bytes.ends_with(&encode("\n"));
-    let parts = if ended { [&[][..], &encode(line), &end] } else { [&end[..], &encode(line), &[]] };
-    [&[bytes][..], &parts[..]].concat().concat()
 }
 
 /// Puts bullets at the end of the section whose title has one of the words, or into a new one at the end of the text.
@@ -270,25 +253,6 @@ mod tests {
             ("## A\n```\n## not one\n```\n# B\n", 0, 0..4),
         ] {
             assert_eq!(belonging(&lines(text), at), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn what_is_appended_takes_the_form_of_the_file() {
-        let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
-        for (before, after) in [
-            (b"".to_vec(), b"- x\n".to_vec()),
-            (b"a\n".to_vec(), b"a\n- x\n".to_vec()),
-            (b"a".to_vec(), b"a\n- x".to_vec()),
-            (b"a\r\n".to_vec(), b"a\r\n- x\r\n".to_vec()),
-            (b"a\r\nb".to_vec(), b"a\r\nb\r\n- x".to_vec()),
-            (b"\xef\xbb\xbfa\n".to_vec(), b"\xef\xbb\xbfa\n- x\n".to_vec()),
-            (b"\xef\xbb\xbf".to_vec(), b"\xef\xbb\xbf- x\n".to_vec()),
-            (wide("\u{feff}a\n"), wide("\u{feff}a\n- x\n")),
-            (wide("\u{feff}a"), wide("\u{feff}a\n- x")),
-            (b"\xff\xfe".to_vec(), wide("\u{feff}- x\n")),
-        ] {
-            assert_eq!(append(&before, "- x"), after, "{before:?}");
         }
     }
 

@@ -93,10 +93,15 @@ pub fn look(group: &Group, caller: &Caller, most: usize) -> Result<MemoryFile> {
 
 /// Asks to prune a file that is about to be written, where it is MEMORY.md and too long.
 pub(crate) fn advice(group: &Group, now: Time, path: &str, after: &[u8]) -> Option<String> {
+    advice_of(group, now, path, &files::lossy(after))
+}
+
+/// The same of its text.
+pub(super) fn advice_of(group: &Group, now: Time, path: &str, text: &str) -> Option<String> {
     if path != PATH {
         return None;
     }
-    of_text(group, now, &String::from_utf8_lossy(after), NAMED).ok()?.advice()
+    of_text(group, now, text, NAMED).ok()?.advice()
 }
 
 fn of_text(group: &Group, now: Time, text: &str, most: usize) -> Result<MemoryFile> {

@@ -4,8 +4,8 @@
 //! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
 //! `boot` what of it a session starts with.
 //!
-//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for MEMORY.md. `lines` knows a file's lines and keeps
-//! its form.
+//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for
+//! MEMORY.md. `lines` knows a file's lines, `edit` keeps its form.
 
 mod boot;
 pub(crate) mod change;
@@ -30,9 +30,10 @@ pub use checkpoint::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
 };
 pub(crate) use files::text;
+pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
 pub use path::FilePath;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
 pub use template::{Laid, TEMPLATES, Template};
-pub(crate) use walk::{Seen, Stat, Taken, decode, read, sources, workspace as documents};
+pub(crate) use walk::{LARGEST, Seen, Stat, Taken, decode, read, sources, workspace as documents};

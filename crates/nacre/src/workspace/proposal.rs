@@ -18,7 +18,7 @@ use crate::group::{Group, payload};
 use crate::ids::SessionId;
 use crate::settings::Accept;
 use crate::visibility::Visibility;
-use crate::{Error, Result, Time};
+use crate::{Error, Result, Time, entry};
 
 /// The most characters of a reason that are kept.
 const LONGEST_REASON: usize = 1_000;
@@ -142,10 +142,10 @@ pub(crate) fn make(
         return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
     }
     let base = held.read(path)?;
-    let text =
-        |bytes: &Option<Vec<u8>>| String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
     let rules = &held.group.settings().visibility.private;
-    let seen = |bytes| Visibility::Shared.sees(rules, path.as_str(), &text(bytes));
+    let seen = |bytes: &Option<Vec<u8>>| {
+        Visibility::Shared.sees_file(rules, path.as_str(), bytes.as_deref().unwrap_or_default())
+    };
     let private = !(seen(&base) && seen(&after));
     let draft =
         Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
@@ -259,11 +259,7 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
         return hidden();
     }
     let bytes = held.read(path)?.unwrap_or_default();
-    if caller.visibility.sees(rules, path.as_str(), &String::from_utf8_lossy(&bytes)) {
-        Ok(())
-    } else {
-        hidden()
-    }
+    if caller.visibility.sees_file(rules, path.as_str(), &bytes) { Ok(()) } else { hidden() }
 }
 
 /// Lists proposals, the oldest first: those that wait, or all.
@@ -381,7 +377,7 @@ fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
     }
     match caller.actor {
         Actor::Person => Ok(()),
-        Actor::Agent => Err(Error::PersonOnly { what }),
+        Actor::Agent | Actor::Nacre => Err(Error::PersonOnly { what }),
     }
 }
 
@@ -446,6 +442,35 @@ fn run_call(group: &mut Group, caller: &Caller, row: &Stored) -> Result<()> {
     ran
 }
 
+/// Takes what a deleted entry said out of every proposal that would have stored it, whatever became of that (E4): of
+/// what was decided the decision stays, and what waits has nothing left to wait for. `texts` are all that it ever said,
+/// folded. Tells whether there was any.
+pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<bool> {
+    let sql = format!(
+        "SELECT number, proposed FROM {schema}.proposals WHERE kind = 'call' AND proposed IS NOT NULL"
+    );
+    let mut statement = db.prepare(&sql)?;
+    let mut rows = statement.query([])?;
+    let mut found: Vec<i64> = Vec::new();
+    while let Some(row) = rows.next()? {
+        let arguments: Value = serde_json::from_slice(&row.get::<_, Vec<u8>>(1)?).unwrap_or_default();
+        // What it stores, or what a lesson is made from it.
+        let said = ["content", "text"].iter().filter_map(|field| arguments[*field].as_str());
+        if said.map(entry::folded).any(|said| texts.contains(&said)) {
+            found.push(row.get(0)?);
+        }
+    }
+    let sql = format!(
+        "UPDATE {schema}.proposals SET proposed = NULL, reason = '', sources = '[]',
+            answer = iif(state = 'pending', 'what it would have stored was deleted', ''),
+            state = iif(state = 'pending', 'denied', state) WHERE number = ?1"
+    );
+    for number in &found {
+        db.execute(&sql, [number])?;
+    }
+    Ok(!found.is_empty())
+}
+
 /// Marks a proposal as approved, in the transaction that does what it says.
 pub(crate) fn approved(tx: &Transaction<'_>, caller: &Caller, number: i64) -> Result<()> {
     decided(tx, caller, number, State::Approved, "")
@@ -472,13 +497,6 @@ fn refuse(group: &mut Group, caller: &Caller, number: i64, reason: &str) -> Resu
         record(tx, caller, "deny", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     })?;
     find(group, number)?.shown(group)
-}
-
-/// Puts on record that a decision could not be carried out.
-pub(crate) fn record_conflict(db: &Connection, now: Time, number: &str) -> Result<()> {
-    let mut row = audit::Row::new("conflict");
-    row.ids.push(format!("proposal:{number}"));
-    audit::append_own(db, now, &row)
 }
 
 fn record(

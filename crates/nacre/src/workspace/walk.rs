@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::Note;
 
 /// The most bytes of a document.
-pub(super) const LARGEST: u64 = 20 << 20;
+pub(crate) const LARGEST: u64 = 20 << 20;
 /// A NUL among so many bytes: it is no text.
 const PROBED: usize = 8 << 10;
 /// The folder of transcripts, which are searched as sessions.

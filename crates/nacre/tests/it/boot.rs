@@ -394,7 +394,7 @@ fn a5_every_file_that_is_read_is_told() {
         .group
         .listen(move |event| hears.lock().unwrap().push((event.name, Value::Object(event.data.clone()))));
     boot(&mut place);
-    resource(&place.group, &place.caller, "memory://soul").unwrap();
+    resource(&mut place.group, &place.caller, "memory://soul").unwrap();
     let told = told.lock().unwrap();
     let sizes: Vec<(&str, &Value, &Value)> =
         told.iter().map(|(name, data)| (*name, &data["type"], &data["path"])).collect();
@@ -425,13 +425,15 @@ fn a_workspace_is_somebodys_when_a_file_is() {
 
 #[test]
 fn resources_are_what_is_there_and_may_be_seen() {
-    let place = place(WORKSPACE);
+    let mut place = place(WORKSPACE);
     let (mine, shared, skill) = (
         place.caller.clone(),
         nacre::Caller { visibility: Visibility::Shared, ..place.caller.clone() },
         nacre::Caller { role: Role::Skill, ..place.caller.clone() },
     );
-    let names = |caller| resources(&place.group, caller).iter().map(|one| one.name).collect::<Vec<_>>();
+    let names = |caller: &nacre::Caller| {
+        resources(&place.group, caller).iter().map(|one| one.name).collect::<Vec<_>>()
+    };
     let all = [
         "agents",
         "soul",
@@ -450,7 +452,7 @@ fn resources_are_what_is_there_and_may_be_seen() {
         ["agents", "soul", "identity", "tools", "active-context", "today", "yesterday"]
     );
     assert_eq!(names(&skill), [""; 0]);
-    let read = |caller, uri: &str| resource(&place.group, caller, uri).unwrap();
+    let mut read = |caller, uri: &str| resource(&mut place.group, caller, uri);
     for (uri, mine_says, shared_says) in [
         ("memory://soul", Some("soul-words"), Some("soul-words")),
         ("memory://long-term", Some("memory-words"), None),
@@ -471,10 +473,39 @@ fn resources_are_what_is_there_and_may_be_seen() {
         ("file:///etc/passwd", None, None),
         ("", None, None),
     ] {
-        assert_eq!(read(&mine, uri).as_deref(), mine_says, "{uri}");
-        assert_eq!(read(&shared, uri).as_deref(), shared_says, "{uri}");
-        assert_eq!(resource(&place.group, &skill, uri).unwrap_err().code(), "role_denied");
+        assert_eq!(read(&mine, uri).unwrap().as_deref(), mine_says, "{uri}");
+        assert_eq!(read(&shared, uri).unwrap().as_deref(), shared_says, "{uri}");
+        assert_eq!(read(&skill, uri).unwrap_err().code(), "role_denied");
     }
     write(&place, "SOUL.md", b"key: sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD");
-    assert!(!read(&mine, "memory://soul").unwrap().contains("abcdefgh"));
+    let soul = resource(&mut place.group, &mine, "memory://soul").unwrap().unwrap();
+    assert!(!soul.contains("abcdefgh"));
+}
+
+#[test]
+fn w10_a_resource_of_the_tools_did_not_mark_the_session() {
+    for uri in ["memory://tools", "memory://file/TOOLS.md", "memory://file/memory/tools-heron.md"] {
+        let mut place = place(&[("TOOLS.md", "heron: 10.0.0.1"), ("memory/tools-heron.md", "ssh heron")]);
+        let told = Arc::new(Mutex::new(Vec::new()));
+        let hears = told.clone();
+        place
+            .group
+            .listen(move |event| hears.lock().unwrap().push(event.data.get("infrastructure").cloned()));
+        let agent = nacre::Caller { actor: nacre::Actor::Agent, ..place.caller.clone() };
+        assert!(place.group.status().unwrap().infrastructure_seen.is_empty());
+        resource(&mut place.group, &agent, uri).unwrap().unwrap();
+        assert_eq!(place.group.status().unwrap().infrastructure_seen, [agent.session.to_string()], "{uri}");
+        assert_eq!(*told.lock().unwrap(), [Some(json!(true))], "{uri}");
+    }
+}
+
+#[test]
+fn w6_a_session_began_with_a_memory_file_that_is_too_long_and_was_not_told() {
+    let lines: String = (1..=201).map(|n| format!("- line {n}\n")).collect();
+    let mut place = place(&[("MEMORY.md", lines.as_str())]);
+    let said = boot(&mut place)["markdown"].as_str().unwrap().to_owned();
+    let advice = "(MEMORY.md is too long: 201 lines of 200, 2103 characters of 50000. Please prune it. Of no use for longest: line 1";
+    assert!(said.contains(advice), "{said}");
+    let mut short = self::place(&[("MEMORY.md", "- line 1\n")]);
+    assert!(!boot(&mut short)["markdown"].as_str().unwrap().contains("prune"));
 }

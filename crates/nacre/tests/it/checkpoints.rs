@@ -260,3 +260,28 @@ fn a_checkpoint_of_an_older_schema_is_restored() {
     assert!(done.rows > 0);
     place.check();
 }
+
+#[test]
+fn an_entity_that_was_forgotten_came_back_with_a_checkpoint() {
+    let mut place = furnished();
+    place.caller = person();
+    place.call("fact_upsert", json!({ "entity": "Zebedee", "key": "car", "value": "Quaggamobile" }));
+    place.call("relation_add", json!({ "subject": "Petra", "predicate": "knows", "object": "Zebedee" }));
+    place.call("alias_add", json!({ "alias": "Zebulon", "entity": "Zebedee" }));
+    let id = save(&mut place, "").id;
+    let records = folder(&place, &id).join("records.db");
+    let holds = |text: &str| {
+        let bytes = fs::read(&records).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    };
+    assert!(["Zebedee", "Zebulon", "Quaggamobile"].iter().all(|text| holds(text)));
+    place.call("entity_join", json!({ "do": "remove", "one": "Zebedee" }));
+    assert!(["Zebedee", "Zebulon", "Quaggamobile"].iter().all(|text| !holds(text)));
+    place.group.restore_checkpoint(&person(), &id).unwrap();
+    assert_eq!(place.refused("fact_list", json!({ "entity": "Zebedee" })), "no_entity");
+    assert_eq!(
+        place.call("fact_list", json!({ "entity": "Petra" })).data["facts"].as_array().unwrap().len(),
+        1
+    );
+    place.check();
+}

@@ -430,3 +430,21 @@ fn an_index_made_anew_answers_as_the_one_built_step_by_step() {
     assert!(answers(&mut place) == before);
     place.check();
 }
+
+#[test]
+fn an_import_with_the_last_number_left_room_for_no_other_entry() {
+    let mut place = Place::new();
+    place.store("The dog is called Luna");
+    let out = tempfile::tempdir().unwrap();
+    place.group.export(out.path(), place.caller.now).unwrap();
+    let file = out.path().join("nacre.json");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let forged = text.replacen("\"number\": 1", &format!("\"number\": {}", i64::MAX), 1);
+    assert_ne!(forged, text);
+    #[expect(clippy::disallowed_methods, reason = "a test forges its own file")]
+    std::fs::write(&file, forged).unwrap();
+    let mut other = Place::new();
+    let caller = nacre::Caller::person("person".parse().unwrap(), other.caller.now);
+    other.group.import(&caller, out.path()).unwrap();
+    assert_eq!(other.store("The cat is called Mia"), 2);
+}

@@ -81,6 +81,45 @@ fn w9_much_is_cut_with_a_mark_and_secrets_are_masked_in_any_range() {
     assert_eq!(get(&mut place, json!({ "path": "key.md", "from": 6 }))["text"], "b\n");
 }
 
+/// A file as some editors write it.
+fn wide(text: &str) -> Vec<u8> {
+    std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(u16::to_le_bytes).collect()
+}
+
+#[test]
+fn w3_a_private_file_in_utf_16_was_shown_to_shared_sessions() {
+    let mut place = Place::new();
+    put(&place, "diary.md", wide("---\nprivate: true\n---\nthe secret diary\n"));
+    // Without its mark, nobody can tell what it says of itself.
+    put(&place, "raw.md", &wide("---\nprivate: true\n---\nthe secret diary\n")[2..]);
+    put(&place, "open.md", wide("open\n"));
+    assert_eq!(get(&mut place, json!({ "path": "open.md" }))["text"], "open\n");
+    let shown = get(&mut place, json!({ "path": "diary.md" }));
+    assert_eq!((&shown["private"], &shown["total_lines"]), (&json!(true), &json!(4)));
+    place.call("memory_write", json!({ "path": "diary.md", "content": "another secret" }));
+    place.caller.visibility = Visibility::Shared;
+    assert_eq!(get(&mut place, json!({ "path": "open.md" }))["text"], "open\n");
+    for path in ["diary.md", "raw.md"] {
+        let missing = json!({ "path": path, "text": "", "total_lines": 0 });
+        assert_eq!(get(&mut place, json!({ "path": path })), missing);
+        let arguments = json!({ "path": path, "content": "x" });
+        assert_eq!(place.refused("memory_write", arguments), "hidden_file", "{path}");
+    }
+    assert!(proposal::list(&mut place.group, &place.caller, true).unwrap().is_empty());
+}
+
+#[test]
+fn w9_a_huge_file_was_cut_without_a_word() {
+    let mut place = Place::new();
+    put(&place, "large.md", format!("{}\n", "x".repeat(99)).repeat(50_000));
+    assert_eq!(
+        get(&mut place, json!({ "path": "large.md", "from": 50_000 }))["lines"],
+        json!([50_000, 50_000])
+    );
+    put(&place, "huge.md", "x".repeat((20 << 20) + 1));
+    assert_eq!(place.refused("memory_get", json!({ "path": "huge.md" })), "file_too_large");
+}
+
 #[test]
 fn w3_what_is_private_is_not_there_for_shared_sessions() {
     let mut place = Place::new();

@@ -98,3 +98,65 @@ fn collections_are_brought_up_to_date() {
     let found = place.call("memory_search", json!({ "query": "frogs", "scope": ["sources"] })).data;
     assert_eq!(found["hits"].as_array().unwrap().len(), 2);
 }
+
+#[test]
+fn a_job_that_failed_waited_for_its_next_time() {
+    let mut place = Place::new();
+    place.store("The staging server is called kestrel");
+    ran(&mut place, "2026-01-15T12:00:00Z");
+    let folder = tempfile::tempdir().unwrap();
+    let source = folder.path().join("papers");
+    #[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
+    let make = || {
+        std::fs::create_dir_all(&source).unwrap();
+        std::fs::write(source.join("one.md"), "# Herons\n").unwrap();
+    };
+    make();
+    let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
+    let name = "papers".parse().unwrap();
+    place.group.add_collection(&caller, &name, &[source.clone()], &mut |_, _| {}).unwrap();
+    // Its database can't be made.
+    let database = place.group.folder().join("collections/papers.db");
+    #[expect(clippy::disallowed_methods, reason = "a test breaks what it made")]
+    let break_it = || {
+        for entry in std::fs::read_dir(database.parent().unwrap()).unwrap().flatten() {
+            std::fs::remove_file(entry.path()).unwrap();
+        }
+        std::fs::create_dir(&database).unwrap();
+    };
+    ran(&mut place, "2026-01-18T03:29:00Z");
+    place.reopen();
+    break_it();
+    for (at, expected) in [
+        ("2026-01-18T03:30:00Z", vec!["reindex"]),
+        ("2026-01-18T03:31:00Z", vec![]),
+        // After an hour, and not a week later.
+        ("2026-01-18T04:29:59Z", vec!["purge", "prune", "sessions"]),
+        ("2026-01-18T04:30:00Z", vec!["reindex", "logs"]),
+        ("2026-01-18T05:00:00Z", vec![]),
+    ] {
+        assert_eq!(ran(&mut place, at), expected, "{at}");
+    }
+    let now = Time::parse("2026-01-18T05:00:00Z").unwrap();
+    let jobs = place.group.jobs(&Caller::person("a-person".parse().unwrap(), now)).unwrap();
+    assert!(jobs[1].failed && jobs[1].next == Time::parse("2026-01-18T05:30:00Z").unwrap(), "{:?}", jobs[1]);
+    std::fs::remove_dir(&database).unwrap();
+    assert_eq!(ran(&mut place, "2026-01-18T06:00:00Z"), ["reindex"]);
+    assert_eq!(ran(&mut place, "2026-01-18T08:00:00Z"), [""; 0]);
+}
+
+#[test]
+fn what_nobody_asked_for_was_put_down_to_a_person() {
+    let mut place = Place::new();
+    place.store("The staging server is called kestrel");
+    crate::files::put(&place, "memory/2025-12-01.md", "- [note|i=0.1] small\n");
+    place.group.maintain_if_free(&Caller::nacre(place.caller.now)).unwrap();
+    let mut actors = Vec::new();
+    let audit = |line: &str| {
+        let row: serde_json::Value = serde_json::from_str(line).unwrap();
+        actors.push(format!("{} {}", row["actor"].as_str().unwrap(), row["action"].as_str().unwrap()));
+    };
+    place.group.export_audit(audit).unwrap();
+    assert!(actors.contains(&"nacre retention".to_owned()), "{actors:?}");
+    assert!(actors.iter().all(|row| !row.starts_with("person")), "{actors:?}");
+}

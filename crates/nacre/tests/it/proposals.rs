@@ -383,3 +383,56 @@ fn events_of_proposals_say_by_how_much() {
     let expected = expected.map(|(kind, delta)| (json!(kind), soul.clone(), json!(delta)));
     assert_eq!(*heard.lock().unwrap(), expected);
 }
+
+#[test]
+fn e4_a_deleted_entry_was_still_in_what_had_been_proposed() {
+    let mut place =
+        Place::with("gated", &["tools.offer=[\"memory_store\", \"memory_update\", \"memory_delete\"]"]);
+    let propose = |place: &mut Place, tool: &str, arguments: Value| {
+        place.call(tool, arguments).data["proposal"].as_i64().unwrap()
+    };
+    let (first, second) = ("The zebrafinch sings.", "The quagga sings");
+    let stored = propose(&mut place, "memory_store", json!({ "content": first }));
+    // One that knows of the proposal, but not of the entry.
+    let before = place.group.save_checkpoint(&person(&place), "before", "").unwrap().id;
+    approve(&mut place, stored).unwrap();
+    let changed = propose(&mut place, "memory_update", json!({ "id": 1, "content": second }));
+    approve(&mut place, changed).unwrap();
+    let other = propose(&mut place, "memory_store", json!({ "content": "The heron is silent" }));
+    place.group.save_checkpoint(&person(&place), "after", "").unwrap();
+    let agent = std::mem::replace(
+        &mut place.caller,
+        Caller::person("terminal".parse().unwrap(), crate::sealed::noon()),
+    );
+    assert!(place.call("memory_delete", json!({ "id": 1 })).data.get("still_in").is_none());
+    place.caller = agent;
+    for (number, state) in [(stored, State::Approved), (changed, State::Approved)] {
+        assert_eq!(show(&mut place, number).state, state);
+    }
+    assert_eq!(show(&mut place, other).state, State::Pending);
+    let words = ["zebrafinch", "quagga"];
+    let held = |place: &Place| -> Vec<String> {
+        let mut folders = vec![place.group.folder().to_owned()];
+        let mut held = Vec::new();
+        while let Some(folder) = folders.pop() {
+            for entry in std::fs::read_dir(folder).unwrap().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                    continue;
+                }
+                let bytes = std::fs::read(entry.path()).unwrap();
+                let has = |word: &&&str| bytes.windows(word.len()).any(|part| part == word.as_bytes());
+                held.extend(
+                    words.iter().find(has).map(|word| format!("{word} in {}", entry.path().display())),
+                );
+            }
+        }
+        held
+    };
+    assert_eq!(held(&place), [""; 0]);
+    let person = person(&place);
+    place.group.restore_checkpoint(&person, &before).unwrap();
+    assert_eq!(held(&place), [""; 0]);
+    assert_eq!(show(&mut place, stored).state, State::Denied);
+    place.check();
+}

@@ -291,3 +291,12 @@ fn a_bad_tasks_json_changes_nothing_and_says_why() {
     assert_eq!(import(&mut place, &text).unwrap().added, 1);
     assert_eq!(listed(&mut place, json!({ "status": "done" })), ["TASK-001"]);
 }
+
+#[test]
+fn an_import_with_the_last_number_left_room_for_no_other_task() {
+    let mut place = place();
+    let forged = SEED.replace("TASK-001", &format!("TASK-{}", i64::MAX));
+    assert_ne!(forged, SEED);
+    assert_eq!(import(&mut place, &forged).unwrap_err().code(), "bad_tasks");
+    assert_eq!(add(&mut place, json!({ "description": "still possible" })), "TASK-001");
+}

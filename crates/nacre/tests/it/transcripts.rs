@@ -708,3 +708,69 @@ fn a_shared_session_sees_nothing_of_a_private_transcript() {
     say(&mut place, "shared", "user", "said among others");
     assert_eq!(seen(&context(&mut place, "shared")).len(), 1);
 }
+
+/// Whoever said it was killed when the file had it and the database had not.
+#[test]
+fn a_private_transcript_that_the_database_had_not_heard_of_was_shown_to_shared_sessions() {
+    let mut place = place(&[]);
+    say(&mut place, "mine", "user", "The zebrafinch sings");
+    for name in ["memory.db", "memory.db-wal", "memory.db-shm"] {
+        let _ = fs::remove_file(place.folder.path().join("groups/main").join(name));
+    }
+    place.reopen();
+    place.caller.visibility = nacre::Visibility::Shared;
+    let id = json!({ "id": "mine" });
+    for tool in ["session_context", "session_compact", "session_end", "session_flush"] {
+        assert_eq!(place.refused(tool, id.clone()), "no_transcript", "{tool}");
+    }
+    let more = json!({ "id": "mine", "messages": [{ "role": "user", "content": "and?" }] });
+    assert_eq!(place.refused("session_append", more), "no_transcript");
+    // Nor when it is a shared one that takes it in.
+    let shared =
+        Caller { visibility: nacre::Visibility::Shared, ..Caller::person("p".parse().unwrap(), noon()) };
+    place.group.reindex(&shared).unwrap();
+    assert_eq!(place.call("session_list", json!({})).data["total"], 0);
+    assert_eq!(found(&mut place, "zebrafinch"), [""; 0]);
+    place.caller.visibility = nacre::Visibility::Private;
+    assert_eq!(place.call("session_list", json!({})).data["total"], 1);
+}
+
+#[test]
+fn a_summary_of_the_last_number_stopped_every_compaction() {
+    let mut place = place(&["session.keep_recent=1"]);
+    talk(&mut place, "a", 3);
+    let forged = format!(
+        r#"{{"id":"sum_{}","role":"summary","content":"x","covers":["msg_001","msg_001"],"timestamp":"2026-01-15T12:00:00Z"}}"#,
+        i64::MAX
+    );
+    let path = file(&place, "a");
+    fs::write(&path, fs::read_to_string(&path).unwrap() + &forged + "\n").unwrap();
+    talk(&mut place, "a", 3);
+    assert!(place.call("session_compact", json!({ "id": "a" })).data["covered"].as_i64().unwrap() > 0);
+}
+
+#[test]
+fn one_transcript_that_could_not_be_read_kept_all_others_from_being_packed() {
+    let mut place = place(&[]);
+    say(&mut place, "a", "user", "The zebrafinch sings");
+    say(&mut place, "b", "user", "The quagga sings");
+    // A folder, a link and a pipe where a file should be, and a packed one that is damaged.
+    let folder = place.group.folder().join("sessions");
+    fs::remove_file(folder.join("a.jsonl")).unwrap();
+    fs::create_dir(folder.join("a.jsonl")).unwrap();
+    fs::create_dir_all(folder.join("archive")).unwrap();
+    fs::write(folder.join("archive/c.jsonl.gz"), "no gzip").unwrap();
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("/dev/zero", folder.join("d.jsonl")).unwrap();
+        assert!(std::process::Command::new("mkfifo").arg(folder.join("e.jsonl")).status().unwrap().success());
+    }
+    place.later(60);
+    let caller = Caller::person("person".parse().unwrap(), place.caller.now);
+    let ran = place.group.maintain(&caller, &nacre::maintain::Which::Only("sessions".into())).unwrap();
+    assert!(ran[0].failed && ran[0].report.says.contains("`a` failed"), "{ran:?}");
+    assert!(folder.join("archive/b.jsonl.gz").exists(), "{ran:?}");
+    for id in ["d", "e"] {
+        assert!(place.try_call("session_context", json!({ "id": id })).is_err());
+    }
+}

@@ -25,8 +25,10 @@ use crate::call::{Caller, audit};
 use crate::database::MIGRATIONS;
 use crate::group::Group;
 use crate::store::{Damage, Db, beside};
+use crate::visibility::Visibility;
 use crate::{Error, Result, Time, index};
 
+pub(crate) use records::Gone;
 pub use records::{Rows, TableDiff};
 
 /// Where checkpoints stand in the group's folder.
@@ -201,9 +203,10 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
 
 /// Says what has become of things since.
 pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
+    private_only(caller, "checkpoint diff")?;
     let held = change::hold(group, caller.now)?;
     let (folder, checkpoint) = open(&held, id)?;
-    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| files::lossy(&bytes));
     let files = changes(&held, &folder, &checkpoint)?
         .into_iter()
         .map(|Change { path, before, after }| FileDiff {
@@ -219,6 +222,7 @@ pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<Check
 
 /// Goes back to a checkpoint. The present state becomes one first, so that this can be undone.
 pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Restored> {
+    private_only(caller, "checkpoint restore")?;
     let mut held = change::hold(group, caller.now)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
@@ -251,6 +255,14 @@ pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Re
     Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
 }
 
+/// A checkpoint has what is private too (W3).
+fn private_only(caller: &Caller, tool: &str) -> Result<()> {
+    match caller.visibility {
+        Visibility::Private => Ok(()),
+        Visibility::Shared => Err(Error::NeedsPrivate { tool: tool.into() }),
+    }
+}
+
 /// Takes a checkpoint away for good.
 pub(crate) fn remove(group: &mut Group, caller: &Caller, id: &str) -> Result<String> {
     let held = change::hold(group, caller.now)?;
@@ -268,25 +280,25 @@ pub(crate) fn remove(group: &mut Group, caller: &Caller, id: &str) -> Result<Str
     Ok(id)
 }
 
-/// Takes entries, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
+/// Takes entries, entities, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
 /// checkpoints that still have them, and why.
-pub(crate) fn forget(group: &mut Group, now: Time, references: &[String]) -> Result<Vec<Note>> {
+pub(crate) fn forget(group: &mut Group, now: Time, gone: &[Gone]) -> Result<Vec<Note>> {
     let place = place(group.folder())?;
-    if references.is_empty() || !place.is_dir() {
+    if gone.is_empty() || !place.is_dir() {
         return Ok(Vec::new());
     }
     let held = change::hold(group, now)?;
     let found = list_in(&place, held.group.name().as_str())?;
     let mut left = found.damaged;
     for mut checkpoint in found.checkpoints {
-        if let Err(error) = forget_in(&place.join(&checkpoint.id), &mut checkpoint, references) {
+        if let Err(error) = forget_in(&place.join(&checkpoint.id), &mut checkpoint, gone) {
             left.push(Note { path: checkpoint.id, why: error.to_string() });
         }
     }
     Ok(left)
 }
 
-fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, references: &[String]) -> Result<()> {
+fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Result<()> {
     let file = folder.join(RECORDS);
     let aside = folder.join(".records.db");
     let _ = fs::remove_file(&aside);
@@ -294,8 +306,8 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, references: &[String]) 
     let db = Connection::open_with_flags(&aside, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
     db.execute_batch("PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY;")?;
     let mut there = false;
-    for reference in references {
-        there |= records::forget(&db, "main", reference)?;
+    for gone in gone {
+        there |= records::forget(&db, "main", gone)?;
     }
     // Also where nothing was found: free pages of an older text go.
     db.execute_batch("VACUUM")?;

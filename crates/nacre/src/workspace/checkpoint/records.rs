@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 use rusqlite::Connection;
 use serde::Serialize;
 
-use crate::Result;
+use crate::workspace::proposal;
+use crate::{Result, entry};
 
 /// What becomes of a table in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,6 +75,21 @@ pub(crate) const TABLES: &[(&str, Kept)] = &[
     ("flushes", Kept::Ledger),
 ];
 
+/// What was deleted for good.
+#[derive(Clone, Debug)]
+pub(crate) struct Gone {
+    /// Its id.
+    pub(crate) reference: String,
+    /// Of an entry: all that it ever said, folded.
+    pub(crate) texts: Vec<String>,
+}
+
+impl Gone {
+    pub(crate) fn of(reference: impl Into<String>) -> Gone {
+        Gone { reference: reference.into(), texts: Vec::new() }
+    }
+}
+
 /// The most rows of a table that a comparison names.
 const NAMED: usize = 20;
 
@@ -136,7 +152,7 @@ pub(super) fn put_back(db: &Connection) -> Result<i64> {
             (SELECT seq FROM point.sqlite_sequence AS was WHERE was.name = main.sqlite_sequence.name), 0))",
     )?;
     for reference in deleted {
-        forget(db, "main", &reference)?;
+        forget(db, "main", &Gone::of(reference))?;
     }
     Ok(rows)
 }
@@ -163,15 +179,16 @@ fn deleted(db: &Connection) -> Result<Vec<String>> {
     let sql = "SELECT DISTINCT value FROM main.audit, json_each(audit.ids)
         WHERE outcome = 'done' AND json_extract(detail, '$.deleted') IS NOT NULL
             AND value NOT IN (SELECT id FROM main.entries) AND value NOT IN (SELECT 'fact-' || id FROM main.facts)
-            AND value NOT IN (SELECT 'relation-' || id FROM main.relations)";
+            AND value NOT IN (SELECT 'relation-' || id FROM main.relations)
+            AND value NOT IN (SELECT 'entity-' || id FROM main.entities)";
     let mut statement = db.prepare(sql)?;
     let rows = statement.query_map([], |row| row.get(0))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// Takes an entry, a fact or a relation out of a database, every trace of it but what is derived. Tells whether it
+/// Takes an entry, an entity, a fact or a relation out of a database, every trace of it but what is derived. Tells whether it
 /// was there.
-pub(super) fn forget(db: &Connection, schema: &str, reference: &str) -> Result<bool> {
+pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &Gone) -> Result<bool> {
     let run = |sql: &str| db.execute(&sql.replace("S.", &format!("{schema}.")), [reference]);
     let number = |kind: &str| reference.strip_prefix(kind)?.parse::<i64>().ok();
     for (kind, table) in [("fact", "facts"), ("relation", "relations")] {
@@ -183,6 +200,23 @@ pub(super) fn forget(db: &Connection, schema: &str, reference: &str) -> Result<b
             return Ok(gone > 0);
         }
     }
+    if number("entity-").is_some() {
+        for (kind, table, of) in [
+            ("fact", "facts", "'entity-' || entity = ?1"),
+            ("relation", "relations", "?1 IN ('entity-' || subject, 'entity-' || object)"),
+            ("name", "names", "'entity-' || entity = ?1"),
+        ] {
+            let ids = format!("SELECT id FROM S.{table} WHERE {of}");
+            run(&format!("DELETE FROM S.citations WHERE kind = '{kind}' AND id IN ({ids})"))?;
+            run(&format!("DELETE FROM S.{table} WHERE {of}"))?;
+        }
+        run("DELETE FROM S.distinct_entities WHERE ?1 IN ('entity-' || one, 'entity-' || other)")?;
+        run("DELETE FROM S.merges WHERE ?1 IN ('entity-' || kept, 'entity-' || gone)")?;
+        // What counted as it is its own again.
+        run("UPDATE S.entities SET root = id WHERE 'entity-' || root = ?1")?;
+        return Ok(run("DELETE FROM S.entities WHERE 'entity-' || id = ?1")? > 0);
+    }
+    let proposed = forget_proposed(db, schema, reference, texts)?;
     run("DELETE FROM S.entry_history WHERE entry = ?1")?;
     run("DELETE FROM S.entry_links WHERE ?1 IN (entry, other)")?;
     run(
@@ -191,7 +225,22 @@ pub(super) fn forget(db: &Connection, schema: &str, reference: &str) -> Result<b
     run(
         "UPDATE S.entries SET supersedes = (SELECT supersedes FROM S.entries WHERE id = ?1) WHERE supersedes = ?1",
     )?;
-    Ok(run("DELETE FROM S.entries WHERE id = ?1")? > 0)
+    Ok(run("DELETE FROM S.entries WHERE id = ?1")? > 0 || proposed)
+}
+
+/// Takes it out of what was proposed. A checkpoint may have the proposal and not yet the entry.
+fn forget_proposed(db: &Connection, schema: &str, reference: &str, texts: &[String]) -> Result<bool> {
+    let mut texts = texts.to_vec();
+    let sql = format!(
+        "SELECT content FROM {schema}.entries WHERE id = ?1
+         UNION ALL SELECT content FROM {schema}.entry_history WHERE entry = ?1"
+    );
+    let mut statement = db.prepare(&sql)?;
+    let mut rows = statement.query([reference])?;
+    while let Some(row) = rows.next()? {
+        texts.push(entry::folded(&row.get::<_, String>(0)?));
+    }
+    proposal::forget(db, schema, &texts)
 }
 
 /// Compares the live records with those of the attached database.
