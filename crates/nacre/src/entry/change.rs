@@ -206,6 +206,7 @@ pub(crate) fn reinforce(
 /// What stood before it in a chain stays superseded, by what came after it if anything did.
 pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Entry> {
     let entry = get(db, named)?;
+    proposal::forget(db, "main", &said(db, &entry)?)?;
     erase(db, &entry)?;
     Ok(entry)
 }
@@ -219,7 +220,6 @@ pub(crate) fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
 
 fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     let id = &entry.id;
-    proposal::forget(db, "main", &said(db, entry)?)?;
     index::remove(db, KIND, id.as_str())?;
     db.execute("DELETE FROM entry_history WHERE entry = ?1", [id])?;
     db.execute("DELETE FROM entry_links WHERE entry = ?1 OR other = ?1", [id])?;
@@ -234,6 +234,14 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
 /// Deletes what was superseded before `before`, counted from supersession (E8). Returns the ids.
 pub(crate) fn purge_superseded(db: &Connection, before: Time) -> Result<Vec<EntryId>> {
     let old = select(db, "superseded_at < ?1 ORDER BY number", [before])?;
+    // One look at what was proposed for all of them, and none where nothing is old.
+    let mut texts = Vec::new();
+    for entry in &old {
+        texts.extend(said(db, entry)?);
+    }
+    if !texts.is_empty() {
+        proposal::forget(db, "main", &texts)?;
+    }
     for entry in &old {
         erase(db, entry)?;
     }

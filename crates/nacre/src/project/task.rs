@@ -6,7 +6,7 @@
 
 mod file;
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
@@ -395,17 +395,25 @@ fn refuse_cycle(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
     if id == by {
         return Err(Error::SelfBlocked { id });
     }
-    // Each with the way that led to it.
-    let mut to_see = vec![vec![id, by]];
-    let mut seen = BTreeSet::from([by]);
-    while let Some(way) = to_see.pop() {
-        for next in blockers(db, *way.last().expect("it begins with two"))? {
-            let longer: Vec<TaskId> = way.iter().copied().chain([next]).collect();
+    // Each with the one that led to it.
+    let mut led = BTreeMap::from([(by, id)]);
+    let mut to_see = vec![by];
+    while let Some(at) = to_see.pop() {
+        for next in blockers(db, at)? {
             if next == id {
-                return Err(Error::BlockCycle { cycle: longer });
+                let mut cycle = vec![id, at];
+                while let Some(before) = cycle.last().and_then(|last| led.get(last)) {
+                    cycle.push(*before);
+                    if *before == id {
+                        break;
+                    }
+                }
+                cycle.reverse();
+                return Err(Error::BlockCycle { cycle });
             }
-            if seen.insert(next) {
-                to_see.push(longer);
+            if !led.contains_key(&next) {
+                led.insert(next, at);
+                to_see.push(next);
             }
         }
     }

@@ -300,3 +300,18 @@ fn an_import_with_the_last_number_left_room_for_no_other_task() {
     assert_eq!(import(&mut place, &forged).unwrap_err().code(), "bad_tasks");
     assert_eq!(add(&mut place, json!({ "description": "still possible" })), "TASK-001");
 }
+
+#[test]
+fn a_long_chain_of_tasks_took_the_cube_of_its_length() {
+    let mut place = place();
+    let tasks: Vec<Value> = (1..=600)
+        .map(|n| {
+            let by: Vec<String> = (n > 1).then(|| format!("TASK-{:03}", n - 1)).into_iter().collect();
+            json!({ "id": format!("TASK-{n:03}"), "status": "todo", "description": format!("step {n}"), "created": "2026-01-01", "blocked_by": by })
+        })
+        .collect();
+    assert_eq!(import(&mut place, &json!({ "tasks": tasks }).to_string()).unwrap().added, 600);
+    let circle = place.try_call("task_update", json!({ "action": "block", "id": "1", "by": ["600"] }));
+    let said = circle.unwrap_err().to_string();
+    assert!(said.contains("TASK-001 → TASK-600 → TASK-599"), "{said}");
+}

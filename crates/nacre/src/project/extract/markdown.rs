@@ -158,11 +158,10 @@ fn sentence(text: &Text<'_>) -> Option<Found> {
     // A date in front is when, not what.
     let dated =
         whole.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' '));
-    if CHOSEN.is_match(dated)
-        && !UNDECIDED.is_match(first)
-        && !dated[..first.len().min(dated.len())].contains('?')
-    {
-        return found(ItemType::Decision, Some(super::first_sentence(dated)), &whole, line, 0.8);
+    // Its own first sentence: as many bytes of it as the other has may end within a letter.
+    let said = super::first_sentence(dated);
+    if CHOSEN.is_match(dated) && !UNDECIDED.is_match(first) && !said.contains('?') {
+        return found(ItemType::Decision, Some(said), &whole, line, 0.8);
     }
     let name = defined(first)?;
     found(ItemType::Entity, Some(name), &whole, line, 0.7)

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use rules::Language;
 
 /// Changes whenever the same text would give other items: files read by another version are read anew.
-pub(super) const VERSION: &str = "1";
+pub(super) const VERSION: &str = "2";
 /// The most characters of a title and of a content, and the most items of one file.
 const TITLE: usize = 80;
 const CONTENT: usize = 1_000;
@@ -131,6 +131,83 @@ fn cut(text: &str, most: usize) -> String {
             // At a space, where there is one near.
             let end = text[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
             format!("{}…", text[..end].trim_end())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Texts of what the rules look for, and of letters of every length between.
+    fn any_text() -> impl Strategy<Value = String> {
+        const WORDS: &[&str] = &[
+            "We chose ",
+            "SQLite over files",
+            ". ",
+            "? ",
+            "; ",
+            "2026-1-01: ",
+            "Decision: ",
+            "TODO",
+            "(é): ",
+            "- [ ] ",
+            "# Decisions\n",
+            "\n",
+            "\n\n",
+            "- ",
+            "`",
+            "```\n",
+            "// ",
+            "/* ",
+            "*/",
+            "\"",
+            "'",
+            "\\",
+            "<!-- ",
+            " -->",
+            "é",
+            "🐚",
+            "ß",
+            "\u{301}",
+            "İ",
+            " is a ",
+            " are the ",
+            "Heron",
+            "**",
+            "| a | b |\n",
+            "---\n",
+            "\t",
+            "  ",
+            "\r\n",
+            "：",
+            "— ",
+            "e.g. ",
+            "…",
+            "x",
+        ];
+        prop::collection::vec(prop::sample::select(WORDS), 0..40).prop_map(|words| words.concat())
+    }
+
+    #[test]
+    fn a_date_in_front_of_a_decision_stopped_the_extraction() {
+        let text = "2026-1-01: We chose SQLite over files. éééééééééééééé";
+        let language = language("a.md").unwrap();
+        assert_eq!(extract("a.md", language, text)[0].title, "We chose SQLite over files");
+    }
+
+    proptest! {
+        #[test]
+        fn no_text_is_too_odd(text in prop_oneof![any_text(), "\\PC{0,80}"]) {
+            for path in ["a.md", "docs/adr/0001-a.md", "a.rs", "a.py", "a.html", "a.sql", "a.lua", "a.js", "a.c", "a.rb"] {
+                if let Some(language) = language(path) {
+                    for found in extract(path, language, &text) {
+                        prop_assert!(found.line >= 1 && found.title.chars().count() <= TITLE);
+                    }
+                }
+            }
         }
     }
 }
