@@ -84,7 +84,7 @@ pub(crate) fn context(
 fn long_term(group: &Group, caller: &Caller) -> Option<String> {
     let path = memory_file::PATH.parse().expect("a file of the workspace");
     let most = group.settings().memory_file.max_chars;
-    workspace::one_file(group, caller.visibility, &path, most).map(|text| mark_injected(&text))
+    workspace::one_file(group, caller, &path, most).map(|text| mark_injected(&text))
 }
 
 /// Returns how many tokens the context of a transcript has.

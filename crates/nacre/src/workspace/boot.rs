@@ -110,13 +110,8 @@ pub(crate) fn boot(
 
 /// Returns what a session may see of one file, as a boot would have it, of at most so many characters; `None`: there is
 /// nothing to show.
-pub(crate) fn one_file(
-    group: &Group,
-    visibility: Visibility,
-    path: &FilePath,
-    most: usize,
-) -> Option<String> {
-    let mut pieces = [file(group, visibility, path)];
+pub(crate) fn one_file(group: &Group, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
+    let mut pieces = [file(group, caller, path)];
     fit(&mut pieces, most, usize::MAX);
     let [Piece { body, .. }] = pieces;
     if let Body::Text(text, _) = body { Some(text) } else { None }
