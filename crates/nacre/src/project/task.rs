@@ -7,6 +7,7 @@
 mod file;
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::JsonSchema;
@@ -411,8 +412,8 @@ fn refuse_cycle(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
                 cycle.reverse();
                 return Err(Error::BlockCycle { cycle });
             }
-            if !led.contains_key(&next) {
-                led.insert(next, at);
+            if let Entry::Vacant(free) = led.entry(next) {
+                free.insert(at);
                 to_see.push(next);
             }
         }
