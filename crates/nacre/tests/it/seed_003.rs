@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::files::{put, read};
 use crate::sealed::Place;
 
-const PROFILE: &str = "balanced";
+const PROFILE: &str = "nanoclaw";
 
 fn place(files: &[(&str, &str)]) -> Place {
     let place = Place::with(PROFILE, &[]);
@@ -131,7 +131,7 @@ fn seed_003_layer_2_is_private_and_kept_short() {
         "{looked:?}"
     );
     let answer = place.call("memory_write", json!({ "path": "MEMORY.md", "content": "- one more" }));
-    assert!(answer.data["proposal"].is_number() && answer.text.contains("prune"), "{}", answer.text);
+    assert!(answer.data["written"] == true && answer.text.contains("prune"), "{}", answer.text);
 }
 
 /// Layer 3: what a project knows comes first when the session is about it.
@@ -188,7 +188,10 @@ fn seed_003_layer_6_logs_are_appended_and_expire_by_importance() {
 /// Layers 7 to 9: runbooks on demand, rules that stop a mistake from being made twice, and a way back.
 #[test]
 fn seed_003_layers_7_to_9_are_there_when_needed() {
-    let mut place = place(FILES);
+    let mut place = Place::with(PROFILE, &["turn.contributors=[\"policies\"]"]);
+    for (path, text) in FILES {
+        put(&place, path, text);
+    }
     put(&place, "memory/tools-extractor.md", "# Extractor\n\n1. Warm the honey to 35 degrees\n");
     put(
         &place,
@@ -202,15 +205,18 @@ fn seed_003_layers_7_to_9_are_there_when_needed() {
         place.call("memory_search", json!({ "query": "how warm must the honey be for the extractor" })).data;
     assert_eq!(found["hits"][0]["path"], "memory/tools-extractor.md");
     assert_eq!(found["infrastructure_seen"], true);
-    // 8: a turn that matches a trigger gets the rule, and another does not.
+    // 8: a rule is found when it is looked for; where the settings have it so, a turn that matches its trigger gets it unasked.
+    let found = place.call("memory_search", json!({ "query": "may I open a hive in the rain" })).data;
+    assert_eq!(found["hits"][0]["path"], "memory/gating-policies.md");
     let caller = place.caller.clone();
     let mut said =
         |message: &str| turn::run(&mut place.group, &caller, &turn::Request::new(message)).unwrap().markdown;
     assert!(said("Please open the hive by the wall today").contains("[GP-001]"));
     assert!(!said("What is the capital of Norway?").contains("GP-001"));
     // 9: saved before something risky, compared, put back, files and records as one.
-    place.store("The extractor stands in the shed");
     let caller = person(&place);
+    place.caller = caller.clone();
+    place.store("The extractor stands in the shed");
     let saved = place.group.save_checkpoint(&caller, "before", "moving house").unwrap();
     put(&place, "SOUL.md", "# Soul\n\nLoud.\n");
     place.call("memory_update", json!({ "id": 1, "content": "The extractor is sold" }));
