@@ -3,7 +3,7 @@
 //! Nobody has to be there at that time: a job that was missed runs once, when somebody next looks, be it `nacre
 //! maintain` from cron or a server behind its calls. Any number of processes may look at once. They take turns by a
 //! file's lock, which dies with its process; under it a job is claimed in one transaction, and a claim that is found
-//! there is of one that was killed. What a job does and that it was done are one transaction ([`Group::write_job`]),
+//! there is of one that was killed. What a job does and that it was done are one transaction (`Group::write_job`),
 //! or doing it again changes nothing: so a kill at any moment loses nothing and does nothing twice. One that failed is
 //! tried again after an hour, and not only when it is next due.
 

@@ -1,4 +1,4 @@
-//! The upward flow ([003] section 8): from what happened to what holds. Logs become working memory, that becomes
+//! The upward flow (seed 003, section 8): from what happened to what holds. Logs become working memory, that becomes
 //! MEMORY.md, that facts; corrections become lessons, and lessons that proved themselves principles.
 //!
 //! A step reads and proposes; a person decides, and what was approved can be reverted. It takes nothing that Nacre
