@@ -31,6 +31,7 @@
 
 mod brief;
 pub mod call;
+mod checksum;
 mod collection;
 mod database;
 pub mod diff;

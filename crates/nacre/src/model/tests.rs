@@ -331,7 +331,7 @@ fn archive(files: &[(&str, &[u8], bool)]) -> Vec<u8> {
         let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
         let mut head = Vec::new();
         head.extend([20, 0, 0, 0, if *pack { 8 } else { 0 }, 0, 0, 0, 0, 0]);
-        head.extend(wheel::crc32(contents).to_le_bytes());
+        head.extend(crate::checksum::crc32(contents).to_le_bytes());
         head.extend([number(data.len()), number(contents.len())].concat());
         head.extend(u16::try_from(name.len()).unwrap().to_le_bytes());
         head.extend([0, 0]);

@@ -3,6 +3,8 @@
 
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 
+use crate::checksum::crc32;
+
 /// A file in an archive.
 struct Member<'a> {
     name: &'a [u8],
@@ -119,23 +121,4 @@ fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
 
 fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?) as usize)
-}
-
-/// The checksum of zip.
-pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    const TABLE: [u32; 256] = {
-        let mut table = [0; 256];
-        let mut byte = 0;
-        while byte < 256u32 {
-            let (mut rest, mut bit) = (byte, 0);
-            while bit < 8 {
-                rest = if rest & 1 == 1 { 0xedb8_8320 ^ (rest >> 1) } else { rest >> 1 };
-                bit += 1;
-            }
-            table[byte as usize] = rest;
-            byte += 1;
-        }
-        table
-    };
-    !bytes.iter().fold(!0, |crc, byte| TABLE[usize::from(byte ^ crc.to_le_bytes()[0])] ^ (crc >> 8))
 }

@@ -9,6 +9,8 @@ use miniz_oxide::deflate::compress_to_vec;
 use miniz_oxide::inflate::stream::{InflateState, inflate};
 use miniz_oxide::{DataFormat, MZFlush, MZStatus};
 
+use crate::checksum::crc32;
+
 /// How much goes into one member.
 pub(crate) const MEMBER: usize = 1 << 20;
 const HEAD: [u8; 10] = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
@@ -19,7 +21,7 @@ const MOST: usize = 4 << 30;
 pub(crate) fn pack(plain: &[u8], mut to: impl Write) -> Result<()> {
     to.write_all(&HEAD)?;
     to.write_all(&compress_to_vec(plain, 6))?;
-    to.write_all(&crc(plain).to_le_bytes())?;
+    to.write_all(&crc32(plain).to_le_bytes())?;
     #[expect(clippy::cast_possible_truncation, reason = "RFC 1952: modulo 2^32")]
     to.write_all(&(plain.len() as u32).to_le_bytes())
 }
@@ -53,7 +55,7 @@ pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>> {
         let word = |at: usize| u32::from_le_bytes([tail[at], tail[at + 1], tail[at + 2], tail[at + 3]]);
         #[expect(clippy::cast_possible_truncation, reason = "RFC 1952: modulo 2^32")]
         let length = (plain.len() - start) as u32;
-        if word(0) != crc(&plain[start..]) || word(4) != length {
+        if word(0) != crc32(&plain[start..]) || word(4) != length {
             return Err(bad("its sum is wrong"));
         }
         rest = &rest[8..];
@@ -75,34 +77,13 @@ fn behind_head(mut rest: &[u8], flags: u8) -> Option<&[u8]> {
     if flags & 2 != 0 { rest.get(2..) } else { Some(rest) }
 }
 
-/// The sum of RFC 1952.
-fn crc(bytes: &[u8]) -> u32 {
-    const TABLE: [u32; 256] = table();
-    !bytes.iter().fold(!0, |sum, byte| TABLE[usize::from(sum.to_le_bytes()[0] ^ byte)] ^ (sum >> 8))
-}
-
-const fn table() -> [u32; 256] {
-    let mut table = [0; 256];
-    let mut row = 0u32;
-    while row < 256 {
-        let (mut sum, mut bit) = (row, 0);
-        while bit < 8 {
-            sum = if sum & 1 == 1 { 0xedb8_8320 ^ (sum >> 1) } else { sum >> 1 };
-            bit += 1;
-        }
-        table[row as usize] = sum;
-        row += 1;
-    }
-    table
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_packed_is_unpacked() {
-        assert_eq!(crc(b"123456789"), 0xcbf4_3926);
+        assert_eq!(crc32(b"123456789"), 0xcbf4_3926);
         for plain in [b"".to_vec(), b"hello\n".to_vec(), b"abc def ".repeat(400_000)] {
             let mut packed = Vec::new();
             plain.chunks(MEMBER).for_each(|part| pack(part, &mut packed).unwrap());
