@@ -151,6 +151,13 @@ pub enum Command {
     Lesson(Lesson),
     /// Serve agents over MCP on standard input and output
     Mcp(Mcp),
+    /// Serve every client of this machine over HTTP: REST, events and the page
+    Serve(Serve),
+    /// Open the page, where you see, search, correct and approve what is remembered
+    Ui(Serve),
+    /// Who may come in over HTTP
+    #[command(subcommand)]
+    Token(Token),
     /// Answer a hook of an agent: JSON in, JSON out. `nacre install` sets them up
     Hook(Hook),
     /// Set an agent up with this memory: the MCP server and the hooks, in its own settings
@@ -458,6 +465,59 @@ pub struct Mcp {
     /// The session reads what strangers wrote: smaller limits
     #[arg(long)]
     pub untrusted: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Serve {
+    /// Where to listen; port 0 takes any that is free
+    #[arg(
+        long,
+        value_name = "ADDR",
+        default_value = "127.0.0.1:7717",
+        env = "NACRE_LISTEN",
+        hide_env_values = true
+    )]
+    pub listen: std::net::SocketAddr,
+    /// The certificate to encrypt with, in PEM form
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// Its key
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
+    /// Another name under which this server is reached, such as memory.example:443
+    #[arg(long, value_name = "HOST")]
+    pub allow_host: Vec<String>,
+    /// Listen for other machines without encryption, because something before this server encrypts
+    #[arg(long)]
+    pub plain: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Token {
+    /// Make a token for the group and show it once
+    Add {
+        /// A name to know it by
+        name: String,
+        /// For any group, not only this one
+        #[arg(long)]
+        any_group: bool,
+        /// What its bearer may do
+        #[arg(long, value_enum, default_value = "project")]
+        role: RoleName,
+        /// Let it see what is private; without this it is one where others read along
+        #[arg(long)]
+        private: bool,
+        /// It is yours: it may approve, and has no limits
+        #[arg(long)]
+        person: bool,
+    },
+    /// Show the tokens there are
+    List,
+    /// Let one in no more
+    Remove {
+        /// Its name
+        name: String,
+    },
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]

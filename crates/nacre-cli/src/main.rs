@@ -7,6 +7,7 @@ mod context;
 mod mcp;
 mod plugin;
 mod render;
+mod serve;
 
 use std::process::ExitCode;
 

@@ -57,6 +57,8 @@ pub enum Error {
     BadProjectName { given: String },
     #[error("`{given}` is no task id such as `TASK-001`")]
     BadTaskId { given: String },
+    #[error("this token is not for group `{group}`")]
+    ForeignGroup { group: crate::ids::GroupName },
     #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
     BadSession { given: String },
     #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
@@ -221,6 +223,8 @@ pub enum Error {
     SameContent { other: EntryId },
     #[error("role `{role}` may not use `{tool}`")]
     RoleDenied { tool: String, role: &'static str },
+    #[error("`{tool}` is for people, not for agents")]
+    PeopleOnly { tool: String },
     #[error("`{tool}` is not offered by profile `{profile}`")]
     NotOffered { tool: String, profile: String },
     #[error("this session has used its {limit} {action} calls")]
@@ -333,6 +337,11 @@ impl Error {
                 ("bad_tasks", Invalid, "docs/projects.md shows what such a file looks like".into())
             }
             NoJob { known, .. } => ("no_job", NotFound, format!("the jobs are {known}")),
+            ForeignGroup { .. } => (
+                "foreign_group",
+                Denied,
+                "leave `Nacre-Group` out, or ask with a token of that group".into(),
+            ),
             BadSession { .. } => ("bad_session", Invalid, "leave it out and one is made".into()),
             BadId { .. } => {
                 ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into())
@@ -565,6 +574,9 @@ impl Error {
             ),
             RoleDenied { .. } => {
                 ("role_denied", Denied, "ask for it in a session with role `admin` or `project`".into())
+            }
+            PeopleOnly { .. } => {
+                ("people_only", Denied, "ask the person to do it, at the page or the command line".into())
             }
             NotOffered { .. } => {
                 ("not_offered", Denied, "name the tool in `tools.offer` or choose another profile".into())

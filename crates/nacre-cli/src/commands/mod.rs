@@ -28,7 +28,7 @@ use clap::CommandFactory;
 
 use crate::args::{self, Bench, Cli, Command, Proposal};
 use crate::context::Context;
-use crate::{mcp, render};
+use crate::{mcp, render, serve};
 
 /// Runs a command.
 pub fn run(cli: Cli) -> Result<ExitCode> {
@@ -107,6 +107,9 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Turn(args) => turn::run(&context, &args),
         Command::Lesson(args) => turn::lesson(&context, &args),
         Command::Mcp(args) => mcp::serve(&context, &args),
+        Command::Serve(args) => serve::serve(&context, &args, |_| {}),
+        Command::Ui(args) => serve::ui(&context, &args),
+        Command::Token(args) => serve::token::run(&context, &args),
         Command::Call(args) => tools::call(&context, &args),
         Command::Status => care::status(&context),
         Command::Doctor => care::doctor(&context),

@@ -6,7 +6,7 @@
 pub mod behind;
 mod elicit;
 mod stdio;
-mod watch;
+pub mod watch;
 
 use std::borrow::Cow;
 use std::process::ExitCode;

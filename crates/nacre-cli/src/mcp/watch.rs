@@ -17,9 +17,9 @@ use crate::render;
 /// How long a file has to be left alone before it counts as changed.
 const DEBOUNCE: Duration = Duration::from_millis(1_500);
 /// After so long the files are looked at in any case: a watcher may have missed something.
-const LONGEST: Duration = Duration::from_secs(30);
+pub const LONGEST: Duration = Duration::from_secs(30);
 
-type Watcher = Debouncer<RecommendedWatcher, RecommendedCache>;
+pub type Watcher = Debouncer<RecommendedWatcher, RecommendedCache>;
 
 /// The watch over a group's folder.
 #[derive(Default)]
@@ -60,7 +60,7 @@ impl Watch {
     }
 }
 
-fn watch(folder: &Path, changed: Arc<AtomicBool>) -> Result<Watcher, Error> {
+pub fn watch(folder: &Path, changed: Arc<AtomicBool>) -> Result<Watcher, Error> {
     let (root, mut said) = (folder.to_owned(), false);
     let heard = move |heard: DebounceEventResult| match heard {
         Ok(events) if events.iter().any(|event| concerns(&root, event)) => {

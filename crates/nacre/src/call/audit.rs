@@ -139,23 +139,36 @@ impl Line {
     }
 }
 
+/// The newest rows before one, newest first.
+pub(crate) fn newest(db: &Connection, before: i64, limit: usize) -> Result<Vec<Line>> {
+    let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit WHERE seq < ?1
+        ORDER BY seq DESC LIMIT ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(statement.query_map((before, limit), line)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<Line> {
+    Ok(Line {
+        seq: row.get(0)?,
+        at: row.get(1)?,
+        actor: row.get(2)?,
+        session: row.get(3)?,
+        action: row.get(4)?,
+        outcome: row.get(5)?,
+        ids: row.get(6)?,
+        detail: row.get(7)?,
+        hash: row.get(8)?,
+    })
+}
+
 /// Gives every row, oldest first, to `take`.
 pub(crate) fn walk(db: &Connection, mut take: impl FnMut(&Line) -> Result<()>) -> Result<()> {
     let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit ORDER BY seq";
     let mut statement = db.prepare(sql)?;
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
-        take(&Line {
-            seq: row.get(0)?,
-            at: row.get(1)?,
-            actor: row.get(2)?,
-            session: row.get(3)?,
-            action: row.get(4)?,
-            outcome: row.get(5)?,
-            ids: row.get(6)?,
-            detail: row.get(7)?,
-            hash: row.get(8)?,
-        })?;
+        take(&line(row)?)?;
     }
     Ok(())
 }

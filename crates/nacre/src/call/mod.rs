@@ -12,6 +12,7 @@ mod graph;
 mod handover;
 mod lesson;
 mod limits;
+mod people;
 mod project;
 pub mod redact;
 mod resource;
@@ -48,6 +49,10 @@ pub use graph::{
 pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub use lesson::{LessonLearned, LessonRequest};
 pub(crate) use limits::Action;
+pub use people::{
+    AuditRequest, AuditShown, FileShown, Files, FilesRequest, Health, HealthRequest, PictureRequest,
+    PictureShown, Week,
+};
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
 };
@@ -206,6 +211,9 @@ fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: V
     access::own_group(group, &mut arguments)?;
     if caller.visibility == Visibility::Shared && visibility::WHOLE.contains(&tool.name) {
         return Err(Error::NeedsPrivate { tool: tool.name.into() });
+    }
+    if tool.people && caller.actor == Actor::Agent {
+        return Err(Error::PeopleOnly { tool: tool.name.into() });
     }
     let offered = group.settings().tools.offer.iter().any(|name| name == tool.name);
     if caller.actor == Actor::Agent && !offered {

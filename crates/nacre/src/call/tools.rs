@@ -22,6 +22,7 @@ use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest}
 use super::session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
 };
+use super::people::{AuditRequest, FilesRequest, HealthRequest, PictureRequest};
 use super::{Access, Action, Answer, Call, Gone, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -42,6 +43,8 @@ pub struct Tool {
     pub access: Access,
     /// Whether calling it twice is the same as calling it once.
     pub idempotent: bool,
+    /// Whether it is for people alone: agents are refused, whatever is offered to them.
+    pub people: bool,
     input: fn() -> Value,
     output: fn() -> Value,
     pub(super) run: fn(&mut Call<'_>, Value) -> Result<Answer>,
@@ -49,7 +52,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 36] = [
+pub static TOOLS: [Tool; 40] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -86,6 +89,10 @@ pub static TOOLS: [Tool; 36] = [
     tool_for::<TaskUpdateRequest>("task_update", Access::Write, true),
     tool_for::<LessonRequest>("lesson_add", Access::Write, true),
     tool_for::<HandoverRequest>("skill_handover", Access::Read, true),
+    for_people(tool_for::<FilesRequest>("file_list", Access::Read, true)),
+    for_people(tool_for::<AuditRequest>("audit_list", Access::Read, true)),
+    for_people(tool_for::<PictureRequest>("graph_picture", Access::Read, true)),
+    for_people(tool_for::<HealthRequest>("health", Access::Read, true)),
 ];
 
 /// Returns the tool of that name.
@@ -138,7 +145,12 @@ const fn tool_for<R: Request>(name: &'static str, access: Access, idempotent: bo
         Ok(Answer { text: R::say(&answer, call.caller.now), data: serde_json::to_value(&answer)? })
     }
     let (input, output) = (schema::input::<R>, schema::output::<R::Answer>);
-    Tool { name, access, idempotent, input, output, run: run::<R>, made: OnceLock::new() }
+    Tool { name, access, idempotent, people: false, input, output, run: run::<R>, made: OnceLock::new() }
+}
+
+const fn for_people(mut tool: Tool) -> Tool {
+    tool.people = true;
+    tool
 }
 
 /// Remember one thing across sessions: a preference, fact, standing instruction, context or correction.

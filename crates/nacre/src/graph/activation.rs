@@ -24,6 +24,22 @@ const TIGHTEST: f64 = 20.0;
 const WIRED: usize = 8;
 
 /// Names how active something is.
+/// How many facts that hold are in each tier.
+#[derive(Clone, Copy, Debug, Default, serde::Serialize)]
+#[expect(missing_docs, reason = "the words of SPEC G6")]
+pub struct Tiers {
+    pub hot: i64,
+    pub warm: i64,
+    pub cool: i64,
+}
+
+pub(crate) fn tiers(db: &Connection) -> Result<Tiers> {
+    let sql =
+        "SELECT count(*) FILTER (WHERE activation > 2), count(*) FILTER (WHERE activation BETWEEN 1 AND 2),
+        count(*) FILTER (WHERE activation < 1) FROM facts WHERE until IS NULL";
+    Ok(db.query_row(sql, [], |row| Ok(Tiers { hot: row.get(0)?, warm: row.get(1)?, cool: row.get(2)? }))?)
+}
+
 pub(super) fn tier(activation: f64) -> &'static str {
     match activation {
         hot if hot > 2.0 => "hot",

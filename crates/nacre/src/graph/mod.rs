@@ -30,6 +30,8 @@ use crate::index::Passage;
 use crate::visibility::{self, Visibility};
 use crate::{Error, Result, Time};
 
+pub use activation::Tiers;
+pub(crate) use activation::tiers;
 pub use export::{Format, Picture};
 pub use fact::Fact;
 pub(crate) use follow::{cited_message, follow, hear};

@@ -36,4 +36,4 @@ pub use path::FilePath;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
 pub use template::{Laid, TEMPLATES, Template};
-pub(crate) use walk::{LARGEST, Seen, Stat, Taken, decode, read, sources, workspace as documents};
+pub(crate) use walk::{LARGEST, Seen, Stat, Taken, decode, files, read, sources, workspace as documents};

@@ -52,6 +52,17 @@ pub(crate) fn workspace(folder: &Path) -> Found {
     found
 }
 
+/// The documents of a group, by path.
+pub(crate) fn files(folder: &Path) -> Vec<crate::call::FileShown> {
+    let shown = |seen: Seen| crate::call::FileShown {
+        path: seen.path,
+        size: seen.stat.size,
+        modified: crate::Time::from_millis(seen.stat.mtime),
+        private: false,
+    };
+    workspace(folder).seen.into_iter().map(shown).collect()
+}
+
 /// Finds the documents of sources: of folders what ends as a text does, and files whatever they are called.
 pub(crate) fn sources(sources: &[String]) -> Found {
     let mut found = Found::default();

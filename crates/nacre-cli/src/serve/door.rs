@@ -1,0 +1,202 @@
+//! The door: who is let in, from where, as whom.
+//!
+//! A page of another site that a person visits can make their browser send requests here: so a host must be one of ours
+//! (DNS rebinding), an origin too (cross-site requests), and a cookie alone is never enough to change something.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{Request, State as Extract};
+use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use nacre::{Actor, Caller, GroupName, Role, SessionId, Visibility};
+
+use super::State;
+use super::rest::refuse;
+
+/// Whose words are believed about the group and the session.
+const GROUP: &str = "nacre-group";
+const SESSION: &str = "nacre-session";
+/// A header that no form of another site can set.
+pub const OURS: &str = "x-nacre";
+/// How long a request may take; streams are not requests.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// Which hosts and origins are ours.
+pub struct Door {
+    hosts: Vec<String>,
+    scheme: &'static str,
+}
+
+impl Door {
+    pub fn new(address: SocketAddr, scheme: &'static str, allowed: &[String]) -> Door {
+        let port = address.port();
+        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]"]
+            .iter()
+            .map(|name| format!("{name}:{port}"))
+            .chain([address.to_string()])
+            .collect();
+        // The port that the scheme implies is left out by browsers.
+        if (scheme, port) == ("http", 80) || (scheme, port) == ("https", 443) {
+            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(String::from));
+        }
+        hosts.extend(allowed.iter().map(|host| host.to_ascii_lowercase()));
+        Door { hosts, scheme }
+    }
+
+    fn is_ours(&self, host: &str) -> bool {
+        let host = host.to_ascii_lowercase();
+        self.hosts.iter().any(|ours| *ours == host)
+    }
+
+    fn problem(&self, headers: &HeaderMap) -> Option<&'static str> {
+        let one = |name: HeaderName| {
+            let mut values = headers.get_all(name).iter();
+            match (values.next(), values.next()) {
+                (None, _) => Ok(None),
+                (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
+                _ => Err(()),
+            }
+        };
+        match one(HOST) {
+            Ok(Some(host)) if self.is_ours(host) => {}
+            _ => return Some("the host of this request is not this server"),
+        }
+        match one(ORIGIN) {
+            Ok(None) => None,
+            Ok(Some(origin)) => {
+                let host = origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://"));
+                if host.is_some_and(|host| self.is_ours(host)) {
+                    None
+                } else {
+                    Some("pages of other sites are not let in")
+                }
+            }
+            Err(()) => Some("pages of other sites are not let in"),
+        }
+    }
+}
+
+/// Lets in what comes from this machine's own pages and programs, within its time, and says what browsers must not do with
+/// the answer.
+pub async fn guard(Extract(state): Extract<Arc<State>>, request: Request, next: Next) -> Response {
+    let begun = Instant::now();
+    let path = request.uri().path().to_owned();
+    let answer = match state.door.problem(request.headers()) {
+        Some(problem) => refuse(StatusCode::FORBIDDEN, "not_let_in", problem, None),
+        None => match tokio::time::timeout(LONGEST, next.run(request)).await {
+            Ok(answer) => answer,
+            Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "too_slow", "this took too long", None),
+        },
+    };
+    state.metrics.count(&path, answer.status(), begun.elapsed());
+    harden(answer)
+}
+
+fn harden(mut answer: Response) -> Response {
+    const HEADERS: &[(&str, &str)] = &[
+        ("x-content-type-options", "nosniff"),
+        ("x-frame-options", "DENY"),
+        ("referrer-policy", "no-referrer"),
+        ("cross-origin-opener-policy", "same-origin"),
+        ("cross-origin-resource-policy", "same-origin"),
+        (
+            "content-security-policy",
+            "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; \
+             base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+        ),
+    ];
+    for (name, value) in HEADERS {
+        answer.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
+    answer.headers_mut().entry("cache-control").or_insert(HeaderValue::from_static("no-store"));
+    answer
+}
+
+/// Who a request is from.
+#[derive(Clone, Debug)]
+pub struct Principal {
+    /// Only this group; `None`: any.
+    pub group: Option<GroupName>,
+    pub role: Role,
+    pub visibility: Visibility,
+    pub person: bool,
+    /// Comes from the page, by its cookie.
+    pub page: bool,
+}
+
+impl Principal {
+    /// The caller that this request is, and the group it asks for.
+    pub fn caller(&self, headers: &HeaderMap, now: nacre::Time) -> Result<(Caller, GroupName), nacre::Error> {
+        let told = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        let asked: Option<GroupName> = told(GROUP).map(str::parse).transpose()?;
+        let group = match (&self.group, asked) {
+            (Some(own), Some(asked)) if *own != asked => {
+                return Err(nacre::Error::ForeignGroup { group: asked });
+            }
+            (Some(own), _) => own.clone(),
+            (None, Some(asked)) => asked,
+            (None, None) => "main".parse().expect("a name"),
+        };
+        let session: Option<SessionId> = told(SESSION).map(str::parse).transpose()?;
+        let session = session.unwrap_or_else(|| if self.page { page_session() } else { http_session() });
+        let actor = if self.person { Actor::Person } else { Actor::Agent };
+        let untrusted = false;
+        Ok((Caller { actor, role: self.role, session, untrusted, visibility: self.visibility, now }, group))
+    }
+}
+
+fn page_session() -> SessionId {
+    "page".parse().expect("an id")
+}
+
+fn http_session() -> SessionId {
+    "http".parse().expect("an id")
+}
+
+/// Finds out who a request is from, and turns away whom nobody knows.
+pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Request, next: Next) -> Response {
+    match known(&state, request.method(), request.headers()) {
+        Ok(principal) => {
+            request.extensions_mut().insert(principal);
+            next.run(request).await
+        }
+        Err(problem) => {
+            let hint = "give a token as `Authorization: Bearer …` (`nacre token add NAME`), or open the page with `nacre ui`";
+            let mut answer = refuse(StatusCode::UNAUTHORIZED, "unauthorized", problem, Some(hint));
+            answer.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer realm=\"nacre\""));
+            answer.into_response()
+        }
+    }
+}
+
+fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
+    if let Some(given) = headers.get(AUTHORIZATION) {
+        let secret = given
+            .to_str()
+            .ok()
+            .and_then(|text| text.strip_prefix("Bearer "))
+            .ok_or("this is no bearer token")?;
+        if state.logins.is_key(secret) {
+            let (role, visibility) = (Role::Admin, Visibility::Private);
+            return Ok(Principal { group: None, role, visibility, person: true, page: false });
+        }
+        let token = state.tokens.find(secret.trim()).ok_or("this token is not known")?;
+        let (role, visibility, person) = (token.role(), token.visibility, token.person);
+        return Ok(Principal { group: token.group, role, visibility, person, page: false });
+    }
+    let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
+    let ours = cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix("nacre="));
+    let Some(session) = ours else { return Err("there is no token") };
+    if !state.logins.is_in(session) {
+        return Err("this page was opened before the server last started");
+    }
+    if method != Method::GET && !headers.contains_key(OURS) {
+        return Err("a cookie alone changes nothing");
+    }
+    let (role, visibility) = (Role::Admin, Visibility::Private);
+    Ok(Principal { group: None, role, visibility, person: true, page: true })
+}

@@ -1,0 +1,324 @@
+//! `nacre serve`: one process that every client of this machine can use (I3, I4). The table of tools over HTTP, MCP over
+//! streamable HTTP, what happens as it happens, and the page.
+//!
+//! A request passes, in this order: the limits of the connection (here), the door (`door.rs`: host, origin, token), then
+//! what it asks for. Nothing is reached without a token but the page's own files, the way in for the page, and a word that
+//! the server is alive.
+
+mod door;
+mod events;
+mod login;
+mod metrics;
+mod openapi;
+mod page;
+mod pool;
+mod rest;
+pub mod token;
+
+use std::net::{IpAddr, SocketAddr};
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use axum::Router;
+use axum::extract::DefaultBodyLimit;
+use axum::routing::{any, get, post};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
+use nacre::Home;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::pki_types::pem::PemObject as _;
+use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+
+use crate::args::Serve;
+use crate::context::Context;
+use crate::render;
+
+/// Connections at a time; more wait.
+const CONNECTIONS: usize = 512;
+/// How long a client may take to say what it wants, and how long calls under way may take when the server stops.
+const HEADERS: Duration = Duration::from_secs(10);
+const GRACE: Duration = Duration::from_secs(10);
+
+/// What every request can reach.
+pub struct State {
+    pub home: Home,
+    pub pool: pool::Pool,
+    pub tokens: token::Tokens,
+    pub logins: login::Logins,
+    pub events: events::Stream,
+    pub metrics: metrics::Metrics,
+    pub door: door::Door,
+    pub clock: Option<nacre::Time>,
+}
+
+impl State {
+    pub fn now(&self) -> nacre::Time {
+        self.clock.unwrap_or_else(crate::context::now)
+    }
+}
+
+/// Serves until it is told to stop.
+pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> Result<ExitCode> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = bind(args).await?;
+        let address = listener.local_addr()?;
+        let tls = tls(args)?;
+        let (tokens, first) = token::Tokens::open(&context.home)?;
+        allow(address, &tokens, args)?;
+        let scheme = if tls.is_some() { "https" } else { "http" };
+        let state = Arc::new(State {
+            pool: pool::Pool::new(context.home.clone()),
+            door: door::Door::new(address, scheme, &args.allow_host),
+            logins: login::Logins::new(),
+            events: events::Stream::begin(&context.home),
+            metrics: metrics::Metrics::default(),
+            clock: context.global.now,
+            home: context.home.clone(),
+            tokens,
+        });
+        let running = Running::note(&context.home, &format!("{scheme}://{}", shown(address)), &state)?;
+        if let Some(first) = first {
+            render::note(&format!("a first token, shown only now: {first}"));
+        }
+        render::note(&format!(
+            "Nacre serves at {} (stop with Ctrl-C; `nacre ui` opens the page)",
+            running.url
+        ));
+        ready(&running);
+        accept(listener, tls, router(state.clone()), &state).await;
+        drop(running);
+        state.pool.close(state.now());
+        Ok(ExitCode::SUCCESS)
+    })
+}
+
+fn router(state: Arc<State>) -> Router {
+    let inside = rest::routes()
+        .route("/v1/tools", get(rest::list))
+        .route("/v1/tools/{name}", post(rest::call))
+        .route("/v1/openapi.json", get(openapi::document))
+        .route("/v1/events", get(events::follow))
+        .route("/v1/login", post(login::new))
+        .route("/v1/recalls", get(metrics::recalls))
+        .route("/metrics", get(metrics::show))
+        .route_layer(axum::middleware::from_fn_with_state(state.clone(), door::authenticate));
+    Router::new()
+        .merge(inside)
+        .route("/login", get(login::enter))
+        .route("/alive", get(|| async { "alive\n" }))
+        .route("/", get(page::index))
+        .route("/assets/{*path}", get(page::asset))
+        .fallback(any(rest::nothing))
+        .method_not_allowed_fallback(rest::not_so)
+        .layer(DefaultBodyLimit::max(nacre::call::MAX_REQUEST))
+        .layer(axum::middleware::from_fn_with_state(state.clone(), door::guard))
+        .with_state(state)
+}
+
+async fn bind(args: &Serve) -> Result<TcpListener> {
+    let listener = TcpListener::bind(args.listen).await;
+    listener.with_context(|| {
+        format!("{} can't be listened on; `--listen 127.0.0.1:0` takes any free port", args.listen)
+    })
+}
+
+/// Refuses what would give the memory to whoever reaches this machine.
+fn allow(address: SocketAddr, tokens: &token::Tokens, args: &Serve) -> Result<()> {
+    if address.ip().is_loopback() {
+        return Ok(());
+    }
+    if tokens.is_empty() {
+        bail!(
+            "{address} can be reached from other machines, and there is no token to know them by; `nacre token add NAME` makes one"
+        );
+    }
+    if args.tls_cert.is_none() && !args.plain {
+        bail!(
+            "{address} can be reached from other machines, and tokens would go there for all to read; give `--tls-cert` and \
+             `--tls-key`, or say `--plain` where something before this server encrypts"
+        );
+    }
+    Ok(())
+}
+
+fn tls(args: &Serve) -> Result<Option<TlsAcceptor>> {
+    let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) else {
+        return Ok(None);
+    };
+    let read = |path: &Path| format!("{} is no certificate or key in PEM form", path.display());
+    let certs: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(cert)
+        .with_context(|| read(cert))?
+        .collect::<Result<_, _>>()
+        .with_context(|| read(cert))?;
+    let key = PrivateKeyDer::from_pem_file(key).with_context(|| read(key))?;
+    let provider = Arc::new(tokio_rustls::rustls::crypto::ring::default_provider());
+    let mut config = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()?
+        .with_no_client_auth()
+        .with_single_cert(certs, key)
+        .context("the certificate and the key do not fit")?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(Some(TlsAcceptor::from(Arc::new(config))))
+}
+
+/// Takes connections until the process is told to stop, then lets what is under way end.
+async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, router: Router, state: &Arc<State>) {
+    let graceful = GracefulShutdown::new();
+    let room = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut stop = std::pin::pin!(told_to_stop());
+    loop {
+        let permit = tokio::select! {
+            permit = room.clone().acquire_owned() => permit.expect("never closed"),
+            () = &mut stop => break,
+        };
+        let stream = tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => stream,
+                // Too many open files, or a client that went: the next may come.
+                Err(_) => { tokio::time::sleep(Duration::from_millis(20)).await; continue }
+            },
+            () = &mut stop => break,
+        };
+        let _ = stream.set_nodelay(true);
+        let (tls, router) = (tls.clone(), router.clone());
+        let watcher = graceful.watcher();
+        tokio::spawn(async move {
+            let _permit = permit;
+            match tls {
+                None => talk(stream, router, watcher).await,
+                Some(tls) => {
+                    if let Ok(Ok(stream)) = tokio::time::timeout(HEADERS, tls.accept(stream)).await {
+                        talk(stream, router, watcher).await;
+                    }
+                }
+            }
+        });
+    }
+    drop(listener);
+    state.events.end();
+    tokio::select! {
+        () = graceful.shutdown() => {}
+        () = tokio::time::sleep(GRACE) => {}
+    }
+}
+
+async fn talk<S>(stream: S, router: Router, watcher: hyper_util::server::graceful::Watcher)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let mut builder = hyper::server::conn::http1::Builder::new();
+    builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(64 << 10);
+    let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    // What is wrong with a connection is the client's to know.
+    let _ = watcher.watch(connection).await;
+}
+
+async fn told_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let (Ok(mut ended), Ok(mut hung)) = (signal(SignalKind::terminate()), signal(SignalKind::hangup()))
+        else {
+            let _ = tokio::signal::ctrl_c().await;
+            return;
+        };
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            _ = ended.recv() => {}
+            _ = hung.recv() => {}
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = tokio::signal::ctrl_c().await;
+}
+
+fn shown(address: SocketAddr) -> SocketAddr {
+    match address.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => {
+            SocketAddr::new(IpAddr::from([127, 0, 0, 1]), address.port())
+        }
+        _ => address,
+    }
+}
+
+/// The note by which `nacre ui` finds a server that runs: its address and a key that only the person's own processes can
+/// read. It goes with the server.
+pub struct Running {
+    pub url: String,
+    pub key: String,
+    file: std::path::PathBuf,
+}
+
+impl Running {
+    fn note(home: &Home, url: &str, state: &State) -> Result<Running> {
+        let file = home.path().join("serve.json");
+        let running = Running { url: url.to_owned(), key: state.logins.key().to_owned(), file };
+        let text = serde_json::json!({ "url": running.url, "key": running.key, "pid": std::process::id() });
+        home.create()?;
+        token::write_private(&running.file, text.to_string().as_bytes())?;
+        Ok(running)
+    }
+
+    /// Finds the server of a home, if one runs.
+    pub fn find(home: &Home) -> Option<(String, String)> {
+        let text = std::fs::read_to_string(home.path().join("serve.json")).ok()?;
+        let noted: serde_json::Value = serde_json::from_str(&text).ok()?;
+        let (url, key) = (noted["url"].as_str()?, noted["key"].as_str()?);
+        let address = url.split("://").nth(1)?.parse().ok()?;
+        std::net::TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok()?;
+        Some((url.to_owned(), key.to_owned()))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.file);
+    }
+}
+
+/// `nacre ui`: opens the page of the server that runs, or of one that is started for it.
+pub fn ui(context: &Context, args: &Serve) -> Result<ExitCode> {
+    if let Some((url, key)) = Running::find(&context.home) {
+        open_page(&url, &key)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    serve(context, args, |running| {
+        let (url, key) = (running.url.clone(), running.key.clone());
+        // The server answers once this returns.
+        std::thread::spawn(move || {
+            if let Err(problem) = open_page(&url, &key) {
+                render::note(&format!("the page could not be opened: {problem:#}"));
+            }
+        });
+    })
+}
+
+/// Asks for a link and gives it to the browser; it is shown too, for whoever sits elsewhere.
+fn open_page(url: &str, key: &str) -> Result<()> {
+    let mut answer = ureq::post(format!("{url}/v1/login"))
+        .header("authorization", &format!("Bearer {key}"))
+        .send_empty()
+        .context("the server does not give a link")?;
+    let link: serde_json::Value = serde_json::from_str(&answer.body_mut().read_to_string()?)?;
+    let link = format!("{url}{}", link["path"].as_str().context("the server gave no link")?);
+    render::note(&format!("open {link} (it works once, for two minutes)"));
+    let program = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
+    let opened = std::process::Command::new(program)
+        .arg(&link)
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn();
+    // Without a browser the link is there to be copied.
+    drop(opened);
+    Ok(())
+}

@@ -1,0 +1,117 @@
+//! Open groups, so that a call need not open one: a few handles of each, given out and taken back.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use nacre::{Group, GroupName, Home, Time};
+
+use crate::context;
+use crate::mcp::behind::Behind;
+use crate::mcp::watch::{self, LONGEST};
+
+/// How many groups are kept open, and how many handles of each.
+const GROUPS: usize = 16;
+
+pub struct Pool {
+    home: Home,
+    handles: usize,
+    groups: Mutex<HashMap<GroupName, Open>>,
+}
+
+/// What is kept of one group.
+struct Open {
+    idle: Vec<Group>,
+    /// Set when a document may have changed; shared by all handles, for what one has read is there for all.
+    changed: Arc<AtomicBool>,
+    looked: Instant,
+    _watcher: Option<watch::Watcher>,
+    behind: Option<Behind>,
+    used: Instant,
+}
+
+impl Pool {
+    pub fn new(home: Home) -> Pool {
+        let handles = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
+        Pool { home, handles, groups: Mutex::default() }
+    }
+
+    /// Runs `work` on a handle of a group. Blocks.
+    pub fn with<T>(
+        &self,
+        name: &GroupName,
+        now: Time,
+        work: impl FnOnce(&mut Group) -> nacre::Result<T>,
+    ) -> nacre::Result<T> {
+        let mut group = match self.take(name) {
+            Some(group) => group,
+            None => self.open(name, now)?,
+        };
+        let answer = work(&mut group);
+        self.give_back(name, group);
+        answer
+    }
+
+    fn take(&self, name: &GroupName) -> Option<Group> {
+        let mut groups = self.lock();
+        let open = groups.get_mut(name)?;
+        open.used = Instant::now();
+        // A watcher may have missed something.
+        if open.looked.elapsed() >= LONGEST {
+            open.looked = Instant::now();
+            open.changed.store(true, Ordering::SeqCst);
+        }
+        open.idle.pop()
+    }
+
+    fn open(&self, name: &GroupName, now: Time) -> nacre::Result<Group> {
+        let mut group = context::open(&self.home, name, now)?;
+        let mut groups = self.lock();
+        if !groups.contains_key(name) {
+            if groups.len() >= GROUPS {
+                let oldest = groups.iter().min_by_key(|(_, open)| open.used).map(|(name, _)| name.clone());
+                oldest.and_then(|name| groups.remove(&name));
+            }
+            let changed = Arc::new(AtomicBool::new(true));
+            let is_there = group.settings().documents.index && group.folder().is_dir();
+            let watcher = is_there.then(|| watch::watch(group.folder(), changed.clone()).ok()).flatten();
+            let behind = Some(Behind::begin(&self.home, name));
+            let (looked, used) = (Instant::now(), Instant::now());
+            groups.insert(
+                name.clone(),
+                Open { idle: Vec::new(), changed, looked, _watcher: watcher, behind, used },
+            );
+        }
+        if let Some(open) = groups.get(name)
+            && open._watcher.is_some()
+        {
+            group.sync_when(open.changed.clone());
+        }
+        Ok(group)
+    }
+
+    fn give_back(&self, name: &GroupName, group: Group) {
+        if let Some(open) = self.lock().get_mut(name)
+            && open.idle.len() < self.handles
+        {
+            open.idle.push(group);
+        }
+    }
+
+    /// Lets go of everything, with what searches have to remember.
+    pub fn close(&self, now: Time) {
+        for (_, mut open) in self.lock().drain() {
+            if let Some(behind) = open.behind.take() {
+                behind.end();
+            }
+            for mut group in open.idle {
+                let _ = group.settle(now);
+            }
+        }
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<GroupName, Open>> {
+        self.groups.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,277 @@
+//! The table of tools over HTTP (I3): every tool under `/v1/tools/NAME`, and the usual ones under paths of their own. The
+//! paths are a table too; the OpenAPI document is made from it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Extension, Path, RawQuery, State as Extract};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodFilter, on};
+use nacre::{Error, Kind, Tool, tool};
+use serde_json::{Map, Value, json};
+
+use super::State;
+use super::door::Principal;
+
+/// One path: what it is asked with, and the tool that answers. Names in braces are arguments of the tool; those of the
+/// query string too, or those of the body.
+pub struct Route {
+    pub method: &'static str,
+    pub path: &'static str,
+    pub tool: &'static str,
+}
+
+const fn route(method: &'static str, path: &'static str, tool: &'static str) -> Route {
+    Route { method, path, tool }
+}
+
+/// Every path that has a tool of its own.
+pub const ROUTES: &[Route] = &[
+    route("GET", "/v1/search", "memory_search"),
+    route("POST", "/v1/entries", "memory_store"),
+    route("GET", "/v1/entries/{id}", "memory_get"),
+    route("PATCH", "/v1/entries/{id}", "memory_update"),
+    route("DELETE", "/v1/entries/{id}", "memory_delete"),
+    route("POST", "/v1/entries/{id}/reinforce", "memory_reinforce"),
+    route("POST", "/v1/entries/{id}/demote", "memory_demote"),
+    route("GET", "/v1/brief", "memory_brief"),
+    route("GET", "/v1/graph", "graph_search"),
+    route("GET", "/v1/facts", "fact_list"),
+    route("PUT", "/v1/facts", "fact_upsert"),
+    route("GET", "/v1/relations", "relation_list"),
+    route("POST", "/v1/relations", "relation_add"),
+    route("GET", "/v1/entities", "entity_list"),
+    route("GET", "/v1/collections", "collection_list"),
+    route("GET", "/v1/sessions", "session_list"),
+    route("GET", "/v1/sessions/{id}", "session_show"),
+];
+
+/// The routes of the table.
+pub fn routes() -> axum::Router<Arc<State>> {
+    ROUTES.iter().fold(axum::Router::new(), |router, route| {
+        let filter = match route.method {
+            "GET" => MethodFilter::GET,
+            "PUT" => MethodFilter::PUT,
+            "PATCH" => MethodFilter::PATCH,
+            "DELETE" => MethodFilter::DELETE,
+            _ => MethodFilter::POST,
+        };
+        let answer = move |Extract(state): Extract<Arc<State>>,
+                           Extension(principal): Extension<Principal>,
+                           Path(named): Path<Map<String, Value>>,
+                           RawQuery(query): RawQuery,
+                           headers: HeaderMap,
+                           body: Result<Bytes, BytesRejection>| async move {
+            let tool = tool(route.tool).expect("the table names tools");
+            let gathered = gather(tool, &state, named, query.as_deref().unwrap_or_default(), &body_of(body)?);
+            Ok::<_, Response>(match gathered {
+                Ok(arguments) => run(state, principal, headers, tool.name, arguments).await,
+                Err(error) => failed(&error),
+            })
+        };
+        router.route(route.path, on(filter, answer))
+    })
+}
+
+fn body_of(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
+    body.map_err(|problem| {
+        let status = problem.status();
+        let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "request_too_large" } else { "unreadable" };
+        refuse(status, code, &problem.body_text(), None)
+    })
+}
+
+/// Calls a tool with the arguments of the body.
+pub async fn call(
+    Extract(state): Extract<Arc<State>>,
+    Extension(principal): Extension<Principal>,
+    Path(name): Path<String>,
+    headers: HeaderMap,
+    body: Result<Bytes, BytesRejection>,
+) -> Result<Response, Response> {
+    let body = body_of(body)?;
+    let arguments = match body.trim_ascii().is_empty() {
+        true => Value::Object(Map::new()),
+        false => nacre::call::parse(&body).map_err(|error| failed(&error))?,
+    };
+    Ok(run(state, principal, headers, &name, arguments).await)
+}
+
+async fn run(
+    state: Arc<State>,
+    principal: Principal,
+    headers: HeaderMap,
+    name: &str,
+    arguments: Value,
+) -> Response {
+    let name = name.to_owned();
+    let (caller, group) = match principal.caller(&headers, state.now()) {
+        Ok(known) => known,
+        Err(error) => return failed(&error),
+    };
+    let work = tokio::task::spawn_blocking(move || {
+        let begun = std::time::Instant::now();
+        let answer =
+            state.pool.with(&group, caller.now, |group| nacre::call(group, &caller, &name, arguments));
+        if name == "memory_search" && answer.is_ok() {
+            state.metrics.recalled(begun.elapsed());
+        }
+        answer
+    });
+    match work.await {
+        Ok(Ok(answer)) => Json(answer.data).into_response(),
+        Ok(Err(error)) => failed(&error),
+        Err(_) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "internal", "this call failed", None),
+    }
+}
+
+/// What agents and people may call, with the schemas.
+pub async fn list(
+    Extract(state): Extract<Arc<State>>,
+    Extension(principal): Extension<Principal>,
+) -> Response {
+    let settings = state.home.settings();
+    let offered =
+        |tool: &&Tool| principal.person || settings.tools.offer.iter().any(|name| name == tool.name);
+    let tools: Vec<Value> = nacre::TOOLS
+        .iter()
+        .filter(offered)
+        .map(|tool| json!({ "name": tool.name, "input": tool.input_schema(settings), "output": tool.output_schema() }))
+        .collect();
+    Json(json!({ "tools": tools })).into_response()
+}
+
+/// Puts the arguments of a tool together from path, query and body.
+fn gather(
+    tool: &Tool,
+    state: &State,
+    named: Map<String, Value>,
+    query: &str,
+    body: &[u8],
+) -> nacre::Result<Value> {
+    let schema = tool.input_schema(state.home.settings());
+    let mut all = match body.trim_ascii().is_empty() {
+        true => Map::new(),
+        false => match nacre::call::parse(body)? {
+            Value::Object(fields) => fields,
+            _ => return Err(Error::NotJson { problem: "the body is not an object".into() }),
+        },
+    };
+    for (name, value) in pairs(query) {
+        let read = typed(&schema["properties"][&name], &value);
+        match (all.get_mut(&name), read) {
+            // `tags=a&tags=b`
+            (Some(Value::Array(list)), Value::Array(more)) => list.extend(more),
+            (_, read) => drop(all.insert(name, read)),
+        }
+    }
+    for (name, value) in named {
+        let text = value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
+        all.insert(name.clone(), typed(&schema["properties"][&name], &text));
+    }
+    Ok(Value::Object(all))
+}
+
+/// The pairs of a query string, decoded.
+fn pairs(query: &str) -> Vec<(String, String)> {
+    let decode = |text: &str| {
+        let text = text.replace('+', " ");
+        let bytes = text.as_bytes();
+        let mut out = Vec::with_capacity(bytes.len());
+        let mut at = 0;
+        while at < bytes.len() {
+            let code = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
+            match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
+                Some(byte) => {
+                    out.push(byte);
+                    at += 3;
+                }
+                None => {
+                    out.push(bytes[at]);
+                    at += 1;
+                }
+            }
+        }
+        String::from_utf8_lossy(&out).into_owned()
+    };
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
+        .map(|(name, value)| (decode(name), decode(value)))
+        .collect()
+}
+
+/// Reads a text as what the schema wants there; what does not fit is left for the schema to refuse.
+fn typed(schema: &Value, text: &str) -> Value {
+    let kinds: Vec<&str> = match &schema["type"] {
+        Value::String(kind) => vec![kind],
+        Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
+        _ => {
+            schema["anyOf"].as_array().into_iter().flatten().filter_map(|one| one["type"].as_str()).collect()
+        }
+    };
+    for kind in &kinds {
+        let read = match *kind {
+            "integer" => text.parse::<i64>().ok().map(Value::from),
+            "number" => text.parse::<f64>().ok().filter(|number| number.is_finite()).map(Value::from),
+            "boolean" => text.parse::<bool>().ok().map(Value::from),
+            "array" => {
+                Some(Value::Array(text.split(',').filter(|part| !part.is_empty()).map(Value::from).collect()))
+            }
+            _ => None,
+        };
+        if let Some(read) = read {
+            return read;
+        }
+    }
+    Value::String(text.to_owned())
+}
+
+/// The status of a failure: front ends map only its kind.
+fn status(kind: Kind) -> StatusCode {
+    match kind {
+        Kind::Invalid => StatusCode::BAD_REQUEST,
+        Kind::NotFound => StatusCode::NOT_FOUND,
+        Kind::Conflict => StatusCode::CONFLICT,
+        Kind::Denied => StatusCode::FORBIDDEN,
+        Kind::Limit => StatusCode::TOO_MANY_REQUESTS,
+        Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+pub fn failed(error: &Error) -> Response {
+    refuse(status(error.kind()), error.code(), &error.to_string(), error.hint().as_deref())
+}
+
+pub fn refuse(status: StatusCode, code: &str, message: &str, hint: Option<&str>) -> Response {
+    let mut error = json!({ "code": code, "message": nacre::call::redact::text(message) });
+    if let Some(hint) = hint {
+        error["hint"] = hint.into();
+    }
+    (status, Json(json!({ "error": error }))).into_response()
+}
+
+/// What is said where nothing is.
+pub async fn nothing(uri: Uri) -> Response {
+    let shown: String = uri.path().chars().take(80).collect();
+    refuse(
+        StatusCode::NOT_FOUND,
+        "no_such_path",
+        &format!("there is nothing at `{shown}`"),
+        Some("see /v1/openapi.json"),
+    )
+}
+
+pub async fn not_so(method: Method) -> Response {
+    refuse(
+        StatusCode::METHOD_NOT_ALLOWED,
+        "method_not_allowed",
+        &format!("{method} is not for this path"),
+        Some("see /v1/openapi.json"),
+    )
+}

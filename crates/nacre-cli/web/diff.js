@@ -1,0 +1,150 @@
+// Two texts beside each other: lines that stayed, went and came, and within a changed pair the words that differ.
+
+import { h } from "./dom.js";
+
+const MOST = 20_000;
+
+/** Makes the table of a diff; `form` is "beside" or "inline". Lines that stayed are shown three around each change. */
+export function diffLines(before, after, form = "beside") {
+  const [left, right] = [lines(before), lines(after)];
+  const rows = pair(changes(left, right));
+  const shown = around(rows, 3);
+  const body = shown.map((row) => form === "inline" ? inline(row) : beside(row));
+  return h("table", { class: `diff ${form}` },
+    form === "beside" && h("thead", {}, h("tr", {}, h("th", { colspan: "2" }, "now"), h("th", { colspan: "2" }, "proposed"))),
+    h("tbody", {}, body));
+}
+
+/** Lines with their ends shown where they are not a plain line feed. */
+function lines(text) {
+  if (!text) return [];
+  const parts = text.split("\n");
+  const ended = parts.at(-1) === "";
+  if (ended) parts.pop();
+  return parts.map((line, place) => {
+    const last = place === parts.length - 1;
+    const end = line.endsWith("\r") ? "␍" : "";
+    return visible(line.replace(/\r$/, "")) + end + (last && !ended ? "⏎̸" : "");
+  });
+}
+
+/** What can't be seen is made visible: a change of it must not pass unseen. */
+function visible(line) {
+  // eslint-disable-next-line no-control-regex
+  return line.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]/g,
+    (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`);
+}
+
+/** The shortest way from one list to the other (Myers), as [op, text] with op "=", "-" or "+". */
+export function changes(a, b) {
+  let start = 0;
+  while (start < a.length && start < b.length && a[start] === b[start]) start += 1;
+  let end = 0;
+  while (end < a.length - start && end < b.length - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end += 1;
+  const head = a.slice(0, start).map((text) => ["=", text]);
+  const tail = a.slice(a.length - end).map((text) => ["=", text]);
+  return [...head, ...myers(a.slice(start, a.length - end), b.slice(start, b.length - end)), ...tail];
+}
+
+function myers(a, b) {
+  if (a.length + b.length > MOST) return [...a.map((text) => ["-", text]), ...b.map((text) => ["+", text])];
+  const most = a.length + b.length;
+  const trace = [];
+  let reach = new Map([[1, 0]]);
+  for (let depth = 0; depth <= most; depth += 1) {
+    trace.push(new Map(reach));
+    for (let k = -depth; k <= depth; k += 2) {
+      const down = k === -depth || (k !== depth && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1));
+      let x = down ? reach.get(k + 1) ?? 0 : (reach.get(k - 1) ?? 0) + 1;
+      let y = x - k;
+      while (x < a.length && y < b.length && a[x] === b[y]) { x += 1; y += 1; }
+      reach.set(k, x);
+      if (x >= a.length && y >= b.length) return walk(trace, a, b, depth);
+    }
+  }
+  return [];
+}
+
+function walk(trace, a, b, depth) {
+  const found = [];
+  let [x, y] = [a.length, b.length];
+  for (let d = depth; d >= 0; d -= 1) {
+    const reach = trace[d];
+    const k = x - y;
+    const down = k === -d || (k !== d && (reach.get(k - 1) ?? -1) < (reach.get(k + 1) ?? -1));
+    const from = down ? k + 1 : k - 1;
+    const fromX = d === 0 ? 0 : reach.get(from) ?? 0;
+    const fromY = d === 0 ? 0 : fromX - from;
+    while (x > fromX && y > fromY) { found.push(["=", a[x - 1]]); x -= 1; y -= 1; }
+    if (d > 0) {
+      if (down) { found.push(["+", b[y - 1]]); y -= 1; } else { found.push(["-", a[x - 1]]); x -= 1; }
+    }
+  }
+  return found.reverse();
+}
+
+/** Puts a line that went beside the one that came for it. */
+function pair(all) {
+  const rows = [];
+  let [n, m] = [0, 0];
+  for (let i = 0; i < all.length;) {
+    if (all[i][0] === "=") { rows.push({ same: true, left: [++n, all[i][1]], right: [++m, all[i][1]] }); i += 1; continue; }
+    const [gone, come] = [[], []];
+    while (i < all.length && all[i][0] !== "=") { (all[i][0] === "-" ? gone : come).push(all[i][1]); i += 1; }
+    for (let j = 0; j < Math.max(gone.length, come.length); j += 1) {
+      rows.push({ left: j < gone.length ? [++n, gone[j]] : null, right: j < come.length ? [++m, come[j]] : null });
+    }
+  }
+  return rows;
+}
+
+function around(rows, context) {
+  const near = rows.map(() => false);
+  rows.forEach((row, i) => {
+    if (row.same) return;
+    for (let j = Math.max(0, i - context); j <= Math.min(rows.length - 1, i + context); j += 1) near[j] = true;
+  });
+  const shown = [];
+  let left = 0;
+  rows.forEach((row, i) => {
+    if (near[i]) { if (left) { shown.push({ left_out: left }); left = 0; } shown.push(row); } else left += 1;
+  });
+  if (left && shown.length) shown.push({ left_out: left });
+  return shown.length ? shown : rows;
+}
+
+function beside(row) {
+  if (row.left_out) return gap(row, 4);
+  const [was, is] = words(row);
+  return h("tr", { class: row.same ? "same" : "changed" },
+    cell("number", row.left?.[0]), h("td", { class: row.same ? "" : row.left ? "gone" : "none" }, was),
+    cell("number", row.right?.[0]), h("td", { class: row.same ? "" : row.right ? "come" : "none" }, is));
+}
+
+function inline(row) {
+  if (row.left_out) return gap(row, 2);
+  const [was, is] = words(row);
+  if (row.same) return h("tr", { class: "same" }, cell("number", row.right[0]), h("td", {}, is));
+  return [row.left && h("tr", {}, cell("number", "−"), h("td", { class: "gone" }, was)),
+    row.right && h("tr", {}, cell("number", "+"), h("td", { class: "come" }, is))];
+}
+
+function gap({ left_out }, columns) {
+  return h("tr", { class: "gap" }, h("td", { colspan: String(columns) }, `${left_out} unchanged`));
+}
+
+function cell(kind, text) {
+  return h("td", { class: kind, "aria-hidden": "true" }, text ?? "");
+}
+
+function words(row) {
+  const [left, right] = [row.left?.[1], row.right?.[1]];
+  if (row.same || left === undefined || right === undefined) return [left ?? "", right ?? ""];
+  const split = (text) => text.split(/(\s+|[^\p{L}\p{N}_]+)/u).filter(Boolean);
+  const all = changes(split(left), split(right));
+  const same = all.filter(([op]) => op === "=").reduce((sum, [, text]) => sum + text.length, 0);
+  // Two lines that share little are shown whole.
+  if (same * 3 < Math.max(left.length, right.length)) return [left, right];
+  const side = (op, tag) => all.filter(([one]) => one === "=" || one === op).map(([one, text]) => one === "=" ? text : h(tag, {}, text));
+  return [side("-", "del"), side("+", "ins")];
+}

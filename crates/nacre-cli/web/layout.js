@@ -1,0 +1,27 @@
+// Lays the graph out, beside the page: forces until they rest, a frame of places every so often.
+/* global d3, importScripts */
+importScripts("/assets/vendor/d3-dispatch.min.js", "/assets/vendor/d3-timer.min.js", "/assets/vendor/d3-quadtree.min.js", "/assets/vendor/d3-force.min.js");
+
+self.onmessage = ({ data: { count, size, links } }) => {
+  const nodes = Array.from({ length: count }, (_, index) => ({ index }));
+  const simulation = d3.forceSimulation(nodes)
+    .force("charge", d3.forceManyBody().strength(-60).distanceMax(count > 1000 ? 260 : 600).theta(0.95))
+    .force("link", d3.forceLink(links.map(([source, target]) => ({ source, target }))).distance(46).strength(0.5))
+    .force("apart", d3.forceCollide((_, index) => size[index] + 3))
+    .force("x", d3.forceX().strength(0.035))
+    .force("y", d3.forceY().strength(0.035))
+    .alphaDecay(count > 2000 ? 0.04 : 0.0228)
+    .stop();
+  const tell = () => {
+    const place = new Float32Array(count * 2);
+    nodes.forEach((node, at) => { place[at * 2] = node.x; place[at * 2 + 1] = node.y; });
+    self.postMessage({ place, done: simulation.alpha() < simulation.alphaMin() }, [place.buffer]);
+  };
+  const go = () => {
+    const begun = performance.now();
+    do simulation.tick(); while (performance.now() - begun < 24 && simulation.alpha() >= simulation.alphaMin());
+    tell();
+    if (simulation.alpha() >= simulation.alphaMin()) setTimeout(go, 8);
+  };
+  go();
+};

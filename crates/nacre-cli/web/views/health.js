@@ -1,0 +1,65 @@
+// Health: how much there is, how it grows, how warm it is, how quickly it answers, and what is wrong.
+
+import { call, request } from "../api.js";
+import { age, bytes, h, show, svg } from "../dom.js";
+
+export async function open(room) {
+  const [{ status, growth, tiers, problems }, { latency }] = await Promise.all([call("health"), request("GET", "/v1/recalls")]);
+  const number = (title, value, note) => h("div", { class: "number" }, h("strong", {}, value), h("span", {}, title), note && h("small", {}, note));
+  show(room,
+    h("h1", {}, "Health ", h("small", {}, `group ${status.group}, profile ${status.profile}`)),
+    problems.length ? h("ul", { class: "problems" }, problems.map((one) => h("li", { class: "warn" }, one))) : h("p", { class: "fine" }, "Everything is in order."),
+    h("div", { class: "numbers" },
+      number("memories", status.entries.current.toLocaleString(), status.entries.superseded ? `${status.entries.superseded} superseded` : ""),
+      number("documents", status.documents.indexed.toLocaleString(), `${status.documents.chunks} passages`),
+      number("facts", status.graph.facts.toLocaleString(), `${status.graph.entities} entities`),
+      number("passages", status.passages.toLocaleString()),
+      number("on disk", bytes(status.database_bytes)),
+      number("last write", age(status.last_write))),
+    h("div", { class: "charts" },
+      chart("Growth", "memories and passages of conversations, by week", area(growth)),
+      chart("Warmth", "facts by how lately they were recalled", bars(["hot", "warm", "cool"].map((tier) => ({ name: tier, value: tiers[tier] ?? 0 })))),
+      chart("Recall", latency.length ? "milliseconds a search took, the last of this server" : "no search has been made since the server started", dots(latency))));
+  return {};
+}
+
+function chart(title, about, drawing) {
+  return h("figure", { class: "chart" }, h("figcaption", {}, h("strong", {}, title), h("span", {}, about)), drawing);
+}
+
+const [W, H] = [420, 140];
+const frame = (label, ...children) => svg("svg", { viewBox: `0 0 ${W} ${H + 18}`, role: "img", "aria-label": label }, ...children);
+const text = (x, y, words, anchor = "start") => { const node = svg("text", { x, y, "text-anchor": anchor }); node.append(words); return node; };
+
+function area(weeks) {
+  if (weeks.length < 2) return frame("too little to draw", text(W / 2, H / 2, "a week is needed to draw this", "middle"));
+  let sum = 0;
+  const sums = weeks.map((week) => { sum += week.added; return sum; });
+  const top = Math.max(1, sums.at(-1));
+  const at = (place) => [(place / (weeks.length - 1)) * W, H - (sums[place] / top) * (H - 12)];
+  const path = sums.map((_, place) => at(place).map((n) => n.toFixed(1)).join(" "));
+  return frame(`grown to ${top}`,
+    svg("path", { class: "fill", d: `M0 ${H} L${path.join(" L")} L${W} ${H} Z` }), svg("path", { class: "stroke", d: `M${path.join(" L")}` }),
+    text(0, H + 14, weeks[0].week), text(W, H + 14, weeks.at(-1).week, "end"), text(W - 4, 12, top.toLocaleString(), "end"));
+}
+
+function bars(values) {
+  const top = Math.max(1, ...values.map((one) => one.value));
+  const step = W / values.length;
+  return frame(values.map((one) => `${one.name} ${one.value}`).join(", "), ...values.flatMap((one, place) => {
+    const height = (one.value / top) * (H - 20);
+    return [svg("rect", { class: `bar ${one.name}`, x: place * step + 14, y: H - height, width: step - 28, height, rx: 3 }),
+      text(place * step + step / 2, H - height - 5, one.value.toLocaleString(), "middle"), text(place * step + step / 2, H + 14, one.name, "middle")];
+  }));
+}
+
+function dots(latency) {
+  if (!latency.length) return frame("nothing to draw", text(W / 2, H / 2, "—", "middle"));
+  const sorted = [...latency].sort((a, b) => a - b);
+  const top = Math.max(1, sorted.at(-1));
+  const of = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
+  const y = (value) => H - (value / top) * (H - 14);
+  const line = (value, name) => [svg("line", { class: "rule", x1: 0, x2: W, y1: y(value), y2: y(value) }), text(W, y(value) - 3, `${name} ${value.toFixed(1)} ms`, "end")];
+  return frame(`median ${of(0.5).toFixed(1)} ms`, ...latency.map((value, place) =>
+    svg("circle", { class: "dot", cx: ((place + 0.5) / latency.length) * W, cy: y(value), r: 2 })), ...line(of(0.5), "median"), ...line(of(0.95), "p95"));
+}

@@ -1,0 +1,29 @@
+// Tasks: what is ready, what waits for what, and what is done.
+
+import { call } from "../api.js";
+import { empty, h, plural, show, toast } from "../dom.js";
+
+const STATES = [["in_progress", "Under way"], ["pending", "To do"], ["done", "Done"], ["cancelled", "Cancelled"]];
+const NEXT = { pending: [["in_progress", "Start"]], in_progress: [["done", "Done"]], done: [["pending", "Reopen"]], cancelled: [["pending", "Reopen"]] };
+
+export async function open(room) {
+  async function load() {
+    const { tasks } = await call("task_list", {});
+    if (!tasks.length) return show(room, h("h1", {}, "Tasks"), empty("There is nothing to do", "`nacre task add` or an agent adds the first."));
+    show(room, h("h1", {}, "Tasks ", h("small", {}, plural(tasks.length, "task"))), STATES.map(([status, title]) => {
+      const some = tasks.filter((task) => task.status === status);
+      return some.length ? h("section", {}, h("h2", {}, title), h("ul", { class: "tasks" }, some.map(item))) : null;
+    }));
+  }
+  const item = (task) => h("li", { class: task.ready ? "ready" : "" },
+    h("span", { class: "priority" }, task.priority), h("span", { class: "text" }, task.description,
+      h("span", { class: "meta" }, h("code", {}, task.id), task.milestone, task.blocked_by?.length ? h("span", { class: "warn" }, `waits for ${task.blocked_by.join(", ")}`) : null),
+      task.acceptance_criteria?.length ? h("ul", { class: "criteria" }, task.acceptance_criteria.map((one) => h("li", {}, one))) : null),
+    (NEXT[task.status] ?? []).map(([status, title]) => h("button", { onclick: async () => {
+      await call("task_update", { id: task.id, status });
+      toast(`${task.id}: ${title.toLowerCase()}`);
+      await load();
+    } }, title)));
+  await load();
+  return {};
+}
