@@ -1,6 +1,8 @@
 // Lays the graph out, beside the page: forces until they rest, a frame of places every so often.
 /* global d3, importScripts */
-importScripts("/assets/vendor/d3-dispatch.min.js", "/assets/vendor/d3-timer.min.js", "/assets/vendor/d3-quadtree.min.js", "/assets/vendor/d3-force.min.js");
+const vendor = (name) => `/assets/vendor/d3-${name}.min.js`;
+const trusted = self.trustedTypes?.createPolicy("nacre", { createScriptURL: vendor });
+importScripts(...["dispatch", "timer", "quadtree", "force"].map((name) => trusted ? trusted.createScriptURL(name) : vendor(name)));
 
 self.onmessage = ({ data: { count, size, links } }) => {
   const nodes = Array.from({ length: count }, (_, index) => ({ index }));

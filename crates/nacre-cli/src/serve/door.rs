@@ -106,7 +106,7 @@ fn harden(mut answer: Response) -> Response {
         (
             "content-security-policy",
             "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; worker-src 'self'; \
-             base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+             base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types nacre",
         ),
     ];
     for (name, value) in HEADERS {
