@@ -144,8 +144,8 @@ impl Principal {
         let session: Option<SessionId> = told(SESSION).map(str::parse).transpose()?;
         let session = session.unwrap_or_else(|| if self.page { page_session() } else { http_session() });
         let actor = if self.person { Actor::Person } else { Actor::Agent };
-        let untrusted = false;
-        Ok((Caller { actor, role: self.role, session, untrusted, visibility: self.visibility, now }, group))
+        let (role, visibility, zone) = (self.role, self.visibility, crate::context::zone());
+        Ok((Caller { actor, role, session, untrusted: false, visibility, now, zone }, group))
     }
 }
 

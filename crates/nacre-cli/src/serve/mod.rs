@@ -76,7 +76,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
         allow(address, &tokens, args)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let state = Arc::new(State {
-            pool: pool::Pool::new(context.home.clone()),
+            pool: pool::Pool::new(context.home.clone(), context.global.now),
             door: door::Door::new(address, scheme, &args.allow_host),
             logins: login::Logins::new(),
             events: events::Stream::begin(&context.home),

@@ -16,6 +16,8 @@ const GROUPS: usize = 16;
 
 pub struct Pool {
     home: Home,
+    /// A fixed time, in tests.
+    clock: Option<Time>,
     handles: usize,
     groups: Mutex<HashMap<GroupName, Open>>,
 }
@@ -32,9 +34,9 @@ struct Open {
 }
 
 impl Pool {
-    pub fn new(home: Home) -> Pool {
+    pub fn new(home: Home, clock: Option<Time>) -> Pool {
         let handles = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
-        Pool { home, handles, groups: Mutex::default() }
+        Pool { home, clock, handles, groups: Mutex::default() }
     }
 
     /// Runs `work` on a handle of a group. Blocks.
@@ -76,7 +78,7 @@ impl Pool {
             let changed = Arc::new(AtomicBool::new(true));
             let is_there = group.settings().documents.index && group.folder().is_dir();
             let watcher = is_there.then(|| watch::watch(group.folder(), changed.clone()).ok()).flatten();
-            let behind = Some(Behind::begin(&self.home, name));
+            let behind = Some(Behind::begin(&self.home, name, self.clock));
             let (looked, used) = (Instant::now(), Instant::now());
             groups.insert(
                 name.clone(),

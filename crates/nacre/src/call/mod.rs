@@ -50,7 +50,7 @@ pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub use lesson::{LessonLearned, LessonRequest};
 pub(crate) use limits::Action;
 pub use people::{
-    AuditRequest, AuditShown, FileShown, Files, FilesRequest, Health, HealthRequest, PictureRequest,
+    AuditRequest, AuditShown, FileListed, Files, FilesRequest, Health, HealthRequest, PictureRequest,
     PictureShown, Week,
 };
 pub use project::{

@@ -22,13 +22,13 @@ pub struct FilesRequest {}
 pub struct Files {
     /// By path.
     #[schemars(with = "Vec<Map<String, Value>>")]
-    pub files: Vec<FileShown>,
+    pub files: Vec<FileListed>,
 }
 
 /// One file.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they are")]
-pub struct FileShown {
+pub struct FileListed {
     pub path: String,
     pub size: i64,
     pub modified: Time,

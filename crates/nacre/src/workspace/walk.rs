@@ -53,8 +53,8 @@ pub(crate) fn workspace(folder: &Path) -> Found {
 }
 
 /// The documents of a group, by path.
-pub(crate) fn files(folder: &Path) -> Vec<crate::call::FileShown> {
-    let shown = |seen: Seen| crate::call::FileShown {
+pub(crate) fn files(folder: &Path) -> Vec<crate::call::FileListed> {
+    let shown = |seen: Seen| crate::call::FileListed {
         path: seen.path,
         size: seen.stat.size,
         modified: crate::Time::from_millis(seen.stat.mtime),
