@@ -490,6 +490,12 @@ pub struct Serve {
     /// Listen for other machines without encryption, because something before this server encrypts
     #[arg(long)]
     pub plain: bool,
+    /// How long a client may take for the head of a request, in milliseconds (tests)
+    #[arg(long, hide = true, default_value_t = 10_000)]
+    pub head_ms: u64,
+    /// How long a request may take, its body included, in milliseconds (tests)
+    #[arg(long, hide = true, default_value_t = 60_000)]
+    pub request_ms: u64,
 }
 
 #[derive(Debug, Subcommand)]

@@ -1,23 +1,25 @@
-//! The tool table over MCP (I2): both eras, `server/discover` of 2026-07-28 and `initialize` before it.
+//! The tool table over MCP (I2): both eras, `server/discover` of 2026-07-28 and `initialize` before it; over standard
+//! input and output, and over streamable HTTP (`crates/nacre-cli/src/serve/`).
 //!
 //! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
 //! standard output.
 
 pub mod behind;
 mod elicit;
+mod seat;
 mod stdio;
 pub mod watch;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use nacre::call::has_workspace;
 use nacre::proposal::{self, State};
 use nacre::settings::{Accept, Inject};
-use nacre::{Access, Actor, Answer, Caller, Group, GroupName, Home, Role, SKILL, SessionId, TOOLS};
+use nacre::{Access, Actor, Answer, Caller, Group, Home, Role, SKILL, TOOLS};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputRequiredResult,
@@ -31,10 +33,10 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
 use serde_json::{Value, json};
 
 use crate::args::Mcp;
-use crate::context::{self, Context, now};
+use crate::context::{self, Context};
 
-use behind::Behind;
-use watch::Watch;
+use seat::Own;
+pub use seat::{Seat, Who, blocking};
 
 /// What a session can start with, as a resource and a prompt.
 struct Start {
@@ -59,9 +61,6 @@ static BOOT: Start = Start {
 
 const MARKDOWN: &str = "text/markdown";
 
-/// The keys of `_meta` in which a client may say which conversation a call belongs to: our own, Codex's.
-const SESSION_KEYS: &[&str] = &["nacre/session", "sessionId"];
-
 /// Tools that Claude Code should show its model without being asked: a memory that has to be searched for is
 /// not remembered.
 const ALWAYS_LOADED: &[&str] = &["memory_store", "memory_search", "memory_query", "memory_brief"];
@@ -69,26 +68,17 @@ const ALWAYS_LOADED: &[&str] = &["memory_store", "memory_search", "memory_query"
 /// Serves until standard input ends.
 pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
     let role = context.global.role.map_or(Role::Project, Into::into);
-    let visibility = context.global.visibility;
     let caller = Caller {
         role,
         untrusted: args.untrusted,
-        visibility,
+        visibility: context.global.visibility,
         zone: context::zone(),
         ..Caller::agent(context.session(), context.now())
     };
-    let server = Server {
-        home: context.home.clone(),
-        name: context.global.group.clone(),
-        caller,
-        clock: context.global.now,
-        group: Arc::new(Mutex::new(None)),
-        behind: Arc::default(),
-        states: elicit::States::default(),
-    };
-    let (group, behind) = (server.group.clone(), server.behind.clone());
+    let own = Own::new(&context.home, &context.global.group, caller, context.global.now);
+    let server = Server::new(&context.home, Seat::Own(own.clone()));
     if context.home.embedder().is_some() {
-        server.begin_behind();
+        own.begin_behind();
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
     runtime.block_on(async {
@@ -96,109 +86,46 @@ pub fn serve(context: &Context, args: &Mcp) -> Result<ExitCode> {
             server.serve(stdio::Stdio::new()?).await.context("the client did not open the conversation")?;
         running.waiting().await.context("the server stopped")
     })?;
-    if let Some(behind) = lock(&behind).take() {
-        behind.end();
-    }
-    // What was recalled since the last write is remembered; that it can't be is no reason to fail.
-    if let Some((group, _)) = &mut *lock(&group) {
-        let _ = group.settle(context.now());
-    }
-    // One after the other: of two that close a database at once neither may be the last.
-    drop(group);
+    own.end(context.now());
     Ok(ExitCode::SUCCESS)
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A call that may be asked about.
 struct Asked<'a> {
     tool: &'a str,
     arguments: &'a Value,
-    session: Option<SessionId>,
+    who: &'a Who,
 }
 
-struct Server {
+/// What answers a client.
+#[derive(Clone)]
+pub struct Server {
     home: Home,
-    name: GroupName,
-    caller: Caller,
-    /// A fixed time, in tests.
-    clock: Option<nacre::Time>,
-    /// Opened by the first call: a store that is down is the answer to a call, not a server that does not
-    /// start.
-    group: Arc<Mutex<Option<(Group, Watch)>>>,
-    /// Set once what is done behind the calls has begun.
-    behind: Arc<Mutex<Option<Behind>>>,
+    seat: Seat,
     /// What binds the second call of a question to the first.
-    states: elicit::States,
+    states: Arc<elicit::States>,
 }
 
 impl Server {
-    /// Begins with what is done behind the calls. Without a provider that is after the first call opened the
-    /// group: it is the one to hear what is wrong with it.
-    fn begin_behind(&self) {
-        lock(&self.behind).get_or_insert_with(|| Behind::begin(&self.home, &self.name, self.clock));
+    pub fn new(home: &Home, seat: Seat) -> Server {
+        Server { home: home.clone(), seat, states: Arc::default() }
     }
 
-    /// Calls a tool on a blocking thread.
-    async fn call(&self, tool: &str, arguments: Value, session: Option<SessionId>) -> nacre::Result<Answer> {
+    /// Calls a tool.
+    async fn call(&self, who: &Who, tool: &str, arguments: Value) -> nacre::Result<Answer> {
         let (home, tool) = (self.home.clone(), tool.to_owned());
         let call = move |group: &mut Group, caller: &Caller| {
             nacre::call_across(&home, group, caller, &tool, arguments)
         };
-        self.with_group(session, call).await
-    }
-
-    /// Works with the group in a conversation.
-    async fn with_group<T: Send + 'static>(
-        &self,
-        session: Option<SessionId>,
-        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
-    ) -> nacre::Result<T> {
-        let session = session.unwrap_or_else(|| self.caller.session.clone());
-        self.ask(Caller { session, ..self.caller.clone() }, work).await
+        self.seat.ask(who.clone(), call).await
     }
 
     /// Calls a tool whose answer the person has agents given, whether or not they may ask for it by
     /// themselves.
-    async fn given(&self, tool: &'static str) -> nacre::Result<Answer> {
-        let caller = Caller { actor: Actor::Person, ..self.caller.clone() };
-        self.ask(caller, move |group, caller| nacre::call(group, caller, tool, json!({}))).await
-    }
-
-    /// Does something with the group on a blocking thread.
-    async fn ask<T: Send + 'static>(
-        &self,
-        caller: Caller,
-        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
-    ) -> nacre::Result<T> {
-        let (home, name, group) = (self.home.clone(), self.name.clone(), self.group.clone());
-        let now = self.clock.unwrap_or_else(now);
-        let caller = Caller { now, ..caller };
-        let call = move || {
-            // A call that panicked may have left the handle half changed: a new one is opened.
-            let mut group = group.lock().unwrap_or_else(|poisoned: PoisonError<_>| {
-                group.clear_poison();
-                let mut held = poisoned.into_inner();
-                *held = None;
-                held
-            });
-            let (group, watch) = match &mut *group {
-                Some(open) => open,
-                none => none.insert((context::open(&home, &name, now)?, Watch::default())),
-            };
-            watch.keep(group);
-            work(group, &caller)
-        };
-        let answer = tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {
-            let source = std::io::Error::other(format!("the call failed: {panic}"));
-            Err(nacre::Error::Io { path: self.home.path().to_owned(), source })
-        });
-        if answer.is_ok() {
-            self.begin_behind();
-        }
-        answer
+    async fn given(&self, who: &Who, tool: &'static str) -> nacre::Result<Answer> {
+        let mut who = who.clone();
+        who.caller.actor = Actor::Person;
+        self.seat.ask(who, move |group, caller| nacre::call(group, caller, tool, json!({}))).await
     }
 
     /// Puts a proposal that a call made to the person, where the client can. The answer says what came of it; `Err`: the
@@ -218,9 +145,9 @@ impl Server {
         if answer.data["status"] != "pending" {
             return Ok(answer);
         }
-        let Asked { tool, arguments, session } = asked;
+        let Asked { tool, arguments, who } = asked;
         let get = move |group: &mut Group, caller: &Caller| proposal::get(group, caller, number);
-        let Ok(found) = self.with_group(session.clone(), get).await else { return Ok(answer) };
+        let Ok(found) = self.seat.ask(who.clone(), get).await else { return Ok(answer) };
         // A question that was answered is not put again.
         if found.client.is_some() {
             return Ok(answer);
@@ -229,28 +156,21 @@ impl Server {
         let question = elicit::question(number, &found.target, &found.diff.to_string(), decides);
         match way {
             elicit::Way::Ask => match elicit::ask(context, question).await {
-                Some(accepted) => Ok(self.note_answer(answer, number, accepted, session).await),
+                Some(accepted) => Ok(self.note_answer(answer, number, accepted, who).await),
                 None => Ok(answer),
             },
             elicit::Way::Answer => {
-                let own = session.unwrap_or_else(|| self.caller.session.clone());
-                let state = self.states.make(number, &own, tool, arguments);
+                let state = self.states.make(number, &who.caller.session, tool, arguments);
                 Err(Box::new(elicit::required(question, state)))
             }
         }
     }
 
     /// Notes what the person is said to have said, and says in the answer how the proposal stands then.
-    async fn note_answer(
-        &self,
-        mut answer: Answer,
-        number: i64,
-        accepted: bool,
-        session: Option<SessionId>,
-    ) -> Answer {
+    async fn note_answer(&self, mut answer: Answer, number: i64, accepted: bool, who: &Who) -> Answer {
         let note =
             move |group: &mut Group, caller: &Caller| proposal::answered(group, caller, number, accepted);
-        let said = match self.with_group(session, note).await {
+        let said = match self.seat.ask(who.clone(), note).await {
             Ok(found) if found.state == State::Approved => {
                 answer.data["written"] = true.into();
                 format!("The user accepted: proposal {number} is applied.")
@@ -265,7 +185,7 @@ impl Server {
             Err(error) => format!("Proposal {number} is not written: {error}."),
         };
         if let Ok(found) =
-            self.with_group(None, move |group, caller| proposal::get(group, caller, number)).await
+            self.seat.ask(who.clone(), move |group, caller| proposal::get(group, caller, number)).await
         {
             answer.data["status"] = found.state.as_str().into();
         }
@@ -275,9 +195,9 @@ impl Server {
     }
 
     /// The brief or the boot, within its time limit; without it the session starts all the same (B3).
-    async fn start(&self, tool: &'static str) -> String {
+    async fn start(&self, who: &Who, tool: &'static str) -> String {
         let limit = Duration::from_millis(self.home.settings().brief.time_limit_ms);
-        match tokio::time::timeout(limit, self.given(tool)).await {
+        match tokio::time::timeout(limit, self.given(who, tool)).await {
             Ok(Ok(answer)) => answer.text,
             Ok(Err(error)) => {
                 format!("The memory could not be read ({error}). The memory tools may still work.")
@@ -287,7 +207,8 @@ impl Server {
     }
 
     fn offers(&self, name: &str) -> bool {
-        self.home.settings().tools.offer.iter().any(|offered| offered == name)
+        let known = nacre::tool(name).is_some_and(|tool| !tool.people);
+        known && self.home.settings().tools.offer.iter().any(|offered| offered == name)
     }
 
     fn gives_brief(&self) -> bool {
@@ -300,10 +221,11 @@ impl Server {
 
     /// What is there to start a session with, by the names of resources and prompts. A boot without files of
     /// the workspace would be the brief once more.
-    async fn starts(&self) -> Vec<&'static Start> {
+    async fn starts(&self, who: &Who) -> Vec<&'static Start> {
         let files = self.gives_files()
             && self
-                .ask(self.caller.clone(), |group, caller| Ok(has_workspace(group, caller)))
+                .seat
+                .ask(who.clone(), |group, caller| Ok(has_workspace(group, caller)))
                 .await
                 .unwrap_or(false);
         let given = |start: &&Start| if start.name == BOOT.name { files } else { self.gives_brief() };
@@ -359,33 +281,31 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if !self.offers(&request.name) || nacre::tool(&request.name).is_none() {
+        if !self.offers(&request.name) {
             return Err(ErrorData::invalid_params(
                 format!("unknown tool `{}`", render_name(&request.name)),
                 None,
             ));
         }
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
-        let session = serde_json::to_value(&context.meta)
-            .ok()
-            .and_then(|meta| SESSION_KEYS.iter().find_map(|key| meta[*key].as_str()?.parse().ok()));
+        let who = self.seat.who(&context)?;
         // The second call of a question: its answer is about the proposal that the first made.
-        let own = session.clone().unwrap_or_else(|| self.caller.session.clone());
         let state = request.request_state.as_deref();
-        let asked = state.and_then(|state| self.states.number(state, &own, &request.name, &arguments));
+        let asked =
+            state.and_then(|state| self.states.number(state, &who.caller.session, &request.name, &arguments));
         let called = match asked {
             Some(number) => {
                 let data = json!({ "proposal": number, "status": "pending" });
                 let text = format!("Not written yet: proposal {number} waits for the user.");
                 let answer = Answer { data, text };
                 match elicit::response(request.input_responses.as_ref()) {
-                    Some(accepted) => Ok(self.note_answer(answer, number, accepted, session).await),
+                    Some(accepted) => Ok(self.note_answer(answer, number, accepted, &who).await),
                     None => Ok(answer),
                 }
             }
-            None => match self.call(&request.name, arguments.clone(), session.clone()).await {
+            None => match self.call(&who, &request.name, arguments.clone()).await {
                 Ok(answer) => {
-                    let asked = Asked { tool: &request.name, arguments: &arguments, session };
+                    let asked = Asked { tool: &request.name, arguments: &arguments, who: &who };
                     match self.put_to_person(answer, asked, &context).await {
                         Ok(answer) => Ok(answer),
                         Err(required) => return Ok((*required).into()),
@@ -414,18 +334,17 @@ impl ServerHandler for Server {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
         let described = |uri: &str, name: &str, about: &str| {
             Resource::new(uri, name).with_description(about).with_mime_type(MARKDOWN)
         };
-        let starts = self.starts().await;
+        let who = self.seat.who(&context)?;
+        let starts = self.starts(&who).await;
         let mut resources: Vec<Resource> =
             starts.iter().map(|start| described(start.uri, start.name, start.about)).collect();
         if self.gives_files() {
-            let files = self
-                .ask(self.caller.clone(), |group, caller| Ok(nacre::call::resources(group, caller)))
-                .await;
+            let files = self.seat.ask(who, |group, caller| Ok(nacre::call::resources(group, caller))).await;
             let files = files.unwrap_or_default();
             resources.extend(files.iter().map(|file| described(&file.uri(), file.name, file.about)));
         }
@@ -437,15 +356,16 @@ impl ServerHandler for Server {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let who = self.seat.who(&context)?;
         let text = match self.named_start(&request.uri).filter(|start| start.uri == request.uri) {
-            Some(start) => Some(self.start(start.tool).await),
+            Some(start) => Some(self.start(&who, start.tool).await),
             None if self.gives_files() => {
                 let uri = request.uri.clone();
                 let read =
                     move |group: &mut Group, caller: &Caller| nacre::call::resource(group, caller, &uri);
-                let read = self.ask(self.caller.clone(), read).await;
+                let read = self.seat.ask(who, read).await;
                 read.map_err(|error| {
                     ErrorData::internal_error(error.to_string(), Some(json!({ "code": error.code() })))
                 })?
@@ -482,25 +402,27 @@ impl ServerHandler for Server {
     async fn list_prompts(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        let who = self.seat.who(&context)?;
         let prompt = |start: &&Start| Prompt::new(start.name, Some(start.about), None);
-        let prompts = self.starts().await.iter().map(prompt).collect();
+        let prompts = self.starts(&who).await.iter().map(prompt).collect();
         Ok(ListPromptsResult::with_all_items(prompts).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
     }
 
     async fn get_prompt(
         &self,
         request: GetPromptRequestParams,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        let who = self.seat.who(&context)?;
         let Some(start) = self.named_start(&request.name).filter(|start| start.name == request.name) else {
             return Err(ErrorData::invalid_params(
                 format!("there is no prompt `{}`", render_name(&request.name)),
                 None,
             ));
         };
-        let message = PromptMessage::new_text(rmcp::model::Role::User, self.start(start.tool).await);
+        let message = PromptMessage::new_text(rmcp::model::Role::User, self.start(&who, start.tool).await);
         Ok(GetPromptResult::new(vec![message]).with_description(start.about).into())
     }
 }

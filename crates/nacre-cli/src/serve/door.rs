@@ -22,17 +22,17 @@ const GROUP: &str = "nacre-group";
 const SESSION: &str = "nacre-session";
 /// A header that no form of another site can set.
 pub const OURS: &str = "x-nacre";
-/// How long a request may take; streams are not requests.
-const LONGEST: Duration = Duration::from_secs(60);
 
 /// Which hosts and origins are ours.
 pub struct Door {
     hosts: Vec<String>,
     scheme: &'static str,
+    /// How long a request may take; streams are not requests.
+    longest: Duration,
 }
 
 impl Door {
-    pub fn new(address: SocketAddr, scheme: &'static str, allowed: &[String]) -> Door {
+    pub fn new(address: SocketAddr, scheme: &'static str, allowed: &[String], longest: Duration) -> Door {
         let port = address.port();
         let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]"]
             .iter()
@@ -44,7 +44,7 @@ impl Door {
             hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(String::from));
         }
         hosts.extend(allowed.iter().map(|host| host.to_ascii_lowercase()));
-        Door { hosts, scheme }
+        Door { hosts, scheme, longest }
     }
 
     fn is_ours(&self, host: &str) -> bool {
@@ -87,7 +87,7 @@ pub async fn guard(Extract(state): Extract<Arc<State>>, request: Request, next: 
     let path = request.uri().path().to_owned();
     let answer = match state.door.problem(request.headers()) {
         Some(problem) => refuse(StatusCode::FORBIDDEN, "not_let_in", problem, None),
-        None => match tokio::time::timeout(LONGEST, next.run(request)).await {
+        None => match tokio::time::timeout(state.door.longest, next.run(request)).await {
             Ok(answer) => answer,
             Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "too_slow", "this took too long", None),
         },
@@ -129,6 +129,11 @@ pub struct Principal {
 }
 
 impl Principal {
+    /// Tells whether a request names its session.
+    pub fn names_session(headers: &HeaderMap) -> bool {
+        headers.contains_key(SESSION)
+    }
+
     /// The caller that this request is, and the group it asks for.
     pub fn caller(&self, headers: &HeaderMap, now: nacre::Time) -> Result<(Caller, GroupName), nacre::Error> {
         let told = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());

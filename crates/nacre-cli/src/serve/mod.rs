@@ -28,7 +28,9 @@ use axum::routing::{any, get, post};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use nacre::Home;
+use nacre::{Caller, Group, Home};
+use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
+use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -36,15 +38,18 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use tokio_util::sync::CancellationToken;
 
 use crate::args::Serve;
 use crate::context::Context;
+use crate::mcp::{Seat, Server, Who, blocking};
 use crate::render;
+
+pub use door::Principal;
 
 /// Connections at a time; more wait.
 const CONNECTIONS: usize = 512;
-/// How long a client may take to say what it wants, and how long calls under way may take when the server stops.
-const HEADERS: Duration = Duration::from_secs(10);
+/// How long calls under way may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
 /// What every request can reach.
@@ -57,11 +62,24 @@ pub struct State {
     pub metrics: metrics::Metrics,
     pub door: door::Door,
     pub clock: Option<nacre::Time>,
+    /// Cancelled when the server stops, so that no stream holds it up.
+    pub stop: CancellationToken,
 }
 
 impl State {
     pub fn now(&self) -> nacre::Time {
         self.clock.unwrap_or_else(crate::context::now)
+    }
+
+    /// Does something with a group on a blocking thread.
+    pub async fn ask<T: Send + 'static>(
+        state: &Arc<State>,
+        who: Who,
+        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
+    ) -> nacre::Result<T> {
+        let own = state.clone();
+        let call = move || own.pool.with(&who.group, who.caller.now, |group| work(group, &who.caller));
+        blocking(&state.home, call).await
     }
 }
 
@@ -77,11 +95,12 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
         let scheme = if tls.is_some() { "https" } else { "http" };
         let state = Arc::new(State {
             pool: pool::Pool::new(context.home.clone(), context.global.now),
-            door: door::Door::new(address, scheme, &args.allow_host),
+            door: door::Door::new(address, scheme, &args.allow_host, Duration::from_millis(args.request_ms)),
             logins: login::Logins::new(),
             events: events::Stream::begin(&context.home),
             metrics: metrics::Metrics::default(),
             clock: context.global.now,
+            stop: CancellationToken::new(),
             home: context.home.clone(),
             tokens,
         });
@@ -94,7 +113,8 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
             running.url
         ));
         ready(&running);
-        accept(listener, tls, router(state.clone()), &state).await;
+        let head = Duration::from_millis(args.head_ms);
+        accept(listener, tls, head, router(state.clone()), &state).await;
         drop(running);
         state.pool.close(state.now());
         Ok(ExitCode::SUCCESS)
@@ -110,6 +130,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/login", post(login::new))
         .route("/v1/recalls", get(metrics::recalls))
         .route("/metrics", get(metrics::show))
+        .route_service("/mcp", mcp(&state))
         .route_layer(axum::middleware::from_fn_with_state(state.clone(), door::authenticate));
     Router::new()
         .merge(inside)
@@ -122,6 +143,17 @@ fn router(state: Arc<State>) -> Router {
         .layer(DefaultBodyLimit::max(nacre::call::MAX_REQUEST))
         .layer(axum::middleware::from_fn_with_state(state.clone(), door::guard))
         .with_state(state)
+}
+
+/// The table of tools over MCP. Hosts and origins are the door's to check, for every path alike.
+fn mcp(state: &Arc<State>) -> StreamableHttpService<Server, LocalSessionManager> {
+    let server = Server::new(&state.home, Seat::Shared(state.clone()));
+    let config = StreamableHttpServerConfig::default()
+        .disable_allowed_hosts()
+        .disable_allowed_origins()
+        .with_cancellation_token(state.stop.clone())
+        .with_max_request_body_bytes(nacre::call::MAX_REQUEST);
+    StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
 }
 
 async fn bind(args: &Serve) -> Result<TcpListener> {
@@ -171,7 +203,13 @@ fn tls(args: &Serve) -> Result<Option<TlsAcceptor>> {
 }
 
 /// Takes connections until the process is told to stop, then lets what is under way end.
-async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, router: Router, state: &Arc<State>) {
+async fn accept(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    head: Duration,
+    router: Router,
+    state: &Arc<State>,
+) {
     let graceful = GracefulShutdown::new();
     let room = Arc::new(Semaphore::new(CONNECTIONS));
     let mut stop = std::pin::pin!(told_to_stop());
@@ -194,10 +232,10 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, router: Router,
         tokio::spawn(async move {
             let _permit = permit;
             match tls {
-                None => talk(stream, router, watcher).await,
+                None => talk(stream, head, router, watcher).await,
                 Some(tls) => {
-                    if let Ok(Ok(stream)) = tokio::time::timeout(HEADERS, tls.accept(stream)).await {
-                        talk(stream, router, watcher).await;
+                    if let Ok(Ok(stream)) = tokio::time::timeout(head, tls.accept(stream)).await {
+                        talk(stream, head, router, watcher).await;
                     }
                 }
             }
@@ -205,18 +243,19 @@ async fn accept(listener: TcpListener, tls: Option<TlsAcceptor>, router: Router,
     }
     drop(listener);
     state.events.end();
+    state.stop.cancel();
     tokio::select! {
         () = graceful.shutdown() => {}
         () = tokio::time::sleep(GRACE) => {}
     }
 }
 
-async fn talk<S>(stream: S, router: Router, watcher: hyper_util::server::graceful::Watcher)
+async fn talk<S>(stream: S, head: Duration, router: Router, watcher: hyper_util::server::graceful::Watcher)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let mut builder = hyper::server::conn::http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEADERS).max_buf_size(64 << 10);
+    builder.timer(TokioTimer::new()).header_read_timeout(head).max_buf_size(64 << 10);
     let connection = builder.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
     // What is wrong with a connection is the client's to know.
     let _ = watcher.watch(connection).await;

@@ -24,7 +24,8 @@ pub fn make(settings: &Settings) -> Value {
     };
     for route in ROUTES {
         let tool = tool(route.tool).expect("the table names tools");
-        put(route.path, route.method, operation(tool, settings, Some((route.method, route.path))));
+        let path = route.path.replace("{*", "{");
+        put(&path, route.method, operation(tool, settings, Some((route.method, &path))));
     }
     for tool in &TOOLS {
         put(&format!("/v1/tools/{}", tool.name), "POST", operation(tool, settings, None));
@@ -65,7 +66,7 @@ fn operation(tool: &Tool, settings: &Settings, at: Option<(&str, &str)>) -> Valu
     let about = input.as_object_mut().and_then(|schema| schema.remove("description")).unwrap_or_default();
     let about = about.as_str().unwrap_or_default().replace('\n', " ");
     let mut operation = json!({
-        "operationId": at.map_or(tool.name.to_owned(), |(method, _)| format!("{}_{}", method.to_ascii_lowercase(), tool.name)),
+        "operationId": at.map_or(tool.name.to_owned(), |(method, path)| named(method, path)),
         "summary": about.split(". ").next().unwrap_or_default(),
         "description": about,
         "responses": responses(tool),
@@ -107,6 +108,12 @@ fn operation(tool: &Tool, settings: &Settings, at: Option<(&str, &str)>) -> Valu
         operation["parameters"] = parameters.into();
     }
     operation
+}
+
+/// The name of an operation: `get_v1_entries_id`.
+fn named(method: &str, path: &str) -> String {
+    let words = path.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.fold(method.to_ascii_lowercase(), |name, word| format!("{name}_{word}"))
 }
 
 /// Takes one property out of a schema.

@@ -2,6 +2,7 @@
 //! paths are a table too; the OpenAPI document is made from it.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use axum::Json;
 use axum::body::Bytes;
@@ -10,11 +11,12 @@ use axum::extract::{Extension, Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
-use nacre::{Error, Kind, Tool, tool};
+use nacre::{Caller, Error, Group, Kind, Tool, tool};
 use serde_json::{Map, Value, json};
 
 use super::State;
 use super::door::Principal;
+use crate::mcp::Who;
 
 /// One path: what it is asked with, and the tool that answers. Names in braces are arguments of the tool; those of the
 /// query string too, or those of the body.
@@ -38,6 +40,10 @@ pub const ROUTES: &[Route] = &[
     route("POST", "/v1/entries/{id}/reinforce", "memory_reinforce"),
     route("POST", "/v1/entries/{id}/demote", "memory_demote"),
     route("GET", "/v1/brief", "memory_brief"),
+    route("GET", "/v1/boot", "memory_boot"),
+    route("GET", "/v1/files/{*path}", "memory_get"),
+    route("PUT", "/v1/files/{*path}", "memory_write"),
+    route("POST", "/v1/log", "memory_write"),
     route("GET", "/v1/graph", "graph_search"),
     route("GET", "/v1/facts", "fact_list"),
     route("PUT", "/v1/facts", "fact_upsert"),
@@ -47,6 +53,17 @@ pub const ROUTES: &[Route] = &[
     route("GET", "/v1/collections", "collection_list"),
     route("GET", "/v1/sessions", "session_list"),
     route("GET", "/v1/sessions/{id}", "session_show"),
+    route("POST", "/v1/sessions/{id}/messages", "session_append"),
+    route("GET", "/v1/sessions/{id}/context", "session_context"),
+    route("GET", "/v1/tasks", "task_list"),
+    route("POST", "/v1/tasks", "task_add"),
+    route("PATCH", "/v1/tasks/{id}", "task_update"),
+    route("GET", "/v1/items", "item_list"),
+    route("GET", "/v1/projects/{project}/knowledge", "item_list"),
+    route("GET", "/projects/{project}/knowledge", "item_list"),
+    route("GET", "/v1/proposals", "proposal_list"),
+    route("GET", "/v1/proposals/{number}", "proposal_show"),
+    route("POST", "/v1/proposals/{number}/decision", "proposal_decide"),
 ];
 
 /// The routes of the table.
@@ -107,24 +124,22 @@ async fn run(
     name: &str,
     arguments: Value,
 ) -> Response {
-    let name = name.to_owned();
     let (caller, group) = match principal.caller(&headers, state.now()) {
         Ok(known) => known,
         Err(error) => return failed(&error),
     };
-    let work = tokio::task::spawn_blocking(move || {
-        let begun = std::time::Instant::now();
-        let answer =
-            state.pool.with(&group, caller.now, |group| nacre::call(group, &caller, &name, arguments));
+    let (own, name) = (state.clone(), name.to_owned());
+    let work = move |group: &mut Group, caller: &Caller| {
+        let begun = Instant::now();
+        let answer = nacre::call_across(&own.home, group, caller, &name, arguments);
         if name == "memory_search" && answer.is_ok() {
-            state.metrics.recalled(begun.elapsed());
+            own.metrics.recalled(begun.elapsed());
         }
         answer
-    });
-    match work.await {
-        Ok(Ok(answer)) => Json(answer.data).into_response(),
-        Ok(Err(error)) => failed(&error),
-        Err(_) => refuse(StatusCode::INTERNAL_SERVER_ERROR, "internal", "this call failed", None),
+    };
+    match State::ask(&state, Who { caller, group }, work).await {
+        Ok(answer) => Json(answer.data).into_response(),
+        Err(error) => failed(&error),
     }
 }
 

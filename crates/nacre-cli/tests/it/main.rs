@@ -40,6 +40,8 @@ mod hostile;
 mod damage;
 // Transcripts: several processes on one, some of them killed; what hooks do with them.
 mod transcript;
+// `nacre serve`: who is let in, what is answered, what attackers try.
+mod serve;
 // Many processes on one group, some of them killed: what was acknowledged is there.
 mod nothing_lost;
 // What seeds say about the binary, under their profiles (`cargo test --workspace seed_`).

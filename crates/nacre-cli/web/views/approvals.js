@@ -46,10 +46,13 @@ export async function open(room, { rest: [number] }) {
       h("div", { class: "line" }, h("h2", {}, one.target), h("span", { class: "meta" }, `proposed `, age(one.at), ` by ${one.actor}`)),
       one.reason && h("p", { class: "reason" }, one.reason),
       one.sources?.length ? h("p", { class: "meta" }, "from ", one.sources.map((source) => h("code", {}, source))) : null,
-      one.conflict && h("p", { class: "warn", role: "alert" }, "The file has changed since this was proposed. It will not be overwritten: deny it, and let it be proposed anew."),
+      one.conflict && h("p", { class: "warn", role: "alert" }, one.mergeable
+        ? "The file has changed since this was proposed. Both changes fit together: put this one on top, then look again."
+        : "The file has changed since this was proposed. It will not be overwritten: deny it, and let it be proposed anew."),
       one.kind === "file" ? diffLines(one.base ?? "", one.proposed ?? "") : h("pre", {}, JSON.stringify(one.arguments, null, 2)),
       h("div", { class: "buttons sticky" },
         h("button", { onclick: () => decide("deny"), title: "n" }, "Deny"),
+        one.conflict && one.mergeable && h("button", { onclick: () => decide("rebase") }, "Put on top"),
         h("button", { class: "primary", disabled: Boolean(one.conflict), onclick: () => decide("approve"), title: "a" }, "Approve")));
   }
 
@@ -58,7 +61,7 @@ export async function open(room, { rest: [number] }) {
     const which = current;
     try {
       await call("proposal_decide", { number: which, decision });
-      toast(decision === "approve" ? `#${which} is written` : `#${which} is denied; nothing was written`);
+      toast({ approve: `#${which} is written`, deny: `#${which} is denied; nothing was written`, rebase: `#${which} is made anew; it waits` }[decision]);
     } catch (error) {
       toast(`${error.message}${error.hint ? ` ${error.hint}` : ""}`, "error");
     }

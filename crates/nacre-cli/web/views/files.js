@@ -19,12 +19,13 @@ export async function open(room, { rest, query }) {
   else if (files.length) show(page, empty("Choose a file", "What an agent reads when it starts, what happened each day, what it should keep in mind."));
 
   async function read() {
-    const file = await call("memory_get", { path: wanted });
+    const file = await call("file_show", { path: wanted });
     const line = Number(query.get("line") ?? 0);
     const known = files.find((one) => one.path === wanted);
     const lines = (file.text ?? "").split("\n");
     show(page,
       h("div", { class: "line" }, h("h2", {}, wanted), known && h("span", { class: "meta" }, plural(lines.length, "line"), age(known.modified)),
+        file.masked && h("span", { class: "note", title: "Credentials are kept, and never shown" }, icon("lock"), "masked"),
         h("button", { onclick: edit, title: "e" }, "Edit")),
       h("ol", { class: "source" }, lines.map((text, place) => h("li", { class: place + 1 === line ? "here" : "", id: `L${place + 1}` }, render(text)))));
     page.querySelector(".here")?.scrollIntoView({ block: "center" });
@@ -38,7 +39,7 @@ export async function open(room, { rest, query }) {
       async function save(event) {
         event.preventDefault();
         try {
-          await call("memory_write", { path: wanted, mode: "replace", content: text.value, base: file.hash });
+          await call("file_save", { path: wanted, content: text.value, base: file.hash });
           toast("Saved");
           await read();
         } catch (error) { toast(`${error.message} ${error.hint ?? ""}`, "error"); }

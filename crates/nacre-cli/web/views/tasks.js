@@ -4,7 +4,12 @@ import { call } from "../api.js";
 import { empty, h, plural, show, toast } from "../dom.js";
 
 const STATES = [["in_progress", "Under way"], ["pending", "To do"], ["done", "Done"], ["cancelled", "Cancelled"]];
-const NEXT = { pending: [["in_progress", "Start"]], in_progress: [["done", "Done"]], done: [["pending", "Reopen"]], cancelled: [["pending", "Reopen"]] };
+const NEXT = {
+  pending: [["start", "Start"], ["cancel", "Cancel"]],
+  in_progress: [["done", "Done"], ["reopen", "Put back"]],
+  done: [["reopen", "Reopen"]],
+  cancelled: [["reopen", "Reopen"]],
+};
 
 export async function open(room) {
   async function load() {
@@ -19,9 +24,11 @@ export async function open(room) {
     h("span", { class: "priority" }, task.priority), h("span", { class: "text" }, task.description,
       h("span", { class: "meta" }, h("code", {}, task.id), task.milestone, task.blocked_by?.length ? h("span", { class: "warn" }, `waits for ${task.blocked_by.join(", ")}`) : null),
       task.acceptance_criteria?.length ? h("ul", { class: "criteria" }, task.acceptance_criteria.map((one) => h("li", {}, one))) : null),
-    (NEXT[task.status] ?? []).map(([status, title]) => h("button", { onclick: async () => {
-      await call("task_update", { id: task.id, status });
-      toast(`${task.id}: ${title.toLowerCase()}`);
+    (NEXT[task.status] ?? []).map(([action, title]) => h("button", { onclick: async () => {
+      try {
+        const { task: now } = await call("task_update", { id: task.id, action });
+        toast(`${task.id} is ${now.status.replace("_", " ")}`);
+      } catch (error) { toast(`${error.message}. ${error.hint ?? ""}`, "error"); }
       await load();
     } }, title)));
   await load();

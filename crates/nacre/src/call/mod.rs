@@ -7,6 +7,7 @@
 mod access;
 pub(crate) mod audit;
 mod boot;
+mod decide;
 mod files;
 mod graph;
 mod handover;
@@ -40,6 +41,9 @@ use crate::{Error, Result, Time, Zone};
 pub use access::{Role, call_across};
 pub use audit::Verified;
 pub use boot::BootRequest;
+pub use decide::{
+    DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict,
+};
 pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
@@ -50,8 +54,8 @@ pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub use lesson::{LessonLearned, LessonRequest};
 pub(crate) use limits::Action;
 pub use people::{
-    AuditRequest, AuditShown, FileListed, Files, FilesRequest, Health, HealthRequest, PictureRequest,
-    PictureShown, Week,
+    AuditRequest, AuditShown, FileListed, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health,
+    HealthRequest, PictureRequest, PictureShown, SaveRequest, Week,
 };
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,

@@ -6,11 +6,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Call;
 use super::tools::Request;
+use super::{Call, audit, redact};
 use crate::graph::{self, Picture};
-use crate::group::Status;
-use crate::{Result, Time, workspace};
+use crate::group::{Status, payload};
+use crate::workspace::change::{self, Change};
+use crate::workspace::{FilePath, files, proposal};
+use crate::{Error, Result, Time, diff, workspace};
 
 /// The Markdown files of the workspace.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -54,6 +56,146 @@ impl Request for FilesRequest {
 
     fn say(answer: &Files, _: Time) -> String {
         answer.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A whole file, to be looked at and edited.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileRequest {
+    /// Its path within the workspace.
+    #[schemars(length(min = 1, max = 500))]
+    pub path: String,
+}
+
+/// A file as a person edits it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FileRead {
+    /// Its path.
+    pub path: String,
+    /// All of it, with its credentials masked.
+    pub text: String,
+    /// What to save it with; absent: there is no such file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether something of it is masked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub masked: bool,
+}
+
+impl Request for FileRequest {
+    type Answer = FileRead;
+
+    fn run(self, call: &mut Call<'_>) -> Result<FileRead> {
+        let path: FilePath = self.path.parse()?;
+        let bytes = seen(call, &path)?;
+        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+        let shown = redact::document(&text).into_owned();
+        Ok(FileRead {
+            path: path.to_string(),
+            masked: shown != text,
+            text: shown,
+            hash: bytes.as_deref().map(hash),
+        })
+    }
+
+    fn say(answer: &FileRead, _: Time) -> String {
+        answer.text.clone()
+    }
+}
+
+/// What the session sees of a file; a file that it does not see is not there for it.
+fn seen(call: &mut Call<'_>, path: &FilePath) -> Result<Option<Vec<u8>>> {
+    let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
+    let bytes = files::read(call.group().folder(), path, change::LARGEST)?;
+    let sees = |bytes: &Vec<u8>| visibility.sees(&rules, path.as_str(), &String::from_utf8_lossy(bytes));
+    Ok(bytes.filter(sees))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Put a whole file in the place of the one that was read.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SaveRequest {
+    /// Its path within the workspace.
+    #[schemars(length(min = 1, max = 500))]
+    pub path: String,
+    /// The whole text. Where the file has a credential, the mask stands for it.
+    #[schemars(length(max = 2_000_000))]
+    pub content: String,
+    /// The hash of the file that was read; left out where there was none. Another file is not replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub base: Option<String>,
+}
+
+/// A file that was saved.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FileSaved {
+    /// Its path.
+    pub path: String,
+    /// What to save it with the next time.
+    pub hash: String,
+    /// Whether it is another file now.
+    pub written: bool,
+}
+
+impl Request for SaveRequest {
+    type Answer = FileSaved;
+
+    fn run(self, call: &mut Call<'_>) -> Result<FileSaved> {
+        let (path, caller): (FilePath, _) = (self.path.parse()?, call.caller);
+        let mut held = change::hold(call.group(), caller.now)?;
+        proposal::check_seen(&held, caller, &path)?;
+        let before = held.read(&path)?;
+        if before.as_deref().map(hash) != self.base {
+            return Err(Error::FileChanged { path: path.to_string() });
+        }
+        let after = unmasked(before.as_deref().unwrap_or_default(), self.content)?;
+        let saved = FileSaved { path: path.to_string(), hash: hash(&after), written: true };
+        if before.as_ref() == Some(&after) {
+            return Ok(FileSaved { written: false, ..saved });
+        }
+        if after.len() as u64 > change::LARGEST {
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::LARGEST });
+        }
+        let size = after.len();
+        held.commit(caller.now, "write", &[Change { path, before, after: Some(after) }], |tx| {
+            let mut row = audit::Row::new("file_save");
+            row.detail.insert("bytes".into(), size.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)
+        })?;
+        drop(held);
+        let data = [("type", "file".into()), ("path", saved.path.as_str().into()), ("size", size.into())];
+        call.tell("memory:write", payload(data));
+        Ok(saved)
+    }
+
+    fn say(answer: &FileSaved, _: Time) -> String {
+        format!("Saved {}.", answer.path)
+    }
+}
+
+/// The text that a person meant: they read the file masked, so what stands masked in it stays what it is. The change from
+/// the masked file is made to the file itself.
+fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
+    let plain = String::from_utf8_lossy(before);
+    let masked = redact::document(&plain);
+    if !content.contains(redact::MASK) || masked == plain {
+        return Ok(content.into_bytes());
+    }
+    let merged = diff::merge(masked.as_bytes(), before, content.as_bytes());
+    let counted = |text: &str| text.matches(redact::MASK).count();
+    match merged {
+        Some(merged) if counted(&String::from_utf8_lossy(&merged)) <= counted(&plain) => Ok(merged),
+        _ => {
+            let problem = format!("changes a line with `{}`, which stands for a credential", redact::MASK);
+            let (tool, field) = ("file_save".into(), "content".into());
+            Err(Error::BadArgument { tool, field, problem, nearest: None })
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::boot::BootRequest;
+use super::decide::{DecideRequest, ProposalRequest, ProposalsRequest};
 use super::files::{self, FileShown, WriteRequest};
 use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
@@ -18,11 +19,11 @@ use super::graph::{
 };
 use super::handover::HandoverRequest;
 use super::lesson::LessonRequest;
+use super::people::{AuditRequest, FileRequest, FilesRequest, HealthRequest, PictureRequest, SaveRequest};
 use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest};
 use super::session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
 };
-use super::people::{AuditRequest, FilesRequest, HealthRequest, PictureRequest};
 use super::{Access, Action, Answer, Call, Gone, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
@@ -52,7 +53,7 @@ pub struct Tool {
 }
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 40] = [
+pub static TOOLS: [Tool; 45] = [
     tool_for::<StoreRequest>("memory_store", Access::Write, true),
     tool_for::<SearchRequest>("memory_search", Access::Read, true),
     tool_for::<QueryRequest>("memory_query", Access::Read, true),
@@ -90,6 +91,11 @@ pub static TOOLS: [Tool; 40] = [
     tool_for::<LessonRequest>("lesson_add", Access::Write, true),
     tool_for::<HandoverRequest>("skill_handover", Access::Read, true),
     for_people(tool_for::<FilesRequest>("file_list", Access::Read, true)),
+    for_people(tool_for::<FileRequest>("file_show", Access::Read, true)),
+    for_people(tool_for::<SaveRequest>("file_save", Access::Write, true)),
+    for_people(tool_for::<ProposalsRequest>("proposal_list", Access::Read, true)),
+    for_people(tool_for::<ProposalRequest>("proposal_show", Access::Read, true)),
+    for_people(tool_for::<DecideRequest>("proposal_decide", Access::Write, false)),
     for_people(tool_for::<AuditRequest>("audit_list", Access::Read, true)),
     for_people(tool_for::<PictureRequest>("graph_picture", Access::Read, true)),
     for_people(tool_for::<HealthRequest>("health", Access::Read, true)),

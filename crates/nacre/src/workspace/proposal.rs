@@ -280,6 +280,11 @@ pub fn get(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> 
     find(group, number)?.shown(group)
 }
 
+/// Returns what a proposal was made from and what it proposes, whole.
+pub(crate) fn texts(group: &Group, number: i64) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>)> {
+    find(group, number).map(|row| (row.base, row.proposed))
+}
+
 /// Applies a proposal. Only a person can.
 pub fn approve(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
     person_only(caller, "approve")?;

@@ -87,7 +87,13 @@ fn a1_a_skill_touches_nothing() {
             // Where only some words are allowed, one of them.
             let word = required["properties"][field]["enum"].get(0).cloned();
             let list = required["properties"][field]["type"] == "array";
-            arguments[field] = word.unwrap_or_else(|| if list { json!([]) } else { "1".into() });
+            let number = required["properties"][field]["type"] == "integer";
+            arguments[field] = match word {
+                Some(word) => word,
+                None if list => json!([]),
+                None if number => json!(1),
+                None => "1".into(),
+            };
         }
         assert_eq!(place.refused(tool.name, arguments), "role_denied", "{}", tool.name);
     }

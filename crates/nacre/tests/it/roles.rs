@@ -17,6 +17,7 @@ fn least(schema: &Value) -> Value {
         match property["enum"].as_array() {
             Some(words) => words[0].clone(),
             None if property["type"] == "array" => json!([]),
+            None if property["type"] == "integer" => json!(1),
             None => "1".into(),
         }
     };

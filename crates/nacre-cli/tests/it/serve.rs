@@ -1,0 +1,680 @@
+//! `nacre serve` as its clients and its attackers see it: raw requests over a socket, so that nothing is put right on the way.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::sealed::Sealed;
+
+/// A server that runs, with a token for its person.
+struct Served {
+    sealed: Sealed,
+    child: Child,
+    port: u16,
+    /// The key of `serve.json`, which the person's own processes have.
+    key: String,
+}
+
+struct Reply {
+    status: u16,
+    head: String,
+    body: String,
+}
+
+impl Reply {
+    fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|problem| panic!("{problem}: {}", self.body))
+    }
+
+    fn header(&self, name: &str) -> Option<&str> {
+        let lines = self.head.lines().filter_map(|line| line.split_once(": "));
+        lines.filter(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, value)| value).next()
+    }
+}
+
+impl Served {
+    fn new() -> Served {
+        Served::with(Sealed::new(), &[])
+    }
+
+    fn with(sealed: Sealed, args: &[&str]) -> Served {
+        let mut command = sealed.command(["serve", "--listen", "127.0.0.1:0"]);
+        let child = command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let begun = Instant::now();
+        let noted: Value = loop {
+            let text = std::fs::read_to_string(sealed.home().join("serve.json")).unwrap_or_default();
+            if let Ok(noted) = serde_json::from_str(&text) {
+                break noted;
+            }
+            assert!(begun.elapsed() < Duration::from_secs(60), "the server does not start");
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        let port = noted["url"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
+        Served { sealed, child, port, key: noted["key"].as_str().unwrap().to_owned() }
+    }
+
+    fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        stream
+    }
+
+    /// Sends a request as it stands, but for `PORT` in it.
+    fn raw(&self, request: &str) -> Reply {
+        let mut stream = self.connect();
+        let _ = stream.write_all(request.replace("PORT", &self.port.to_string()).as_bytes());
+        read(stream)
+    }
+
+    /// Sends one with a host of ours and these headers.
+    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let headers: String = headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        self.raw(&format!(
+            "{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nConnection: close\r\n{headers}Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        ))
+    }
+
+    /// Sends one as the person.
+    fn own(&self, method: &str, path: &str, body: Value) -> Reply {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        self.ask(method, path, &[("Authorization", &format!("Bearer {}", self.key))], &body)
+    }
+
+    fn tool(&self, name: &str, arguments: Value) -> Value {
+        let reply = self.own("POST", &format!("/v1/tools/{name}"), arguments);
+        assert_eq!(reply.status, 200, "{name}: {}", reply.body);
+        reply.json()
+    }
+
+    /// Makes a token with `nacre token add`.
+    fn token(&self, name: &str, args: &[&str]) -> String {
+        let made = self.sealed.run([&["token", "add", name], args].concat());
+        assert_eq!(made.status, 0, "{}", made.stderr);
+        format!("Bearer {}", made.stdout.trim())
+    }
+
+    /// Ends it as a service manager does, and returns its exit code and how long it took.
+    fn stop(&mut self) -> (Option<i32>, Duration) {
+        let begun = Instant::now();
+        Command::new("kill").arg(self.child.id().to_string()).status().unwrap();
+        let code = self.child.wait().unwrap().code();
+        (code, begun.elapsed())
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn read(mut stream: TcpStream) -> Reply {
+    let mut bytes = Vec::new();
+    let _ = stream.read_to_end(&mut bytes);
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
+    let status = head.split(' ').nth(1).and_then(|code| code.parse().ok()).unwrap_or(0);
+    Reply { status, head: head.to_owned(), body: body.to_owned() }
+}
+
+#[test]
+fn nothing_is_told_to_whom_nobody_knows() {
+    let served = Served::new();
+    let wrong = format!("Bearer nacre_{}", "0".repeat(64));
+    let half = format!("Bearer {}", &served.key[..63]);
+    let longer = format!("Bearer {}0", served.key);
+    let basic = format!("Basic {}", served.key);
+    for path in [
+        "/v1/tools",
+        "/v1/search?query=x",
+        "/v1/openapi.json",
+        "/v1/events",
+        "/v1/recalls",
+        "/metrics",
+        "/mcp",
+        "/v1/entries/1",
+        "/v1/files/MEMORY.md",
+        "/v1/proposals",
+        "/projects/x/knowledge",
+    ] {
+        for (name, value) in [
+            ("X-Nothing", ""),
+            ("Authorization", ""),
+            ("Authorization", "Bearer "),
+            ("Authorization", wrong.as_str()),
+            ("Authorization", &half),
+            ("Authorization", &longer),
+            ("Authorization", &basic),
+            ("Cookie", "nacre="),
+            ("Cookie", "nacre=0000"),
+            ("X-Nacre", "1"),
+        ] {
+            let reply = served.ask("GET", path, &[(name, value)], "");
+            assert_eq!(reply.status, 401, "{path} with {name}: {value}: {}", reply.body);
+            assert!(reply.header("www-authenticate").unwrap().starts_with("Bearer"));
+            assert_eq!(reply.json()["error"]["code"], "unauthorized");
+        }
+    }
+    // What is open to all tells nothing of what is remembered.
+    for (path, kind) in [("/", "text/html"), ("/assets/app.js", "text/javascript"), ("/alive", "text/plain")]
+    {
+        let reply = served.ask("GET", path, &[], "");
+        assert_eq!(reply.status, 200, "{path}");
+        assert!(reply.header("content-type").unwrap().starts_with(kind), "{path}: {}", reply.head);
+    }
+}
+
+/// DNS rebinding: a name of the attacker's that leads here. Cross-origin: a page of the attacker's that asks here.
+#[test]
+fn other_hosts_and_origins_are_not_let_in() {
+    let served = Served::new();
+    let key = format!("Authorization: Bearer {}", served.key);
+    let hosts = [
+        "Host: evil.example\r\n",
+        "Host: evil.example:PORT\r\n",
+        "Host: 127.0.0.1\r\n",
+        "Host: 127.0.0.1:1\r\n",
+        "Host: localhost.evil.example:PORT\r\n",
+        "Host: 127.0.0.1:PORT.evil.example\r\n",
+        "Host: \r\n",
+        "",
+        "Host: 127.0.0.1:PORT\r\nHost: evil.example\r\n",
+        "Host: evil.example\r\nX-Forwarded-Host: 127.0.0.1:PORT\r\n",
+    ];
+    for path in ["/", "/v1/tools", "/mcp", "/login?code=1", "/alive", "/nothing"] {
+        for host in hosts {
+            let reply =
+                served.raw(&format!("GET {path} HTTP/1.1\r\n{host}Connection: close\r\n{key}\r\n\r\n"));
+            assert!(matches!(reply.status, 400 | 403), "{path} {host:?}: {} {}", reply.status, reply.body);
+        }
+        for origin in [
+            "http://evil.example",
+            "null",
+            "https://127.0.0.1:PORT",
+            "http://127.0.0.1:1",
+            "http://127.0.0.1:PORT.evil.example",
+            "http://evil.example@127.0.0.1:PORT",
+            "file://",
+            "http://127.0.0.1:PORT/",
+        ] {
+            let reply = served.raw(&format!(
+                "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nOrigin: {origin}\r\nConnection: close\r\n{key}\r\n\r\n"
+            ));
+            assert_eq!(reply.status, 403, "{path} {origin}");
+            assert_eq!(reply.header("access-control-allow-origin"), None);
+        }
+    }
+    for (host, origin) in [
+        ("127.0.0.1", "127.0.0.1"),
+        ("localhost", "localhost"),
+        ("LOCALHOST", "localhost"),
+        ("[::1]", "[::1]"),
+    ] {
+        let reply = served.raw(&format!(
+            "GET /v1/tools HTTP/1.1\r\nHost: {host}:PORT\r\nOrigin: http://{origin}:PORT\r\nConnection: close\r\n{key}\r\n\r\n"
+        ));
+        assert_eq!(reply.status, 200, "{host}");
+    }
+}
+
+#[test]
+fn a_token_reaches_its_group_and_no_further() {
+    let served = Served::new();
+    served.tool("memory_store", json!({ "content": "The lighthouse is red" }));
+    served.tool("memory_store", json!({ "content": "The lighthouse has a hidden room", "private": true }));
+    let shared = served.token("shared", &[]);
+    let private = served.token("private", &["--private"]);
+    let other = served.token("other", &["--group", "other", "--private"]);
+    let skill = served.token("skill", &["--role", "skill", "--private"]);
+    let found = |token: &str, headers: &[(&str, &str)]| {
+        let mut all = vec![("Authorization", token)];
+        all.extend_from_slice(headers);
+        let reply = served.ask("GET", "/v1/search?query=lighthouse", &all, "");
+        let hits: Vec<String> = reply.body.split("lighthouse").skip(1).map(str::to_owned).collect();
+        (reply.status, hits.len(), reply.body.contains("hidden room"))
+    };
+    assert_eq!(found(&shared, &[]), (200, 1, false));
+    assert!(found(&private, &[]).2);
+    assert_eq!(found(&other, &[]), (200, 0, false));
+    for (token, group) in [(&other, "main"), (&shared, "other"), (&private, "other")] {
+        let (status, hits, _) = found(token, &[("Nacre-Group", group)]);
+        assert_eq!((status, hits), (403, 0), "{group}");
+    }
+    assert_eq!(found(&skill, &[]).0, 403);
+    assert_eq!(found(&private, &[("Nacre-Group", "../main")]).0, 400);
+    // What is private is neither there by its id, nor in what happens, nor for whoever counts.
+    let by_id = served.ask("GET", "/v1/entries/2", &[("Authorization", &shared)], "");
+    assert_eq!(by_id.status, 404, "{}", by_id.body);
+    // Tools of people are for people: a token of an agent has none of them, whatever its role.
+    let admin = served.token("admin", &["--role", "admin", "--private", "--any-group"]);
+    for tool in ["proposal_list", "audit_list", "file_list", "health", "graph_picture"] {
+        let reply = served.ask("POST", &format!("/v1/tools/{tool}"), &[("Authorization", &admin)], "{}");
+        assert_eq!(
+            (reply.status, reply.json()["error"]["code"].as_str()),
+            (403, Some("people_only")),
+            "{tool}"
+        );
+    }
+    // A token that was taken away is no longer let in, without a new start.
+    assert_eq!(served.sealed.run(["token", "remove", "private"]).status, 0);
+    std::thread::sleep(Duration::from_millis(20));
+    assert_eq!(found(&private, &[]).0, 401);
+}
+
+#[test]
+fn a_link_works_once_and_a_cookie_alone_changes_nothing() {
+    let served = Served::new();
+    let link = served.own("POST", "/v1/login", Value::Null).json()["path"].as_str().unwrap().to_owned();
+    // The page's files are the same with a wrong link, but there is no cookie for it.
+    assert_eq!(served.ask("GET", "/login?code=0000", &[], "").status, 403);
+    let entered = served.ask("GET", &link, &[], "");
+    assert_eq!((entered.status, entered.header("location")), (303, Some("/")));
+    let cookie = entered.header("set-cookie").unwrap();
+    for word in ["HttpOnly", "SameSite=Strict", "Path=/"] {
+        assert!(cookie.contains(word), "{cookie}");
+    }
+    let cookie = cookie.split(';').next().unwrap();
+    assert_eq!(served.ask("GET", &link, &[], "").status, 403, "a link works once");
+    let store = |headers: &[(&str, &str)]| {
+        served.ask("POST", "/v1/tools/memory_store", headers, r#"{"content":"planted"}"#).status
+    };
+    assert_eq!(store(&[("Cookie", cookie)]), 401, "a form of another site can send a cookie");
+    assert_eq!(store(&[("Cookie", cookie), ("Content-Type", "text/plain")]), 401);
+    assert_eq!(store(&[("Cookie", cookie), ("X-Nacre", "1")]), 200);
+    assert_eq!(served.ask("GET", "/v1/search?query=planted", &[("Cookie", cookie)], "").status, 200);
+    // An agent's token makes no link to the person's page.
+    let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
+    assert_eq!(served.ask("POST", "/v1/login", &[("Authorization", &agent)], "").status, 403);
+    // Nor do many links that nobody opens fill the memory.
+    let made: Vec<u16> = (0..80).map(|_| served.own("POST", "/v1/login", Value::Null).status).collect();
+    assert!(made.contains(&429), "{made:?}");
+}
+
+#[test]
+fn large_and_slow_requests_end() {
+    let served = Served::with(Sealed::new(), &["--head-ms", "600", "--request-ms", "900"]);
+    let key = format!("Bearer {}", served.key);
+    let big = format!(r#"{{"content":"{}"}}"#, "x".repeat(nacre::call::MAX_REQUEST));
+    for path in ["/v1/tools/memory_store", "/v1/entries", "/mcp"] {
+        let headers = [
+            ("Authorization", key.as_str()),
+            ("Content-Type", "application/json"),
+            ("Accept", "application/json, text/event-stream"),
+        ];
+        let reply = served.ask("POST", path, &headers, &big);
+        // One that is told so before it has sent all of it may not hear it.
+        assert!(matches!(reply.status, 413 | 0), "{path}: {} {}", reply.status, reply.body);
+        // One that says it is small and does not say how long it is.
+        let mut stream = served.connect();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {key}\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n",
+            served.port
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        let chunk = format!("10000\r\n{}\r\n", "x".repeat(0x10000));
+        let mut sent = 0;
+        while sent < 64 << 20 && stream.write_all(chunk.as_bytes()).is_ok() {
+            sent += chunk.len();
+        }
+        assert!(sent < 32 << 20, "{path} took {sent} bytes");
+    }
+    let deep = "[".repeat(100_000);
+    assert_eq!(served.ask("POST", "/v1/tools/memory_store", &[("Authorization", &key)], &deep).status, 400);
+    let many: String = (0..2_000).map(|n| format!("X-{n}: {n}\r\n")).collect();
+    let reply = served.raw(&format!("GET /alive HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n{many}\r\n"));
+    assert!(matches!(reply.status, 431 | 400 | 0), "{}", reply.status);
+    let long = "a".repeat(1 << 20);
+    assert!(matches!(
+        served.raw(&format!("GET /{long} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n")).status,
+        414 | 431 | 400 | 0
+    ));
+    // A head that never ends, one that has not begun, and a body that never comes.
+    let head =
+        "GET /alive HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nX-Slow: ".replace("PORT", &served.port.to_string());
+    let body = format!(
+        "POST /v1/entries HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {key}\r\nContent-Length: 100\r\n\r\n{{",
+        served.port
+    );
+    for (slow, status) in [(head.as_str(), &[0, 408][..]), ("", &[0, 408]), (&body, &[408])] {
+        let (begun, mut stream) = (Instant::now(), served.connect());
+        stream.write_all(slow.as_bytes()).unwrap();
+        let reply = read(stream);
+        assert!(status.contains(&reply.status), "{slow:?}: {} {}", reply.status, reply.body);
+        assert!(begun.elapsed() < Duration::from_secs(20), "{slow:?} was waited for");
+    }
+    assert_eq!(served.ask("GET", "/alive", &[], "").status, 200, "it serves on");
+}
+
+#[test]
+fn no_path_leads_out() {
+    let served = Served::new();
+    std::fs::write(served.sealed.home().join("groups/secret.md"), "outside").unwrap_or_default();
+    for path in [
+        "/assets/../serve.json",
+        "/assets/..%2fserve.json",
+        "/assets/%2e%2e/serve.json",
+        "/assets//etc/passwd",
+        "/assets/....//serve.json",
+        "/assets/app.js%00.html",
+        "/assets/\\..\\serve.json",
+        "/assets/",
+        "/assets/views",
+        "/../serve.json",
+        "/serve.json",
+        "/tokens.json",
+        "//evil.example/",
+        "/assets/app.js/../../tokens.json",
+    ] {
+        let reply = served.ask("GET", path, &[], "");
+        assert!(matches!(reply.status, 400 | 401 | 404), "{path}: {}", reply.status);
+        assert!(!reply.body.contains(&served.key), "{path}");
+    }
+    for path in [
+        "../secret.md",
+        "/etc/passwd",
+        "memory.db",
+        "..%2fsecret.md",
+        "a/../../secret.md",
+        "tokens.json",
+        "x\u{0}.md",
+        ".git/config",
+    ] {
+        for (tool, arguments) in [
+            ("file_show", json!({ "path": path })),
+            ("file_save", json!({ "path": path, "content": "x" })),
+            ("memory_get", json!({ "path": path })),
+            ("memory_write", json!({ "path": path, "content": "x", "mode": "replace" })),
+        ] {
+            let reply = served.own("POST", &format!("/v1/tools/{tool}"), arguments);
+            assert_eq!(reply.status, 400, "{tool} {path}: {}", reply.body);
+        }
+        let reply = served.own("GET", &format!("/v1/files/{}", path.replace('\u{0}', "%00")), Value::Null);
+        assert!(matches!(reply.status, 400 | 404), "{path}: {} {}", reply.status, reply.body);
+    }
+}
+
+/// What memory holds is hostile: a browser must never take it for a page.
+#[test]
+fn what_is_remembered_is_served_as_data() {
+    let served = Served::new();
+    let script = "<script>window.__pwned=1</script><img src=x onerror=alert(1)>";
+    served.tool("memory_store", json!({ "content": script, "tags": ["<b>tag</b>"] }));
+    served.tool(
+        "fact_upsert",
+        json!({ "entity": "Eve <script>x</script>", "key": "<i>key</i>", "value": script }),
+    );
+    served.tool("file_save", json!({ "path": "MEMORY.md", "content": format!("# {script}\n") }));
+    served.tool("task_add", json!({ "description": script }));
+    served
+        .tool("session_append", json!({ "id": "talk", "messages": [{ "role": "user", "content": script }] }));
+    let search = format!("/v1/search?query={}", "%3Cscript%3Epwned");
+    for path in [
+        search.as_str(),
+        "/v1/entries/1",
+        "/v1/entries/%3Cscript%3E",
+        "/v1/files/MEMORY.md",
+        "/v1/tasks",
+        "/v1/sessions/talk",
+        "/v1/facts?entity=Eve",
+        "/v1/entities",
+        "/v1/brief",
+        "/v1/boot",
+        "/v1/graph?query=Eve",
+        "/v1/%3Cscript%3E",
+        "/%3Cscript%3E",
+        "/login?code=%3Cscript%3E",
+        "/assets/%3Cscript%3E",
+        "/",
+        "/assets/app.js",
+    ] {
+        let reply = served.own("GET", path, Value::Null);
+        let kind = reply.header("content-type").unwrap_or_default().to_owned();
+        assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
+        let policy = reply.header("content-security-policy").unwrap_or_default();
+        for rule in [
+            "default-src 'none'",
+            "script-src 'self'",
+            "frame-ancestors 'none'",
+            "base-uri 'none'",
+            "require-trusted-types-for 'script'",
+        ] {
+            assert!(policy.contains(rule), "{path}: {policy}");
+        }
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(reply.header("x-frame-options"), Some("DENY"));
+        assert_eq!(reply.header("referrer-policy"), Some("no-referrer"));
+        if kind.starts_with("text/html") {
+            assert!(path == "/" && !reply.body.contains("pwned"), "{path} is served as a page");
+        }
+        assert_ne!(reply.status, 500, "{path}: {}", reply.body);
+    }
+}
+
+#[test]
+fn every_route_of_the_document_is_there() {
+    let served = Served::new();
+    let document = served.own("GET", "/v1/openapi.json", Value::Null).json();
+    assert_eq!(document["openapi"], "3.1.0");
+    let mut ids = std::collections::BTreeSet::new();
+    for (path, operations) in document["paths"].as_object().unwrap() {
+        for (method, operation) in operations.as_object().unwrap() {
+            assert!(
+                ids.insert(operation["operationId"].as_str().unwrap().to_owned()),
+                "{path} {method}: twice"
+            );
+            let path = path
+                .replace("{id}", "9999")
+                .replace("{number}", "9999")
+                .replace("{path}", "x.md")
+                .replace("{project}", "p");
+            let reply = served.own(&method.to_uppercase(), &path, Value::Null);
+            let code = reply.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
+            assert!(
+                reply.status < 500 && code != "no_such_path" && code != "method_not_allowed",
+                "{method} {path}: {code}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_person_decides_and_edits_over_http() {
+    let served = Served::new();
+    let agent = served.token("agent", &["--private"]);
+    let write =
+        r##"{"path":"MEMORY.md","content":"# About\n\n- The boat is blue.\n","reason":"it was said"}"##;
+    let reply = served.ask("POST", "/v1/tools/memory_write", &[("Authorization", &agent)], write);
+    assert_eq!(reply.json()["status"], "pending", "{}", reply.body);
+    let shown = served.own("GET", "/v1/proposals/1", Value::Null).json();
+    assert_eq!((shown["target"].as_str(), shown["base"].as_str()), (Some("MEMORY.md"), None));
+    assert!(shown["proposed"].as_str().unwrap().contains("The boat is blue."), "{shown}");
+    let decision = json!({ "decision": "approve" });
+    let by_agent =
+        served.ask("POST", "/v1/proposals/1/decision", &[("Authorization", &agent)], &decision.to_string());
+    assert_eq!((by_agent.status, by_agent.json()["error"]["code"].as_str()), (403, Some("people_only")));
+    assert_eq!(served.own("POST", "/v1/proposals/1/decision", decision.clone()).json()["state"], "approved");
+    assert_eq!(served.own("POST", "/v1/proposals/1/decision", decision).status, 409);
+    // A file that changed since it was read is not replaced.
+    let read = served.tool("file_show", json!({ "path": "MEMORY.md" }));
+    let file = served.sealed.home().join("groups/main/MEMORY.md");
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("{text}- An editor was here.\n")).unwrap();
+    let save = json!({ "path": "MEMORY.md", "content": "mine", "base": read["hash"] });
+    let refused = served.own("POST", "/v1/tools/file_save", save);
+    assert_eq!((refused.status, refused.json()["error"]["code"].as_str()), (409, Some("file_changed")));
+    // A credential is not shown, and stays when the lines around it change.
+    let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
+    std::fs::write(&file, format!("# Keys\n\n- token: {secret}\n- colour: red\n")).unwrap();
+    let read = served.tool("file_show", json!({ "path": "MEMORY.md" }));
+    let shown = read["text"].as_str().unwrap();
+    assert!(!shown.contains(secret) && read["masked"] == true, "{read}");
+    served.tool(
+        "file_save",
+        json!({ "path": "MEMORY.md", "content": shown.replace("red", "green"), "base": read["hash"] }),
+    );
+    assert_eq!(
+        std::fs::read_to_string(&file).unwrap(),
+        format!("# Keys\n\n- token: {secret}\n- colour: green\n")
+    );
+}
+
+/// A POST to `/mcp`, as a client of an era sends it.
+fn mcp(served: &Served, token: &str, headers: &[(&str, &str)], message: Value) -> Reply {
+    let mut all = vec![
+        ("Authorization", token),
+        ("Content-Type", "application/json"),
+        ("Accept", "application/json, text/event-stream"),
+    ];
+    all.extend_from_slice(headers);
+    served.ask("POST", "/mcp", &all, &message.to_string())
+}
+
+/// The message of an answer, as JSON or as the last event of a stream.
+fn message(reply: &Reply) -> Value {
+    let lines = reply.body.lines().filter_map(|line| line.strip_prefix("data:"));
+    let found = lines.filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok()).last();
+    found.unwrap_or_else(|| reply.json())
+}
+
+#[test]
+fn mcp_over_http_is_the_same_table_for_both_eras() {
+    let served = Served::new();
+    let agent = served.token("agent", &["--private"]);
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
+    let begun = mcp(&served, &agent, &[], hello);
+    assert_eq!(message(&begun)["result"]["protocolVersion"], "2025-11-25", "{}", begun.body);
+    let id = begun.header("mcp-session-id").unwrap().to_owned();
+    let old = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
+    let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    assert_eq!(mcp(&served, &agent, &old, ready).status, 202);
+    let call = |id: i64, name: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
+    let stored =
+        mcp(&served, &agent, &old, call(2, "memory_store", json!({ "content": "The mill turns at noon" })));
+    assert_eq!(message(&stored)["result"]["structuredContent"]["number"], 1, "{}", stored.body);
+    // Since 2026-07-28 every request says all of it, and there is no session.
+    let mut search = call(3, "memory_search", json!({ "query": "mill" }));
+    search["params"]["_meta"] = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" } });
+    let new =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "memory_search")];
+    let found = mcp(&served, &agent, &new, search);
+    assert!(
+        message(&found)["result"]["content"][0]["text"].as_str().unwrap().contains("mill"),
+        "{}",
+        found.body
+    );
+    // A model with the person's own token is a model: it neither sees nor calls what is for people.
+    let person = format!("Bearer {}", served.key);
+    let decide = call(4, "proposal_decide", json!({ "number": 1, "decision": "approve" }));
+    let refused = mcp(&served, &person, &old, decide);
+    assert!(
+        message(&refused)["error"]["message"].as_str().unwrap().contains("unknown tool"),
+        "{}",
+        refused.body
+    );
+    let list = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/list" });
+    let listed = message(&mcp(&served, &person, &old, list));
+    let names: Vec<&str> = listed["result"]["tools"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|tool| tool["name"].as_str())
+        .collect();
+    assert!(names.contains(&"memory_search") && !names.contains(&"proposal_decide"), "{names:?}");
+    // Who asks is known by each request, not by the connection that another one opened.
+    let shared = served.token("other", &["--group", "other"]);
+    let foreign = mcp(&served, &shared, &old, call(6, "memory_search", json!({ "query": "mill" })));
+    assert!(!foreign.body.contains("turns at noon"), "{}", foreign.body);
+}
+
+#[test]
+fn it_stops_when_told_and_leaves_nothing_behind() {
+    let mut served = Served::new();
+    served.tool("memory_store", json!({ "content": "The bell rings at six" }));
+    // Streams that are open do not hold it up.
+    let mut events = served.connect();
+    let key = format!("Bearer {}", served.key);
+    let head =
+        format!("GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {key}\r\n\r\n", served.port);
+    events.write_all(head.as_bytes()).unwrap();
+    let mut first = [0; 16];
+    events.read_exact(&mut first).unwrap();
+    assert!(first.starts_with(b"HTTP/1.1 200"));
+    let _idle = served.connect();
+    let (code, took) = served.stop();
+    assert_eq!(code, Some(0));
+    assert!(took < Duration::from_secs(9), "{took:?}");
+    assert!(!served.sealed.home().join("serve.json").exists());
+    assert!(served.sealed.run(["search", "bell"]).stdout.contains("rings at six"));
+}
+
+#[test]
+#[cfg(unix)]
+fn tokens_are_hashes_in_a_file_of_ones_own() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let served = Served::new();
+    let made = served.token("agent", &[]);
+    let secret = made.strip_prefix("Bearer ").unwrap();
+    for name in ["tokens.json", "serve.json"] {
+        let file = served.sealed.home().join(name);
+        assert_eq!(std::fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{name}");
+        assert!(!std::fs::read_to_string(&file).unwrap().contains(secret), "{name}");
+    }
+    let listed = served.sealed.run(["token", "list"]);
+    assert!(listed.stdout.contains("agent: group main, project, shared") && !listed.stdout.contains(secret));
+    assert_eq!(served.sealed.run(["token", "add", "agent"]).status, 1, "a name is one token");
+}
+
+#[test]
+fn other_machines_need_encryption() {
+    let sealed = Sealed::new();
+    let refused = sealed.run(["serve", "--listen", "0.0.0.0:0"]);
+    assert_ne!(refused.status, 0);
+    assert!(refused.stderr.contains("--tls-cert"), "{}", refused.stderr);
+    std::fs::write(sealed.home().join("tokens.json"), "[]").unwrap();
+    let refused = sealed.run(["serve", "--listen", "0.0.0.0:0"]);
+    assert!(refused.status != 0 && refused.stderr.contains("nacre token add"), "{}", refused.stderr);
+    let bad = sealed.run(["serve", "--listen", "127.0.0.1:0", "--tls-cert", "no", "--tls-key", "no"]);
+    assert!(bad.status != 0 && bad.stderr.contains("PEM"), "{}", bad.stderr);
+}
+
+#[test]
+fn it_encrypts_with_a_certificate() {
+    let sealed = Sealed::new();
+    let (cert, key) = (sealed.beside("cert.pem"), sealed.beside("key.pem"));
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=localhost"])
+        .args(["-keyout", &key, "-out", &cert])
+        .stderr(Stdio::null())
+        .status();
+    if !made.is_ok_and(|made| made.success()) {
+        eprintln!("there is no openssl: not tested");
+        return;
+    }
+    let served = Served::with(sealed, &["--tls-cert", &cert, "--tls-key", &key]);
+    let plain = served.raw("GET /alive HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nConnection: close\r\n\r\n");
+    assert_ne!(plain.status, 200, "without encryption there is no answer");
+    let mut client = Command::new("openssl")
+        .args(["s_client", "-quiet", "-CAfile", &cert, "-verify_return_error"])
+        .args(["-connect", &format!("127.0.0.1:{}", served.port)])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let request =
+        format!("GET /alive HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\n\r\n", served.port);
+    client.stdin.take().unwrap().write_all(request.as_bytes()).unwrap();
+    let mut said = String::new();
+    let _ = client.stdout.take().unwrap().read_to_string(&mut said);
+    let _ = client.wait();
+    assert!(said.starts_with("HTTP/1.1 200") && said.ends_with("alive\n"), "{said}");
+}
