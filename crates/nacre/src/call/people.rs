@@ -12,7 +12,7 @@ use crate::graph::{self, Picture};
 use crate::group::{Status, payload};
 use crate::workspace::change::{self, Change};
 use crate::workspace::{FilePath, files, proposal};
-use crate::{Error, Result, Time, diff, workspace};
+use crate::{Error, Result, Time, workspace};
 
 /// The Markdown files of the workspace.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -179,24 +179,52 @@ impl Request for SaveRequest {
     }
 }
 
-/// The text that a person meant: they read the file masked, so what stands masked in it stays what it is. The change from
-/// the masked file is made to the file itself.
+/// The text that a person meant: they read the file masked, so a line that stands masked in it is the line of the file. A
+/// secret over several lines goes as one. What is masked and can't be told is refused: written so, it would be lost.
 fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
     let plain = String::from_utf8_lossy(before);
     let masked = redact::document(&plain);
     if !content.contains(redact::MASK) || masked == plain {
         return Ok(content.into_bytes());
     }
-    let merged = diff::merge(masked.as_bytes(), before, content.as_bytes());
-    let counted = |text: &str| text.matches(redact::MASK).count();
-    match merged {
-        Some(merged) if counted(&String::from_utf8_lossy(&merged)) <= counted(&plain) => Ok(merged),
-        _ => {
-            let problem = format!("changes a line with `{}`, which stands for a credential", redact::MASK);
-            let (tool, field) = ("file_save".into(), "content".into());
-            Err(Error::BadArgument { tool, field, problem, nearest: None })
+    // Runs of lines that the mask changed, as they are shown and as they are.
+    let mut runs: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for (shown, own) in masked.lines().zip(plain.lines()) {
+        match runs.last_mut() {
+            _ if shown.contains(redact::MASK) => runs.push((vec![shown], vec![own])),
+            Some(run) if shown != own => {
+                run.0.push(shown);
+                run.1.push(own);
+            }
+            _ => {}
         }
     }
+    let lines: Vec<&str> = content.split_inclusive('\n').collect();
+    let bare = |line: &&str| line.trim_end_matches(['\n', '\r']).to_owned();
+    let (mut after, mut at) = (String::new(), 0);
+    while let Some(line) = lines.get(at) {
+        if !line.contains(redact::MASK) {
+            after.push_str(line);
+            at += 1;
+            continue;
+        }
+        let fits = |run: &(Vec<&str>, Vec<&str>)| {
+            let there: Vec<String> = lines.iter().skip(at).take(run.0.len()).map(bare).collect();
+            there == run.0
+        };
+        let Some(found) = runs.iter().position(fits) else {
+            let problem = format!("changes a line with `{}`, which stands for a credential", redact::MASK);
+            let (tool, field) = ("file_save".into(), "content".into());
+            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+        };
+        for own in runs.remove(found).1 {
+            let end = &lines[at][bare(&lines[at]).len()..];
+            after.push_str(own);
+            after.push_str(end);
+            at += 1;
+        }
+    }
+    Ok(after.into_bytes())
 }
 
 /// What was written and refused, newest first.
