@@ -1,5 +1,5 @@
 // Says of every check of a scenario what came of it. One that names a fixture which this server does not have could not be tried, and is
-// counted apart.
+// counted apart. A warning is a failure here.
 //   node judge.mjs FOLDER VERSION SCENARIO KNOWN-FAILURES
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,10 +8,10 @@ const [folder, version, scenario, list] = process.argv.slice(2);
 const known = readFileSync(list, "utf8").split("\n").filter((line) => line && !line.startsWith("#"));
 const files = readdirSync(folder, { recursive: true }).filter((name) => name.endsWith("checks.json"));
 const checks = files.flatMap((name) => JSON.parse(readFileSync(join(folder, name), "utf8")));
-const fixture = (check) => /^Not testable: server does not list the diagnostic tool/.test(check.errorMessage ?? "");
+const fixture = (check) => /^Not testable: server does not list the diagnostic tool|unknown tool `test_/.test(check.errorMessage ?? "");
 const counted = checks.filter((check) => ["SUCCESS", "FAILURE", "WARNING"].includes(check.status));
-const failed = counted.filter((check) => check.status === "FAILURE" && !fixture(check) && !known.includes(`${version} ${check.id}`));
-const untried = counted.filter((check) => check.status === "FAILURE" && fixture(check)).length;
+const failed = counted.filter((check) => check.status !== "SUCCESS" && !fixture(check) && !known.includes(`${version} ${check.id}`));
+const untried = counted.filter((check) => check.status !== "SUCCESS" && fixture(check)).length;
 for (const check of failed) console.log(`FAILED ${version} ${scenario}: ${check.id}: ${check.errorMessage ?? check.description}`);
 if (!counted.some((check) => check.status === "SUCCESS")) console.log(`FAILED ${version} ${scenario}: nothing was tried`);
 else if (!failed.length) console.log(`ok ${version} ${scenario}: ${counted.length - untried} checks${untried ? `, ${untried} need fixtures` : ""}`);

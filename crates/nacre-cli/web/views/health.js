@@ -59,7 +59,8 @@ function dots(latency) {
   const top = Math.max(1, sorted.at(-1));
   const of = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
   const y = (value) => H - (value / top) * (H - 14);
-  const line = (value, name) => [svg("line", { class: "rule", x1: 0, x2: W, y1: y(value), y2: y(value) }), text(W, y(value) - 3, `${name} ${value.toFixed(1)} ms`, "end")];
+  // One label on each side: the two lines may lie on each other.
+  const line = (value, name, x, anchor) => [svg("line", { class: "rule", x1: 0, x2: W, y1: y(value), y2: y(value) }), text(x, y(value) - 3, `${name} ${value.toFixed(1)} ms`, anchor)];
   return frame(`median ${of(0.5).toFixed(1)} ms`, ...latency.map((value, place) =>
-    svg("circle", { class: "dot", cx: ((place + 0.5) / latency.length) * W, cy: y(value), r: 2 })), ...line(of(0.5), "median"), ...line(of(0.95), "p95"));
+    svg("circle", { class: "dot", cx: ((place + 0.5) / latency.length) * W, cy: y(value), r: 2 })), ...line(of(0.5), "median", 0, "start"), ...line(of(0.95), "p95", W, "end"));
 }
