@@ -96,7 +96,6 @@ class Served:
         self.tool("relation_add", subject="Eve <img src=x onerror=window.__pwned=7>", predicate="knows", object="</script><script>window.__pwned=8</script>")
         self.tool("task_add", description=HOSTILE, milestone="<script>window.__pwned=9</script>", acceptance_criteria=[HOSTILE])
         self.tool("session_append", id="<script>x</script>", messages=[{"role": "user", "content": HOSTILE}])
-        self.tool("memory_write", token=self.agent, path="topics/<img src=x onerror=window.__pwned=10>.md", content=HOSTILE, reason=HOSTILE) if False else None
         self.tool("memory_write", token=self.agent, path="SOUL.md", content=HOSTILE, reason=HOSTILE)
         read = self.tool("file_show", path="CONTEXT.md")
         self.tool("file_save", path="CONTEXT.md", content=f"# {HOSTILE}\n- [<img src=x onerror=window.__pwned=11>|i=0.5] {HOSTILE}\n", base=read.get("hash"))
@@ -161,9 +160,11 @@ def correct(watch, served):
     expect(page.locator(".content")).to_have_text("Petra prefers green tea in the morning")
     expect(page.locator(".version")).to_be_visible()
     page.get_by_role("button", name="Reinforce").click()
-    expect(page.locator(".score")).to_have_text("score 1")
+    toast(page, "It ranks higher now")
+    expect(page.locator(".score")).to_have_text("score 3")
     page.get_by_role("button", name="Demote").click()
-    expect(page.locator(".score")).to_have_text("score 0")
+    toast(page, "It ranks lower now")
+    assert served.tool("memory_get", id=1)["score"] < 3
     watch.go("entry/4")
     expect(page.locator(".chain")).to_contain_text("opens at eight")
     watch.go("entry/3")
@@ -283,8 +284,9 @@ def keyboard(watch, served):
     press("ArrowDown"); press("Enter")
     page.wait_for_selector(".room.entry")
     expect(page.locator(".content")).to_contain_text("green tea")
+    before = served.tool("memory_get", id=1)["score"]
     press("r")
-    expect(page.locator(".score")).to_have_text("score 1")
+    expect(page.locator(".score")).to_have_text(f"score {before + 3}")
     press("e")
     press("Control+A"); page.keyboard.type("Petra prefers black tea"); press("Tab"); press("Tab"); press("Tab"); press("Tab"); press("Tab"); press("Enter")
     expect(page.locator(".content")).to_have_text("Petra prefers black tea")

@@ -10,7 +10,9 @@ export function diffLines(before, after, form = "beside") {
   const rows = pair(changes(left, right));
   const shown = around(rows, 3);
   const body = shown.map((row) => form === "inline" ? inline(row) : beside(row));
+  const columns = [h("col", { class: "place" }), h("col")];
   return h("table", { class: `diff ${form}` },
+    h("colgroup", {}, columns, form === "beside" && [h("col", { class: "place" }), h("col")]),
     form === "beside" && h("thead", {}, h("tr", {}, h("th", { colspan: "2" }, "now"), h("th", { colspan: "2" }, "proposed"))),
     h("tbody", {}, body));
 }

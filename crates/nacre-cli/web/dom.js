@@ -18,10 +18,14 @@ export function h(tag, props = {}, ...children) {
   return node;
 }
 
+// Marks that turn the order of what follows them: shown, so that nothing reads as what it is not. What is edited stays as it is.
+const TURNING = /[\u202a-\u202e\u2066-\u2069]/g;
+const shown = (c) => `⟨U+${c.codePointAt(0).toString(16).toUpperCase()}⟩`;
+
 export function put(node, ...children) {
   for (const child of children.flat(Infinity)) {
     if (child === undefined || child === null || child === false || child === "") continue;
-    node.append(child instanceof Node ? child : document.createTextNode(String(child)));
+    node.append(child instanceof Node ? child : document.createTextNode(node.tagName === "TEXTAREA" ? child : String(child).replace(TURNING, shown)));
   }
   return node;
 }

@@ -118,11 +118,12 @@ fn named(method: &str, path: &str) -> String {
 
 /// Takes one property out of a schema.
 fn take(input: &mut Value, name: &str) -> Value {
-    if let Some(required) = input["required"].as_array_mut() {
+    if let Some(required) = input.get_mut("required").and_then(Value::as_array_mut) {
         required.retain(|one| one != name);
     }
-    input["properties"]
-        .as_object_mut()
+    input
+        .get_mut("properties")
+        .and_then(Value::as_object_mut)
         .and_then(|fields| fields.remove(name))
         .unwrap_or_else(|| json!({ "type": "string" }))
 }

@@ -29,7 +29,7 @@ pub(super) fn output<T: JsonSchema>() -> Value {
     strip(&mut schema);
     // An object inside the answer is named, not spelled out.
     for property in
-        schema["properties"].as_object_mut().into_iter().flat_map(|properties| properties.values_mut())
+        schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
     {
         if property["type"] == "object" {
             *property = json!({ "type": "object" });
