@@ -1246,6 +1246,21 @@ pub enum Bench {
         #[arg(long, value_delimiter = ',', default_value = "10k,100k")]
         sizes: Vec<String>,
     },
+    /// Many clients at once on `nacre serve`, beside a bare axum server over a plain FTS5 table
+    Serve {
+        /// How many clients
+        #[arg(long, default_value_t = 64)]
+        clients: usize,
+        /// How long each server is asked
+        #[arg(long, default_value_t = 60)]
+        seconds: u64,
+        /// How many passages there are
+        #[arg(long, default_value_t = 100_000)]
+        passages: usize,
+        /// Be the bare server over this table
+        #[arg(long, hide = true)]
+        bare: Option<PathBuf>,
+    },
     /// Quality and speed as one page of Markdown, with two pictures beside it
     Report {
         /// The folder with the sets

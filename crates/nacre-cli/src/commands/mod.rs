@@ -67,6 +67,11 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             return bench::graph60(data, half, *failures, &cli.global);
         }
         Command::Bench(Bench::Speed { sizes }) => return bench::speed(sizes, &cli.global),
+        Command::Bench(Bench::Serve { bare: Some(table), .. }) => return bench::bare(table),
+        Command::Bench(Bench::Serve { clients, seconds, passages, .. }) => {
+            let load = bench::Load { clients: *clients, seconds: *seconds, passages: *passages };
+            return bench::serve(&load, cli.global.json);
+        }
         Command::Bench(Bench::Report { data, page }) => return bench::report(data, page, &cli.global),
         Command::Bench(Bench::Inject { half, wrong, evidence }) => {
             let show = bench::Show { wrong: *wrong, evidence: *evidence };

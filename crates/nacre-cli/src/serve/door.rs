@@ -49,7 +49,7 @@ impl Door {
 
     fn is_ours(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
-        self.hosts.iter().any(|ours| *ours == host)
+        self.hosts.contains(&host)
     }
 
     fn problem(&self, headers: &HeaderMap) -> Option<&'static str> {

@@ -77,8 +77,11 @@ impl State {
         who: Who,
         work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
     ) -> nacre::Result<T> {
-        let own = state.clone();
-        let call = move || own.pool.with(&who.group, who.caller.now, |group| work(group, &who.caller));
+        let (own, turn) = (state.clone(), state.pool.turn(&who.group).await);
+        let call = move || {
+            let _turn = turn;
+            own.pool.with(&who.group, who.caller.now, |group| work(group, &who.caller))
+        };
         blocking(&state.home, call).await
     }
 }

@@ -83,7 +83,7 @@ fn operation(tool: &Tool, settings: &Settings, at: Option<(&str, &str)>) -> Valu
         path.split('{').skip(1).filter_map(|rest| rest.split('}').next()).map(str::to_owned).collect();
     for name in &named {
         let schema = take(&mut input, name);
-        parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": as_text(schema) }));
+        parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": as_text(&schema) }));
     }
     if method == "GET" {
         let names: Vec<String> =
@@ -129,7 +129,7 @@ fn take(input: &mut Value, name: &str) -> Value {
 }
 
 /// What stands in a path is text, whatever it is read as.
-fn as_text(schema: Value) -> Value {
+fn as_text(schema: &Value) -> Value {
     match schema.get("description") {
         Some(about) => json!({ "type": "string", "minLength": 1, "description": about }),
         None => json!({ "type": "string", "minLength": 1 }),

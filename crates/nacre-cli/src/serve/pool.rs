@@ -6,18 +6,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use nacre::{Group, GroupName, Home, Time};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::context;
 use crate::mcp::behind::Behind;
 use crate::mcp::watch::{self, LONGEST};
 
-/// How many groups are kept open, and how many handles of each.
+/// How many groups are kept open.
 const GROUPS: usize = 16;
 
 pub struct Pool {
     home: Home,
     /// A fixed time, in tests.
     clock: Option<Time>,
+    /// How many handles of a group there are at most.
     handles: usize,
     groups: Mutex<HashMap<GroupName, Open>>,
 }
@@ -25,21 +27,49 @@ pub struct Pool {
 /// What is kept of one group.
 struct Open {
     idle: Vec<Group>,
+    /// Whoever asks waits for a turn here, in order: more handles than cores make nothing quicker, and each has its own
+    /// vectors in memory.
+    turns: Arc<Semaphore>,
     /// Set when a document may have changed; shared by all handles, for what one has read is there for all.
     changed: Arc<AtomicBool>,
     looked: Instant,
-    _watcher: Option<watch::Watcher>,
+    watcher: Option<watch::Watcher>,
     behind: Option<Behind>,
     used: Instant,
 }
 
 impl Pool {
     pub fn new(home: Home, clock: Option<Time>) -> Pool {
-        let handles = std::thread::available_parallelism().map_or(2, usize::from).clamp(2, 8);
-        Pool { home, clock, handles, groups: Mutex::default() }
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        // One more than cores: a write waits for the disk.
+        Pool { home, clock, handles: (cores + 1).clamp(3, 16), groups: Mutex::default() }
     }
 
-    /// Runs `work` on a handle of a group. Blocks.
+    /// Waits for a turn with a group.
+    pub async fn turn(&self, name: &GroupName) -> OwnedSemaphorePermit {
+        let turns = self.known(name);
+        turns.acquire_owned().await.expect("never closed")
+    }
+
+    fn known(&self, name: &GroupName) -> Arc<Semaphore> {
+        let mut groups = self.lock();
+        if !groups.contains_key(name) && groups.len() >= GROUPS {
+            let oldest = groups.iter().min_by_key(|(_, open)| open.used).map(|(name, _)| name.clone());
+            oldest.and_then(|name| groups.remove(&name));
+        }
+        let open = groups.entry(name.clone()).or_insert_with(|| Open {
+            idle: Vec::new(),
+            turns: Arc::new(Semaphore::new(self.handles)),
+            changed: Arc::new(AtomicBool::new(true)),
+            looked: Instant::now(),
+            watcher: None,
+            behind: None,
+            used: Instant::now(),
+        });
+        open.turns.clone()
+    }
+
+    /// Runs `work` on a handle of a group. Blocks. Whoever calls has a turn.
     pub fn with<T>(
         &self,
         name: &GroupName,
@@ -51,6 +81,7 @@ impl Pool {
             None => self.open(name, now)?,
         };
         let answer = work(&mut group);
+        // One that panicked is not given back: it may be half changed.
         self.give_back(name, group);
         answer
     }
@@ -70,24 +101,13 @@ impl Pool {
     fn open(&self, name: &GroupName, now: Time) -> nacre::Result<Group> {
         let mut group = context::open(&self.home, name, now)?;
         let mut groups = self.lock();
-        if !groups.contains_key(name) {
-            if groups.len() >= GROUPS {
-                let oldest = groups.iter().min_by_key(|(_, open)| open.used).map(|(name, _)| name.clone());
-                oldest.and_then(|name| groups.remove(&name));
-            }
-            let changed = Arc::new(AtomicBool::new(true));
-            let is_there = group.settings().documents.index && group.folder().is_dir();
-            let watcher = is_there.then(|| watch::watch(group.folder(), changed.clone()).ok()).flatten();
-            let behind = Some(Behind::begin(&self.home, name, self.clock));
-            let (looked, used) = (Instant::now(), Instant::now());
-            groups.insert(
-                name.clone(),
-                Open { idle: Vec::new(), changed, looked, _watcher: watcher, behind, used },
-            );
+        let Some(open) = groups.get_mut(name) else { return Ok(group) };
+        let is_there = group.settings().documents.index && group.folder().is_dir();
+        if is_there && open.watcher.is_none() {
+            open.watcher = watch::watch(group.folder(), open.changed.clone()).ok();
         }
-        if let Some(open) = groups.get(name)
-            && open._watcher.is_some()
-        {
+        open.behind.get_or_insert_with(|| Behind::begin(&self.home, name, self.clock));
+        if open.watcher.is_some() {
             group.sync_when(open.changed.clone());
         }
         Ok(group)

@@ -93,6 +93,7 @@ pub fn routes() -> axum::Router<Arc<State>> {
     })
 }
 
+#[expect(clippy::result_large_err, reason = "it is the answer")]
 fn body_of(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
     body.map_err(|problem| {
         let status = problem.status();
@@ -184,7 +185,7 @@ fn gather(
         }
     }
     for (name, value) in named {
-        let text = value.as_str().map(str::to_owned).unwrap_or_else(|| value.to_string());
+        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         all.insert(name.clone(), typed(&schema["properties"][&name], &text));
     }
     Ok(Value::Object(all))

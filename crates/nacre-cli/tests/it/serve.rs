@@ -79,12 +79,12 @@ impl Served {
     }
 
     /// Sends one as the person.
-    fn own(&self, method: &str, path: &str, body: Value) -> Reply {
+    fn own(&self, method: &str, path: &str, body: &Value) -> Reply {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         self.ask(method, path, &[("Authorization", &format!("Bearer {}", self.key))], &body)
     }
 
-    fn tool(&self, name: &str, arguments: Value) -> Value {
+    fn tool(&self, name: &str, arguments: &Value) -> Value {
         let reply = self.own("POST", &format!("/v1/tools/{name}"), arguments);
         assert_eq!(reply.status, 200, "{name}: {}", reply.body);
         reply.json()
@@ -225,8 +225,8 @@ fn other_hosts_and_origins_are_not_let_in() {
 #[test]
 fn a_token_reaches_its_group_and_no_further() {
     let served = Served::new();
-    served.tool("memory_store", json!({ "content": "The lighthouse is red" }));
-    served.tool("memory_store", json!({ "content": "The lighthouse has a hidden room", "private": true }));
+    served.tool("memory_store", &json!({ "content": "The lighthouse is red" }));
+    served.tool("memory_store", &json!({ "content": "The lighthouse has a hidden room", "private": true }));
     let shared = served.token("shared", &[]);
     let private = served.token("private", &["--private"]);
     let other = served.token("other", &["--group", "other", "--private"]);
@@ -269,7 +269,7 @@ fn a_token_reaches_its_group_and_no_further() {
 #[test]
 fn a_link_works_once_and_a_cookie_alone_changes_nothing() {
     let served = Served::new();
-    let link = served.own("POST", "/v1/login", Value::Null).json()["path"].as_str().unwrap().to_owned();
+    let link = served.own("POST", "/v1/login", &Value::Null).json()["path"].as_str().unwrap().to_owned();
     // The page's files are the same with a wrong link, but there is no cookie for it.
     assert_eq!(served.ask("GET", "/login?code=0000", &[], "").status, 403);
     let entered = served.ask("GET", &link, &[], "");
@@ -291,7 +291,7 @@ fn a_link_works_once_and_a_cookie_alone_changes_nothing() {
     let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
     assert_eq!(served.ask("POST", "/v1/login", &[("Authorization", &agent)], "").status, 403);
     // Nor do many links that nobody opens fill the memory.
-    let made: Vec<u16> = (0..80).map(|_| served.own("POST", "/v1/login", Value::Null).status).collect();
+    let made: Vec<u16> = (0..80).map(|_| served.own("POST", "/v1/login", &Value::Null).status).collect();
     assert!(made.contains(&429), "{made:?}");
 }
 
@@ -390,10 +390,10 @@ fn no_path_leads_out() {
             ("memory_get", json!({ "path": path })),
             ("memory_write", json!({ "path": path, "content": "x", "mode": "replace" })),
         ] {
-            let reply = served.own("POST", &format!("/v1/tools/{tool}"), arguments);
+            let reply = served.own("POST", &format!("/v1/tools/{tool}"), &arguments);
             assert_eq!(reply.status, 400, "{tool} {path}: {}", reply.body);
         }
-        let reply = served.own("GET", &format!("/v1/files/{}", path.replace('\u{0}', "%00")), Value::Null);
+        let reply = served.own("GET", &format!("/v1/files/{}", path.replace('\u{0}', "%00")), &Value::Null);
         assert!(matches!(reply.status, 400 | 404), "{path}: {} {}", reply.status, reply.body);
     }
 }
@@ -403,15 +403,17 @@ fn no_path_leads_out() {
 fn what_is_remembered_is_served_as_data() {
     let served = Served::new();
     let script = "<script>window.__pwned=1</script><img src=x onerror=alert(1)>";
-    served.tool("memory_store", json!({ "content": script, "tags": ["<b>tag</b>"] }));
+    served.tool("memory_store", &json!({ "content": script, "tags": ["<b>tag</b>"] }));
     served.tool(
         "fact_upsert",
-        json!({ "entity": "Eve <script>x</script>", "key": "<i>key</i>", "value": script }),
+        &json!({ "entity": "Eve <script>x</script>", "key": "<i>key</i>", "value": script }),
     );
-    served.tool("file_save", json!({ "path": "MEMORY.md", "content": format!("# {script}\n") }));
-    served.tool("task_add", json!({ "description": script }));
-    served
-        .tool("session_append", json!({ "id": "talk", "messages": [{ "role": "user", "content": script }] }));
+    served.tool("file_save", &json!({ "path": "MEMORY.md", "content": format!("# {script}\n") }));
+    served.tool("task_add", &json!({ "description": script }));
+    served.tool(
+        "session_append",
+        &json!({ "id": "talk", "messages": [{ "role": "user", "content": script }] }),
+    );
     let search = format!("/v1/search?query={}", "%3Cscript%3Epwned");
     for path in [
         search.as_str(),
@@ -432,7 +434,7 @@ fn what_is_remembered_is_served_as_data() {
         "/",
         "/assets/app.js",
     ] {
-        let reply = served.own("GET", path, Value::Null);
+        let reply = served.own("GET", path, &Value::Null);
         let kind = reply.header("content-type").unwrap_or_default().to_owned();
         assert_eq!(reply.header("x-content-type-options"), Some("nosniff"), "{path}");
         let policy = reply.header("content-security-policy").unwrap_or_default();
@@ -458,7 +460,7 @@ fn what_is_remembered_is_served_as_data() {
 #[test]
 fn every_route_of_the_document_is_there() {
     let served = Served::new();
-    let document = served.own("GET", "/v1/openapi.json", Value::Null).json();
+    let document = served.own("GET", "/v1/openapi.json", &Value::Null).json();
     assert_eq!(document["openapi"], "3.1.0");
     let mut ids = std::collections::BTreeSet::new();
     for (path, operations) in document["paths"].as_object().unwrap() {
@@ -472,7 +474,7 @@ fn every_route_of_the_document_is_there() {
                 .replace("{number}", "9999")
                 .replace("{path}", "x.md")
                 .replace("{project}", "p");
-            let reply = served.own(&method.to_uppercase(), &path, Value::Null);
+            let reply = served.own(&method.to_uppercase(), &path, &Value::Null);
             let code = reply.json()["error"]["code"].as_str().unwrap_or_default().to_owned();
             assert!(
                 reply.status < 500 && code != "no_such_path" && code != "method_not_allowed",
@@ -490,32 +492,32 @@ fn a_person_decides_and_edits_over_http() {
         r##"{"path":"MEMORY.md","content":"# About\n\n- The boat is blue.\n","reason":"it was said"}"##;
     let reply = served.ask("POST", "/v1/tools/memory_write", &[("Authorization", &agent)], write);
     assert_eq!(reply.json()["status"], "pending", "{}", reply.body);
-    let shown = served.own("GET", "/v1/proposals/1", Value::Null).json();
+    let shown = served.own("GET", "/v1/proposals/1", &Value::Null).json();
     assert_eq!((shown["target"].as_str(), shown["base"].as_str()), (Some("MEMORY.md"), None));
     assert!(shown["proposed"].as_str().unwrap().contains("The boat is blue."), "{shown}");
     let decision = json!({ "decision": "approve" });
     let by_agent =
         served.ask("POST", "/v1/proposals/1/decision", &[("Authorization", &agent)], &decision.to_string());
     assert_eq!((by_agent.status, by_agent.json()["error"]["code"].as_str()), (403, Some("people_only")));
-    assert_eq!(served.own("POST", "/v1/proposals/1/decision", decision.clone()).json()["state"], "approved");
-    assert_eq!(served.own("POST", "/v1/proposals/1/decision", decision).status, 409);
+    assert_eq!(served.own("POST", "/v1/proposals/1/decision", &decision).json()["state"], "approved");
+    assert_eq!(served.own("POST", "/v1/proposals/1/decision", &decision).status, 409);
     // A file that changed since it was read is not replaced.
-    let read = served.tool("file_show", json!({ "path": "MEMORY.md" }));
+    let read = served.tool("file_show", &json!({ "path": "MEMORY.md" }));
     let file = served.sealed.home().join("groups/main/MEMORY.md");
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, format!("{text}- An editor was here.\n")).unwrap();
     let save = json!({ "path": "MEMORY.md", "content": "mine", "base": read["hash"] });
-    let refused = served.own("POST", "/v1/tools/file_save", save);
+    let refused = served.own("POST", "/v1/tools/file_save", &save);
     assert_eq!((refused.status, refused.json()["error"]["code"].as_str()), (409, Some("file_changed")));
     // A credential is not shown, and stays when the lines around it change.
     let secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
     std::fs::write(&file, format!("# Keys\n\n- token: {secret}\n- colour: red\n")).unwrap();
-    let read = served.tool("file_show", json!({ "path": "MEMORY.md" }));
+    let read = served.tool("file_show", &json!({ "path": "MEMORY.md" }));
     let shown = read["text"].as_str().unwrap();
     assert!(!shown.contains(secret) && read["masked"] == true, "{read}");
     served.tool(
         "file_save",
-        json!({ "path": "MEMORY.md", "content": shown.replace("red", "green"), "base": read["hash"] }),
+        &json!({ "path": "MEMORY.md", "content": shown.replace("red", "green"), "base": read["hash"] }),
     );
     assert_eq!(
         std::fs::read_to_string(&file).unwrap(),
@@ -524,7 +526,7 @@ fn a_person_decides_and_edits_over_http() {
 }
 
 /// A POST to `/mcp`, as a client of an era sends it.
-fn mcp(served: &Served, token: &str, headers: &[(&str, &str)], message: Value) -> Reply {
+fn mcp(served: &Served, token: &str, headers: &[(&str, &str)], message: &Value) -> Reply {
     let mut all = vec![
         ("Authorization", token),
         ("Content-Type", "application/json"),
@@ -537,7 +539,7 @@ fn mcp(served: &Served, token: &str, headers: &[(&str, &str)], message: Value) -
 /// The message of an answer, as JSON or as the last event of a stream.
 fn message(reply: &Reply) -> Value {
     let lines = reply.body.lines().filter_map(|line| line.strip_prefix("data:"));
-    let found = lines.filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok()).last();
+    let found = lines.filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok()).next_back();
     found.unwrap_or_else(|| reply.json())
 }
 
@@ -547,15 +549,15 @@ fn mcp_over_http_is_the_same_table_for_both_eras() {
     let agent = served.token("agent", &["--private"]);
     let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
         "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "t", "version": "1" } } });
-    let begun = mcp(&served, &agent, &[], hello);
+    let begun = mcp(&served, &agent, &[], &hello);
     assert_eq!(message(&begun)["result"]["protocolVersion"], "2025-11-25", "{}", begun.body);
     let id = begun.header("mcp-session-id").unwrap().to_owned();
     let old = [("Mcp-Session-Id", id.as_str()), ("MCP-Protocol-Version", "2025-11-25")];
     let ready = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
-    assert_eq!(mcp(&served, &agent, &old, ready).status, 202);
+    assert_eq!(mcp(&served, &agent, &old, &ready).status, 202);
     let call = |id: i64, name: &str, arguments: Value| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": { "name": name, "arguments": arguments } });
     let stored =
-        mcp(&served, &agent, &old, call(2, "memory_store", json!({ "content": "The mill turns at noon" })));
+        mcp(&served, &agent, &old, &call(2, "memory_store", json!({ "content": "The mill turns at noon" })));
     assert_eq!(message(&stored)["result"]["structuredContent"]["number"], 1, "{}", stored.body);
     // Since 2026-07-28 every request says all of it, and there is no session.
     let mut search = call(3, "memory_search", json!({ "query": "mill" }));
@@ -565,7 +567,7 @@ fn mcp_over_http_is_the_same_table_for_both_eras() {
         "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" } });
     let new =
         [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "memory_search")];
-    let found = mcp(&served, &agent, &new, search);
+    let found = mcp(&served, &agent, &new, &search);
     assert!(
         message(&found)["result"]["content"][0]["text"].as_str().unwrap().contains("mill"),
         "{}",
@@ -574,14 +576,14 @@ fn mcp_over_http_is_the_same_table_for_both_eras() {
     // A model with the person's own token is a model: it neither sees nor calls what is for people.
     let person = format!("Bearer {}", served.key);
     let decide = call(4, "proposal_decide", json!({ "number": 1, "decision": "approve" }));
-    let refused = mcp(&served, &person, &old, decide);
+    let refused = mcp(&served, &person, &old, &decide);
     assert!(
         message(&refused)["error"]["message"].as_str().unwrap().contains("unknown tool"),
         "{}",
         refused.body
     );
     let list = json!({ "jsonrpc": "2.0", "id": 5, "method": "tools/list" });
-    let listed = message(&mcp(&served, &person, &old, list));
+    let listed = message(&mcp(&served, &person, &old, &list));
     let names: Vec<&str> = listed["result"]["tools"]
         .as_array()
         .unwrap()
@@ -591,14 +593,14 @@ fn mcp_over_http_is_the_same_table_for_both_eras() {
     assert!(names.contains(&"memory_search") && !names.contains(&"proposal_decide"), "{names:?}");
     // Who asks is known by each request, not by the connection that another one opened.
     let shared = served.token("other", &["--group", "other"]);
-    let foreign = mcp(&served, &shared, &old, call(6, "memory_search", json!({ "query": "mill" })));
+    let foreign = mcp(&served, &shared, &old, &call(6, "memory_search", json!({ "query": "mill" })));
     assert!(!foreign.body.contains("turns at noon"), "{}", foreign.body);
 }
 
 #[test]
 fn it_stops_when_told_and_leaves_nothing_behind() {
     let mut served = Served::new();
-    served.tool("memory_store", json!({ "content": "The bell rings at six" }));
+    served.tool("memory_store", &json!({ "content": "The bell rings at six" }));
     // Streams that are open do not hold it up.
     let mut events = served.connect();
     let key = format!("Bearer {}", served.key);

@@ -11,7 +11,7 @@ export async function open(room) {
     problems.length ? h("ul", { class: "problems" }, problems.map((one) => h("li", { class: "warn" }, one))) : h("p", { class: "fine" }, "Everything is in order."),
     h("div", { class: "numbers" },
       number("memories", status.entries.current.toLocaleString(), status.entries.superseded ? `${status.entries.superseded} superseded` : ""),
-      number("documents", status.documents.indexed.toLocaleString(), `${status.documents.chunks} passages`),
+      number("documents", status.documents.indexed.toLocaleString(), `${status.documents.chunks} passages${status.documents.skipped ? `, ${status.documents.skipped} left out` : ""}`),
       number("facts", status.graph.facts.toLocaleString(), `${status.graph.entities} entities`),
       number("passages", status.passages.toLocaleString()),
       number("on disk", bytes(status.database_bytes)),
@@ -27,8 +27,8 @@ function chart(title, about, drawing) {
   return h("figure", { class: "chart" }, h("figcaption", {}, h("strong", {}, title), h("span", {}, about)), drawing);
 }
 
-const [W, H] = [420, 140];
-const frame = (label, ...children) => svg("svg", { viewBox: `0 0 ${W} ${H + 18}`, role: "img", "aria-label": label }, ...children);
+const [W, H] = [420, 150];
+const frame = (label, ...children) => svg("svg", { viewBox: `0 0 ${W} ${H + 22}`, role: "img", "aria-label": label }, ...children);
 const text = (x, y, words, anchor = "start") => { const node = svg("text", { x, y, "text-anchor": anchor }); node.append(words); return node; };
 
 function area(weeks) {
@@ -36,20 +36,20 @@ function area(weeks) {
   let sum = 0;
   const sums = weeks.map((week) => { sum += week.added; return sum; });
   const top = Math.max(1, sums.at(-1));
-  const at = (place) => [(place / (weeks.length - 1)) * W, H - (sums[place] / top) * (H - 12)];
+  const at = (place) => [(place / (weeks.length - 1)) * W, H - (sums[place] / top) * (H - 20)];
   const path = sums.map((_, place) => at(place).map((n) => n.toFixed(1)).join(" "));
   return frame(`grown to ${top}`,
     svg("path", { class: "fill", d: `M0 ${H} L${path.join(" L")} L${W} ${H} Z` }), svg("path", { class: "stroke", d: `M${path.join(" L")}` }),
-    text(0, H + 14, weeks[0].week), text(W, H + 14, weeks.at(-1).week, "end"), text(W - 4, 12, top.toLocaleString(), "end"));
+    text(0, H + 17, weeks[0].week), text(W, H + 17, weeks.at(-1).week, "end"), text(W - 4, 14, top.toLocaleString(), "end"));
 }
 
 function bars(values) {
   const top = Math.max(1, ...values.map((one) => one.value));
   const step = W / values.length;
   return frame(values.map((one) => `${one.name} ${one.value}`).join(", "), ...values.flatMap((one, place) => {
-    const height = (one.value / top) * (H - 20);
+    const height = (one.value / top) * (H - 24);
     return [svg("rect", { class: `bar ${one.name}`, x: place * step + 14, y: H - height, width: step - 28, height, rx: 3 }),
-      text(place * step + step / 2, H - height - 5, one.value.toLocaleString(), "middle"), text(place * step + step / 2, H + 14, one.name, "middle")];
+      text(place * step + step / 2, H - height - 5, one.value.toLocaleString(), "middle"), text(place * step + step / 2, H + 17, one.name, "middle")];
   }));
 }
 
@@ -58,7 +58,7 @@ function dots(latency) {
   const sorted = [...latency].sort((a, b) => a - b);
   const top = Math.max(1, sorted.at(-1));
   const of = (share) => sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
-  const y = (value) => H - (value / top) * (H - 14);
+  const y = (value) => H - (value / top) * (H - 22);
   // One label on each side: the two lines may lie on each other.
   const line = (value, name, x, anchor) => [svg("line", { class: "rule", x1: 0, x2: W, y1: y(value), y2: y(value) }), text(x, y(value) - 3, `${name} ${value.toFixed(1)} ms`, anchor)];
   return frame(`median ${of(0.5).toFixed(1)} ms`, ...latency.map((value, place) =>

@@ -74,7 +74,7 @@ impl Request for ProposalRequest {
     fn run(self, call: &mut Call<'_>) -> Result<ProposalShown> {
         let caller = call.caller;
         let found = proposal::get(call.group(), caller, self.number)?;
-        let (base, proposed) = proposal::texts(call.group(), self.number)?;
+        let [base, proposed] = proposal::texts(call.group(), self.number)?;
         // Masked as documents are, so that both sides keep their lines.
         let masked = |bytes: Vec<u8>| redact::document(&String::from_utf8_lossy(&bytes)).into_owned();
         let (base, proposed, arguments) = match found.kind {

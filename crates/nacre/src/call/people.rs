@@ -339,10 +339,6 @@ impl Request for HealthRequest {
         if status.stale {
             problems.push("the index is of another version; it is made anew behind the calls".to_owned());
         }
-        if status.documents.skipped > 0 {
-            problems
-                .push(format!("{} files can't be indexed; `nacre index` says why", status.documents.skipped));
-        }
         problems.extend(status.set_aside.iter().map(|path| {
             format!("{} was damaged and set aside; `nacre doctor` says what to do", path.display())
         }));

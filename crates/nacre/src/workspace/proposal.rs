@@ -281,8 +281,8 @@ pub fn get(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> 
 }
 
 /// Returns what a proposal was made from and what it proposes, whole.
-pub(crate) fn texts(group: &Group, number: i64) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>)> {
-    find(group, number).map(|row| (row.base, row.proposed))
+pub(crate) fn texts(group: &Group, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
+    find(group, number).map(|row| [row.base, row.proposed])
 }
 
 /// Applies a proposal. Only a person can.
