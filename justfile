@@ -14,6 +14,14 @@ model:
 bench:
     cargo run --release -- bench cold
 
+# REST by its document, ten minutes long.
+schemathesis:
+    cargo build && scripts/schemathesis target/debug/nacre 600
+
+# Ten minutes of many clients at once: does memory grow?
+soak:
+    cargo run --release -- bench serve --seconds 600
+
 # One target for a minute: path, query, redact or request. Needs cargo-fuzz.
 fuzz target="query":
     cd crates/nacre && cargo fuzz run -s none {{target}} -- -max_total_time=60
