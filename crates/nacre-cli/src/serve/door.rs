@@ -47,6 +47,10 @@ impl Door {
         Door { hosts, scheme, longest }
     }
 
+    pub fn encrypts(&self) -> bool {
+        self.scheme == "https"
+    }
+
     fn is_ours(&self, host: &str) -> bool {
         let host = host.to_ascii_lowercase();
         self.hosts.contains(&host)

@@ -12,7 +12,7 @@ use axum::http::HeaderMap;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{self, Stream as _};
-use nacre::{Home, Visibility};
+use nacre::{Home, Role, Visibility};
 use serde_json::{Value, json};
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
@@ -81,6 +81,9 @@ pub async fn follow(
         Ok(known) => known,
         Err(error) => return failed(&error),
     };
+    if caller.role == Role::Skill {
+        return failed(&nacre::Error::RoleDenied { tool: "events".into(), role: caller.role.as_str() });
+    }
     let everything = principal.group.is_none();
     let heard = (state.events.told.subscribe(), state.events.ended.subscribe());
     let stream = stream::unfold(heard, move |(mut told, mut ended)| {

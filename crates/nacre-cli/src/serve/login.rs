@@ -109,7 +109,8 @@ pub async fn enter(Extract(state): Extract<Arc<State>>, Query(Code { code }): Qu
         return (StatusCode::FORBIDDEN, said).into_response();
     };
     let mut answer = StatusCode::SEE_OTHER.into_response();
-    let cookie = format!("nacre={cookie}; Path=/; HttpOnly; SameSite=Strict");
+    let secure = if state.door.encrypts() { "; Secure" } else { "" };
+    let cookie = format!("nacre={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}");
     answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
     answer.headers_mut().insert(SET_COOKIE, HeaderValue::from_str(&cookie).expect("hexadecimal"));
     answer

@@ -246,6 +246,7 @@ fn a_token_reaches_its_group_and_no_further() {
         assert_eq!((status, hits), (403, 0), "{group}");
     }
     assert_eq!(found(&skill, &[]).0, 403);
+    assert_eq!(served.ask("GET", "/v1/events", &[("Authorization", &skill)], "").status, 403);
     assert_eq!(found(&private, &[("Nacre-Group", "../main")]).0, 400);
     // What is private is neither there by its id, nor in what happens, nor for whoever counts.
     let by_id = served.ask("GET", "/v1/entries/2", &[("Authorization", &shared)], "");
@@ -679,4 +680,40 @@ fn it_encrypts_with_a_certificate() {
     let _ = client.stdout.take().unwrap().read_to_string(&mut said);
     let _ = client.wait();
     assert!(said.starts_with("HTTP/1.1 200") && said.ends_with("alive\n"), "{said}");
+}
+
+/// What happens is told as it happens: to the person all of it, to a shared session that something did, to others nothing.
+#[test]
+fn events_are_told_to_whom_they_concern() {
+    let served = Served::new();
+    let shared = served.token("shared", &[]);
+    let other = served.token("other", &["--group", "other", "--private"]);
+    let follow = |token: &str| {
+        let mut stream = served.connect();
+        let head = format!(
+            "GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {token}\r\n\r\n",
+            served.port
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.set_read_timeout(Some(Duration::from_millis(2_500))).unwrap();
+        stream
+    };
+    let mut streams = [format!("Bearer {}", served.key), shared, other].map(|token| follow(&token));
+    std::thread::sleep(Duration::from_millis(300));
+    let stored = served.tool("memory_store", &json!({ "content": "The quay is closed", "private": true }));
+    let id = stored["id"].as_str().unwrap();
+    let heard = streams.each_mut().map(|stream| {
+        let mut said = String::new();
+        let mut part = [0; 4_096];
+        while let Ok(read) = stream.read(&mut part) {
+            said.push_str(&String::from_utf8_lossy(&part[..read]));
+            if read == 0 || said.contains("memory:write") {
+                break;
+            }
+        }
+        said
+    });
+    assert!(heard[0].contains("memory:write") && heard[0].contains(id), "{}", heard[0]);
+    assert!(heard[1].contains("memory:write") && !heard[1].contains(id), "{}", heard[1]);
+    assert!(heard[2].starts_with("HTTP/1.1 200") && !heard[2].contains("memory:write"), "{}", heard[2]);
 }
