@@ -496,6 +496,10 @@ pub struct Serve {
     /// How long a request may take, its body included, in milliseconds (tests)
     #[arg(long, hide = true, default_value_t = 60_000)]
     pub request_ms: u64,
+    /// Offer what the MCP conformance suite calls by name too (tests)
+    #[cfg(debug_assertions)]
+    #[arg(long, hide = true)]
+    pub fixtures: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -6,6 +6,8 @@
 
 pub mod behind;
 mod elicit;
+#[cfg(debug_assertions)]
+pub mod fixtures;
 mod seat;
 mod stdio;
 pub mod watch;

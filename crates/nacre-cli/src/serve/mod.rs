@@ -42,6 +42,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Serve;
 use crate::context::Context;
+#[cfg(debug_assertions)]
+use crate::mcp::fixtures::WithFixtures;
 use crate::mcp::{Seat, Server, Who, blocking};
 use crate::render;
 
@@ -64,6 +66,9 @@ pub struct State {
     pub clock: Option<nacre::Time>,
     /// Cancelled when the server stops, so that no stream holds it up.
     pub stop: CancellationToken,
+    /// What the conformance suite calls is there too.
+    #[cfg(debug_assertions)]
+    pub fixtures: bool,
 }
 
 impl State {
@@ -104,6 +109,8 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
             metrics: metrics::Metrics::default(),
             clock: context.global.now,
             stop: CancellationToken::new(),
+            #[cfg(debug_assertions)]
+            fixtures: args.fixtures,
             home: context.home.clone(),
             tokens,
         });
@@ -133,7 +140,7 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/login", post(login::new))
         .route("/v1/recalls", get(metrics::recalls))
         .route("/metrics", get(metrics::show))
-        .route_service("/mcp", mcp(&state))
+        .merge(mcp(&state))
         .route_layer(axum::middleware::from_fn_with_state(state.clone(), door::authenticate));
     Router::new()
         .merge(inside)
@@ -148,9 +155,21 @@ fn router(state: Arc<State>) -> Router {
         .with_state(state)
 }
 
-/// The table of tools over MCP. Hosts and origins are the door's to check, for every path alike.
-fn mcp(state: &Arc<State>) -> StreamableHttpService<Server, LocalSessionManager> {
+/// The table of tools over MCP.
+fn mcp(state: &Arc<State>) -> Router<Arc<State>> {
     let server = Server::new(&state.home, Seat::Shared(state.clone()));
+    #[cfg(debug_assertions)]
+    if state.fixtures {
+        return Router::new().route_service("/mcp", streamable(state, WithFixtures(server)));
+    }
+    Router::new().route_service("/mcp", streamable(state, server))
+}
+
+/// Hosts and origins are the door's to check, for every path alike.
+fn streamable<S>(state: &State, server: S) -> StreamableHttpService<S, LocalSessionManager>
+where
+    S: rmcp::ServerHandler + Clone,
+{
     let config = StreamableHttpServerConfig::default()
         .disable_allowed_hosts()
         .disable_allowed_origins()
