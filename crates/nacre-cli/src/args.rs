@@ -520,6 +520,9 @@ pub enum Token {
         /// It is yours: it may approve, and has no limits
         #[arg(long)]
         person: bool,
+        /// Its sessions read what strangers wrote: smaller limits
+        #[arg(long, conflicts_with = "person")]
+        untrusted: bool,
     },
     /// Show the tokens there are
     List,

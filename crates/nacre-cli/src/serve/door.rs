@@ -128,11 +128,22 @@ pub struct Principal {
     pub role: Role,
     pub visibility: Visibility,
     pub person: bool,
+    pub untrusted: bool,
     /// Comes from the page, by its cookie.
     pub page: bool,
 }
 
 impl Principal {
+    /// The person whose memory it is, at the page.
+    const OWNER: Principal = Principal {
+        group: None,
+        role: Role::Admin,
+        visibility: Visibility::Private,
+        person: true,
+        untrusted: false,
+        page: true,
+    };
+
     /// Tells whether a request names its session.
     pub fn names_session(headers: &HeaderMap) -> bool {
         headers.contains_key(SESSION)
@@ -153,8 +164,9 @@ impl Principal {
         let session: Option<SessionId> = told(SESSION).map(str::parse).transpose()?;
         let session = session.unwrap_or_else(|| if self.page { page_session() } else { http_session() });
         let actor = if self.person { Actor::Person } else { Actor::Agent };
-        let (role, visibility, zone) = (self.role, self.visibility, crate::context::zone());
-        Ok((Caller { actor, role, session, untrusted: false, visibility, now, zone }, group))
+        let (role, visibility, untrusted) = (self.role, self.visibility, self.untrusted);
+        let zone = crate::context::zone();
+        Ok((Caller { actor, role, session, untrusted, visibility, now, zone }, group))
     }
 }
 
@@ -190,12 +202,12 @@ fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principa
             .and_then(|text| text.strip_prefix("Bearer "))
             .ok_or("this is no bearer token")?;
         if state.logins.is_key(secret) {
-            let (role, visibility) = (Role::Admin, Visibility::Private);
-            return Ok(Principal { group: None, role, visibility, person: true, page: false });
+            return Ok(Principal { page: false, ..Principal::OWNER });
         }
         let token = state.tokens.find(secret.trim()).ok_or("this token is not known")?;
-        let (role, visibility, person) = (token.role(), token.visibility, token.person);
-        return Ok(Principal { group: token.group, role, visibility, person, page: false });
+        let (role, visibility) = (token.role(), token.visibility);
+        let (group, person, untrusted) = (token.group, token.person, token.untrusted);
+        return Ok(Principal { group, role, visibility, person, untrusted, page: false });
     }
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let ours = cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix("nacre="));
@@ -206,6 +218,5 @@ fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principa
     if method != Method::GET && !headers.contains_key(OURS) {
         return Err("a cookie alone changes nothing");
     }
-    let (role, visibility) = (Role::Admin, Visibility::Private);
-    Ok(Principal { group: None, role, visibility, person: true, page: true })
+    Ok(Principal::OWNER)
 }

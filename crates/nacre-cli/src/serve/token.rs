@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 use nacre::{GroupName, Home, Role, Visibility};
 use serde::{Deserialize, Serialize};
 
-use crate::args::{RoleName, Token as Args};
+use crate::args::Token as Args;
 use crate::context::Context;
 use crate::render;
 
@@ -32,6 +32,9 @@ pub struct Token {
     /// Whether a person stands behind it, who may approve and has no limits.
     #[serde(default)]
     pub person: bool,
+    /// Whether its sessions read what strangers wrote, and have smaller limits for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untrusted: bool,
     pub made_at: nacre::Time,
 }
 
@@ -55,12 +58,20 @@ impl Tokens {
     /// Opens them. Where there are none a first one is made, for the person, and returned.
     pub fn open(home: &Home) -> Result<(Tokens, Option<String>)> {
         let file = home.path().join(FILE);
+        let _held = hold(home)?;
         let mut all = read(&file)?;
         let first = if all.is_empty() && !file.exists() {
-            let (secret, token) =
-                make("first", None, Role::Admin, Visibility::Private, true, crate::context::now())?;
+            let (secret, token) = made(Token {
+                name: "first".into(),
+                hash: String::new(),
+                group: None,
+                role: Role::Admin.as_str().into(),
+                visibility: Visibility::Private,
+                person: true,
+                untrusted: false,
+                made_at: crate::context::now(),
+            })?;
             all.push(token);
-            home.create()?;
             write(&file, &all)?;
             Some(secret)
         } else {
@@ -137,39 +148,44 @@ pub fn secret() -> Result<String> {
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-fn make(
-    name: &str,
-    group: Option<GroupName>,
-    role: Role,
-    visibility: Visibility,
-    person: bool,
-    now: nacre::Time,
-) -> Result<(String, Token)> {
+/// Gives a token its secret, of which it keeps the hash.
+fn made(token: Token) -> Result<(String, Token)> {
     let secret = format!("{PREFIX}{}", secret()?);
     let hash = blake3::hash(secret.as_bytes()).to_hex().to_string();
-    let role = role.as_str().to_owned();
-    Ok((secret, Token { name: name.to_owned(), hash, group, role, visibility, person, made_at: now }))
+    Ok((secret, Token { hash, ..token }))
+}
+
+/// Holds the tokens until it is dropped: of two that change them at once neither loses its own.
+fn hold(home: &Home) -> Result<std::fs::File> {
+    home.create()?;
+    let file = home.path().join("tokens.lock");
+    let lock = std::fs::File::create(&file).with_context(|| format!("{} can't be made", file.display()))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 /// `nacre token …`
 pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     let file = context.home.path().join(FILE);
+    let _held = hold(&context.home)?;
     let mut all = read(&file)?;
     match args {
-        Args::Add { name, any_group, role, private, person } => {
+        Args::Add { name, any_group, role, private, person, untrusted } => {
             if all.iter().any(|token| token.name == *name) {
                 bail!("there is a token `{name}` already; `nacre token remove {name}` takes it away");
             }
             let group = (!any_group).then(|| context.global.group.clone());
-            let role = match role {
-                RoleName::Admin => Role::Admin,
-                RoleName::Project => Role::Project,
-                RoleName::Skill => Role::Skill,
-            };
-            let visibility = if *private { Visibility::Private } else { Visibility::Shared };
-            let (secret, token) = make(name, group, role, visibility, *person, context.now())?;
+            let (secret, token) = made(Token {
+                name: name.clone(),
+                hash: String::new(),
+                group,
+                role: Role::from(*role).as_str().into(),
+                visibility: if *private { Visibility::Private } else { Visibility::Shared },
+                person: *person,
+                untrusted: *untrusted,
+                made_at: context.now(),
+            })?;
             all.push(token);
-            context.home.create()?;
             write(&file, &all)?;
             if context.global.json {
                 render::json(&serde_json::json!({ "name": name, "token": secret }))?;
@@ -187,8 +203,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             for token in all.iter().filter(|_| !context.global.json) {
                 let group = token.group.as_ref().map_or("any group".into(), |group| format!("group {group}"));
                 let person = if token.person { ", a person" } else { "" };
+                let untrusted = if token.untrusted { ", untrusted" } else { "" };
                 render::out(&format!(
-                    "{}: {group}, {}, {}{person}, made {}\n",
+                    "{}: {group}, {}, {}{person}{untrusted}, made {}\n",
                     render::plain(&token.name),
                     token.role,
                     token.visibility.as_str(),
