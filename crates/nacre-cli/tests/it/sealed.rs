@@ -64,6 +64,8 @@ impl Sealed {
             .env("NACRE_HOME", &self.home)
             .env("NACRE_NOW", NOW)
             .env("TZ", "UTC")
+            // What a turn puts in must not depend on how busy the machine is.
+            .env("NACRE_TURN_TIME_LIMIT_MS", "60000")
             .current_dir(&self.folder);
         command.args(args);
         command
