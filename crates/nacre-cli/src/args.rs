@@ -158,6 +158,9 @@ pub enum Command {
     /// Who may come in over HTTP
     #[command(subcommand)]
     Token(Token),
+    /// Have the system keep `nacre serve` running for you, by systemd or launchd
+    #[command(subcommand)]
+    Service(Service),
     /// Answer a hook of an agent: JSON in, JSON out. `nacre install` sets them up
     Hook(Hook),
     /// Set an agent up with this memory: the MCP server and the hooks, in its own settings
@@ -168,6 +171,8 @@ pub enum Command {
     Status,
     /// Check everything and say how to mend what is wrong
     Doctor,
+    /// Try everything once in a home that is thrown away, and look at this one: what to send when something is wrong
+    SelfCheck,
     /// Show the settings in force
     Settings(Settings),
     /// The log of every write and refusal
@@ -500,6 +505,26 @@ pub struct Serve {
     #[cfg(debug_assertions)]
     #[arg(long, hide = true)]
     pub fixtures: bool,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Service {
+    /// Write the unit and start the server
+    Install(ServiceInstall),
+    /// Stop the server and remove the unit; the memory stays
+    Uninstall,
+    /// Show whether it is set up and runs
+    Status,
+}
+
+#[derive(Debug, Args)]
+pub struct ServiceInstall {
+    /// Where to listen, if not at the usual place
+    #[arg(long, value_name = "ADDR")]
+    pub listen: Option<std::net::SocketAddr>,
+    /// Show the unit and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 #[derive(Debug, Subcommand)]

@@ -130,13 +130,18 @@ pub fn megabytes(bytes: u64) -> f64 {
 }
 
 /// One thing that was looked at: its name, whether it is well, and what to say.
-struct Check {
-    name: &'static str,
-    ok: bool,
-    says: String,
+pub struct Check {
+    pub name: &'static str,
+    pub ok: bool,
+    pub says: String,
 }
 
 pub fn doctor(context: &Context) -> Result<ExitCode> {
+    report(context, &examine(context))
+}
+
+/// Looks at the home and all its groups.
+pub fn examine(context: &Context) -> Vec<Check> {
     let mut checks = vec![Check {
         name: "settings",
         ok: true,
@@ -203,6 +208,11 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
             }
         }
     }
+    checks
+}
+
+/// Shows what was found; a failure is an exit code too.
+pub fn report(context: &Context, checks: &[Check]) -> Result<ExitCode> {
     let ok = checks.iter().all(|check| check.ok);
     if context.global.json {
         let checks: Vec<_> = checks
@@ -213,7 +223,7 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
     } else {
         let paint = Paint::stdout();
         let mut text = String::new();
-        for check in &checks {
+        for check in checks {
             let mark = if check.ok { paint.green("ok  ") } else { paint.red("FAIL") };
             text.push_str(&format!("{mark}  {:10} {}\n", check.name, plain(&check.says)));
         }

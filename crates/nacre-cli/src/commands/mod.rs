@@ -15,6 +15,8 @@ mod model;
 mod plugin;
 mod project;
 mod proposal;
+mod self_check;
+mod service;
 mod session;
 mod tools;
 mod turn;
@@ -118,6 +120,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Call(args) => tools::call(&context, &args),
         Command::Status => care::status(&context),
         Command::Doctor => care::doctor(&context),
+        Command::SelfCheck => self_check::run(&context),
+        Command::Service(args) => service::run(&context, &args),
         Command::Settings(_) => care::settings(&context),
         Command::Audit(args) => care::audit(&context, &args),
         Command::Events(args) => events::run(&context, &args),

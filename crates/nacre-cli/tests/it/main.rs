@@ -21,6 +21,7 @@ mod graph;
 // Projects: knowledge taken out of files, tasks, jobs.
 mod project;
 // Plugins: programs of others that behave, and more that do not.
+mod packaging;
 mod plugin;
 // Checkpoints: a story, kills, and what skills are handed.
 mod checkpoints;

@@ -26,7 +26,7 @@ const BACKUP: &str = ".before-nacre";
 /// Has the client run this.
 pub struct Program {
     /// The running binary.
-    path: String,
+    pub path: String,
     /// The flags that were given and that every run should have.
     flags: Vec<String>,
 }
@@ -91,7 +91,7 @@ fn parts(client: Client) -> Result<Vec<(PathBuf, Box<dyn Part>)>> {
 }
 
 impl Program {
-    fn running(global: &Global) -> Result<Program> {
+    pub fn running(global: &Global) -> Result<Program> {
         let text = |path: PathBuf| {
             path.into_os_string()
                 .into_string()
