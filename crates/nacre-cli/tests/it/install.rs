@@ -7,42 +7,42 @@ use serde_json::{Value, json};
 use crate::sealed::{Output, Process, Sealed, files};
 
 /// A person's own folder, in a sealed place.
-struct User {
-    sealed: Sealed,
-    folder: PathBuf,
+pub struct User {
+    pub sealed: Sealed,
+    pub folder: PathBuf,
 }
 
 impl User {
-    fn new() -> User {
+    pub fn new() -> User {
         let sealed = Sealed::new();
         let folder = PathBuf::from(sealed.beside("user"));
         std::fs::create_dir(&folder).unwrap();
         User { sealed, folder }
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub fn run(&self, args: &[&str]) -> Output {
         Process::start(self.sealed.command(args).env("HOME", &self.folder)).finish()
     }
 
     /// Runs what has to work, and returns what it says.
     #[track_caller]
-    fn install(&self, args: &[&str]) -> String {
+    pub fn install(&self, args: &[&str]) -> String {
         let output = self.run(&[&["install"], args].concat());
         assert_eq!((output.status, output.stderr.as_str()), (0, ""), "{output:?}");
         output.stdout
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         let path = self.folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    fn read(&self, name: &str) -> String {
+    pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.join(name)).unwrap()
     }
 
-    fn all(&self) -> Vec<(PathBuf, String)> {
+    pub fn all(&self) -> Vec<(PathBuf, String)> {
         files(&self.folder)
             .into_iter()
             .map(|file| (file.clone(), std::fs::read_to_string(file).unwrap()))
@@ -50,7 +50,7 @@ impl User {
     }
 }
 
-fn nacre() -> &'static str {
+pub fn nacre() -> &'static str {
     env!("CARGO_BIN_EXE_nacre")
 }
 

@@ -62,6 +62,10 @@ pub fn remove(text: &str, before: Option<&str>) -> Result<String, String> {
     let (Some((from, to)), Some((first, last))) = (outline.ours, outline.extensions) else {
         return Ok(text.to_owned());
     };
+    // Without a command it is a server of the person's own.
+    if !outline.lines[from..to].iter().any(|line| line.trim_start().starts_with("cmd:")) {
+        return Ok(text.to_owned());
+    }
     let before = before.and_then(|before| Outline::read(before).ok());
     let earlier =
         before.as_ref().and_then(|before| Some(before.lines[before.ours?.0..before.ours?.1].concat()));
