@@ -74,7 +74,7 @@ function place(hit) {
   return { path, startLine: 1, endLine: Math.max(1, String(hit.text).split("\n").length) };
 }
 
-/** A hit of ours in the shape of OpenClaw's. What an agent stored is the agent's; what a file says is of nobody known. */
+/** A hit of ours in the shape of OpenClaw's. Memory is data, not orders: none of it is vouched for. */
 function shaped(hit) {
   const { path, startLine, endLine } = place(hit);
   const citation = `${path}#L${startLine}-L${endLine}`;

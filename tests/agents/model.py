@@ -6,6 +6,7 @@ tool, or a text. Which one is due follows from how many results of tools the req
 Every request of a conversation is kept for the checks, with all its text in one string.
 """
 
+import html
 import json
 import re
 import threading
@@ -89,7 +90,7 @@ def results(messages):
 
 def called(tool, tools):
     """The name under which a tool is offered."""
-    return next(name for name in tools if name == tool or re.search(f"nacre_+{tool}$", name))
+    return next((name for name in tools if name == tool), None) or next(name for name in tools if re.search(f"nacre_+{tool}$", name))
 
 
 def anthropic(body, model):
@@ -139,7 +140,8 @@ def gemini(body, model):
             if "functionResponse" in part:
                 blocks.append({"type": "tool_result", "content": part["functionResponse"].get("response")})
             elif "text" in part:
-                blocks.append({"type": "text", "text": part["text"]})
+                # What hooks say comes escaped.
+                blocks.append({"type": "text", "text": html.unescape(part["text"])})
         messages.append({"role": content.get("role"), "content": blocks})
     offered = [tool for tools in body.get("tools", []) for tool in tools.get("functionDeclarations", [])]
     tools = [name for tool in offered if OURS.match(name := str(tool.get("name")))]
