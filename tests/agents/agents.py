@@ -85,7 +85,6 @@ class ClaudeCode:
             "ANTHROPIC_API_KEY": "sk-none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
-            "NACRE_HOME": str(place.folder / "nacre"),
         }
         return run([CLAUDE, *arguments], environment, place.folder / user / "work")
 
@@ -112,8 +111,7 @@ class Codex:
         return self.run(place, user, "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt)
 
     def run(self, place, user, *arguments):
-        environment = place.environment(user) | {"NACRE_HOME": str(place.folder / "nacre")}
-        return run([CODEX, *arguments], environment, place.folder / user / "work")
+        return run([CODEX, *arguments], place.environment(user), place.folder / user / "work")
 
     def add_plugin(self, place, user):
         self.run(place, user, "plugin", "marketplace", "add", str(PLUGINS.parent))
@@ -238,7 +236,7 @@ def one_after_the_other(agent):
             assert "halcyon" not in first.text
         with check(f"{name}: the agent stores a memory by a tool call"):
             answers = model.requests["talk-first"][-1].results
-            assert len(answers) == 1 and re.search(r'"number": ?2\b', answers[0]), answers
+            assert len(answers) == 1 and re.search(r'"number": ?2\b|\[id:2\]', answers[0]), answers
             entry = place.json("show", "2")
             assert entry["content"] == store["content"] and entry["provenance"]["source"] == "agent", entry
         with check(f"{name}: a second conversation is told, and finds it by a tool call"):
@@ -272,17 +270,16 @@ def one_after_the_other(agent):
     model.close()
 
 
-def tools_alone(agent):
-    """An agent without hooks finds the tools, and calls them."""
-    store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
-    model = Model({"talk-first": [("memory_store", store), ("memory_search", {"query": "deploy gate"}), "Noted: halcyon."]})
+def listed(agent):
+    """An agent without hooks finds the tools, and its settings come back as they were."""
+    model = Model({})
     with tempfile.TemporaryDirectory() as folder:
         place, name = Place(folder, model), agent.name
         place.environment("user")
         agent.prepare(place, "user")
         file = place.folder / "user" / agent.files[0]
         before = read(file)
-        with check(f"{name}: the tools are listed, and undo leaves the settings as they were"):
+        with check(f"{name}: the tools are listed, and uninstall leaves the settings as they were"):
             place.nacre("install", name, user="user")
             written = read(file)
             assert NACRE in written and NACRE not in before
@@ -290,6 +287,17 @@ def tools_alone(agent):
             assert read(file) == written, "it has rewritten its settings"
             place.nacre("uninstall", name, user="user")
             assert read(file) == before, read(file)
+    model.close()
+
+
+def called(agent):
+    """An agent without hooks calls the tools."""
+    store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
+    model = Model({"talk-first": [("memory_store", store), ("memory_search", {"query": "deploy gate"}), "Noted: halcyon."]})
+    with tempfile.TemporaryDirectory() as folder:
+        place, name = Place(folder, model), agent.name
+        place.environment("user")
+        agent.prepare(place, "user")
         with check(f"{name}: the agent stores and finds by tool calls"):
             place.nacre("install", name, user="user")
             said = agent.talk(place, "user", "talk-first: the word for the deploy gate is halcyon")
@@ -304,22 +312,24 @@ def tools_alone(agent):
 def plugin(agent):
     """The plugin in place of `nacre install`: told by hooks, and the tools called. It finds `nacre` on the PATH."""
     store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
-    model = Model({"talk-plugin": [("memory_store", store), "Noted: halcyon."]})
+    model = Model({"talk-first": [("memory_store", store), "Noted: halcyon."]})
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, model)
         place.environment("user")
         agent.prepare(place, "user")
-        (place.folder / "user" / "bin").mkdir()
-        (place.folder / "user" / "bin" / "nacre").symlink_to(NACRE)
+        user = place.folder / "user"
+        for link, target in [(user / "bin" / "nacre", NACRE), (user / ".local/share/nacre", place.folder / "nacre")]:
+            link.parent.mkdir(parents=True)
+            link.symlink_to(target)
         place.nacre("store", "The user drinks lapsang tea", "--type", "preference")
         with check(f"{agent.name}: its plugin tells what is remembered, and brings the tools"):
             if agent.name == "claude-code":
                 agent.run(place, "user", "plugin", "validate", str(PLUGINS / "nacre"))
                 agent.run(place, "user", "plugin", "validate", str(PLUGINS.parent))
             agent.add_plugin(place, "user")
-            said = agent.talk(place, "user", "talk-plugin: which tea do I drink?")
+            said = agent.talk(place, "user", "talk-first: which tea do I drink?")
             assert "Noted: halcyon." in said, said
-            brief, turn = blocks(model.requests["talk-plugin"][0])
+            brief, turn = blocks(model.requests["talk-first"][0])
             assert "What is remembered" in brief and "lapsang tea" in turn, (brief, turn)
             assert place.json("show", "2")["content"] == store["content"]
             place.settled()
@@ -330,8 +340,8 @@ def plugin(agent):
 def memory_of_openclaw(agent):
     """Nacre in OpenClaw's slot for memory, beside its MCP server: searched, read, told, archived."""
     store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
-    calls = [("memory_search", {"query": "tea"}), ("memory_get", {"path": "entry/1"}), ("memory_get", {"path": "memory/none.md"})]
-    model = Model({"talk-slot": [*calls, ("nacre__memory_store", store), "It is lapsang."]})
+    calls = [("=memory_search", {"query": "tea"}), ("=memory_get", {"path": "entry/1"}), ("=memory_get", {"path": "memory/none.md"})]
+    model = Model({"talk-first": [*calls, ("memory_store", store), "It is lapsang."]})
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, model)
         place.environment("user")
@@ -346,11 +356,11 @@ def memory_of_openclaw(agent):
             assert found["status"] == "loaded" and found["memorySlotSelected"], found
             assert found["toolNames"] == ["memory_search", "memory_get"] and not shown["diagnostics"], shown
         with check("openclaw: its tools answer, what is remembered is told, what is said is archived"):
-            said = agent.talk(place, "user", "talk-slot: which tea do I drink?")
+            said = agent.talk(place, "user", "talk-first: which tea do I drink?")
             assert "It is lapsang." in said, said
-            brief, turn = blocks(model.requests["talk-slot"][0])
+            brief, turn = blocks(model.requests["talk-first"][0])
             assert "What is remembered" in brief and "lapsang tea" in turn, (brief, turn)
-            found, got, missing, stored = model.requests["talk-slot"][-1].results
+            found, got, missing, stored = model.requests["talk-first"][-1].results
             hit = json.loads(found)["results"][0]
             assert hit["path"] == "entry/1" and hit["snippet"].endswith("\n\nSource: entry/1#L1-L1"), hit
             assert {"startLine", "endLine", "score", "source", "corpus", "provenance"} <= set(hit), hit
@@ -359,7 +369,7 @@ def memory_of_openclaw(agent):
             assert place.json("show", "2")["provenance"]["source"] == "agent", stored
             place.settled()
             kept = exchanges(place)
-            assert "talk-slot: which tea do I drink?" in kept and "It is lapsang." in kept, kept
+            assert "talk-first: which tea do I drink?" in kept and "It is lapsang." in kept, kept
             assert not any("nacre:memory" in line for line in kept), kept
     model.close()
 
@@ -453,7 +463,8 @@ STEPS = [
     *[(each.name, one_after_the_other, [each]) for each in [*AGENTS, GeminiCli()]],
     ("claude-code", compacted, [AGENTS[0]]),
     ("at-once", at_once, []),
-    *[(each.name, tools_alone, [each]) for each in [OpenCode(), OpenClaw()]],
+    *[(each.name, listed, [each]) for each in [OpenCode(), OpenClaw()]],
+    ("opencode", called, [OpenCode()]),
     *[(each.name, plugin, [each]) for each in [ClaudeCode(), Codex()]],
     ("openclaw", memory_of_openclaw, [OpenClaw()]),
 ]

@@ -89,8 +89,8 @@ def results(messages):
 
 
 def called(tool, tools):
-    """The name under which a tool is offered."""
-    return next((name for name in tools if name == tool), None) or next(name for name in tools if re.search(f"nacre_+{tool}$", name))
+    """The name under which a tool of our server is offered; behind a `=` stands the name itself."""
+    return tool.removeprefix("=") if tool.startswith("=") else next(name for name in tools if re.search(f"nacre_+{tool}$", name))
 
 
 def anthropic(body, model):

@@ -412,7 +412,10 @@ mod tests {
         for (prompt, message) in [
             ("which tea?", "which tea?"),
             ("<hook_context>&lt;!-- nacre:memory --&gt;\n- a\n</hook_context>\n\nwhich tea?", "which tea?"),
-            ("what does <hook_context>x</hook_context> mean?", "what does <hook_context>x</hook_context> mean?"),
+            (
+                "what does <hook_context>x</hook_context> mean?",
+                "what does <hook_context>x</hook_context> mean?",
+            ),
             ("<hook_context> has no end", "<hook_context> has no end"),
         ] {
             assert_eq!(Input(json!({ "prompt": prompt })).message(), Some(message), "{prompt}");

@@ -263,3 +263,50 @@ fn a_command_that_was_written_runs() {
     assert_eq!(output.status, 0, "{output:?}");
     assert!(output.stdout.contains("lapsang tea"), "{output:?}");
 }
+
+/// The plugins of the repository say the same as the installer, with `nacre` from the PATH.
+#[test]
+fn the_plugins_are_what_is_installed() {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+    let read = |name: &str| std::fs::read_to_string(plugins.join(name)).unwrap();
+    let parsed = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap() };
+    let user = User::new();
+    user.install(&["claude-code"]);
+    let before = format!("{} --home {} ", nacre(), user.sealed.home().display());
+    let settings: Value =
+        serde_json::from_str(&user.read(".claude/settings.json").replace(&before, "nacre ")).unwrap();
+    assert_eq!(parsed("nacre/hooks/hooks.json")["hooks"], settings["hooks"]);
+
+    let servers = json!({ "nacre": { "type": "stdio", "command": "nacre", "args": ["mcp"] } });
+    for file in ["nacre/.mcp.json", "portable/mcp.json"] {
+        assert_eq!(parsed(file)["mcpServers"], servers, "{file}");
+    }
+    assert_eq!(read("nacre/skills/memory/SKILL.md"), read("portable/skills/memory/SKILL.md"));
+    for file in [
+        "nacre/.claude-plugin/plugin.json",
+        "portable/plugin.json",
+        "openclaw/openclaw.plugin.json",
+        "openclaw/package.json",
+    ] {
+        assert_eq!(parsed(file)["version"], env!("CARGO_PKG_VERSION"), "{file}");
+    }
+}
+
+/// Every client has a page, and the README leads to it.
+#[test]
+fn every_client_has_a_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let output = User::new().run(&["--json", "install"]);
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+    for client in answer["clients"].as_array().unwrap() {
+        let (name, title) = (client["client"].as_str().unwrap(), client["title"].as_str().unwrap());
+        let page = read(&format!("docs/clients/{name}.md"));
+        assert!(page.starts_with(&format!("# {title}\n")), "{name}");
+        for word in [format!("nacre install {name}"), format!("nacre uninstall {name}"), "By hand".to_owned()]
+        {
+            assert!(page.contains(&word), "docs/clients/{name}.md lacks `{word}`");
+        }
+        assert!(read("README.md").contains(&format!("(docs/clients/{name}.md)")), "{name} in README.md");
+    }
+}
