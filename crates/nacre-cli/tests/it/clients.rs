@@ -22,6 +22,9 @@ enum Shape {
     Local,
 }
 
+/// A text with its heading, or with a word of the reason why it is refused.
+type Samples = &'static [(&'static str, &'static str)];
+
 use Dialect::{Json, Toml, Yaml};
 use Shape::{Local, Plain, Stdio};
 
@@ -42,7 +45,7 @@ const CLIENTS: &[(&str, &str, Dialect)] = &[
 ];
 
 /// Settings as people have them. `SERVERS{` and `}` stand for the keys of the servers; `dark` is what a person changes.
-const JSON: &[(&str, &str)] = &[
+const JSON: Samples = &[
     (
         "comments, trailing commas and another server",
         "{\n  // Mine.\n  \"theme\": \"dark\", /* both */ \"list\": [1,\n      2],\n  SERVERS{\n    // Reads.\n    \"files\": { \"command\": \"files\" } // all\n  },\n  \"last\": true,\n}\n",
@@ -61,7 +64,7 @@ const JSON: &[(&str, &str)] = &[
     ("an empty line", "\n"),
 ];
 
-const TOML: &[(&str, &str)] = &[
+const TOML: Samples = &[
     (
         "comments and another server",
         "# Mine.\ntheme   = \"dark\"  # the good one\n\n[mcp_servers.files] # reads\n  command = 'files'\n\n# Last.\n[tui]\nlist = [ 1,\n    2 ]\n",
@@ -73,7 +76,7 @@ const TOML: &[(&str, &str)] = &[
     ("comments alone", "# theme = \"dark\"\n"),
 ];
 
-const YAML: &[(&str, &str)] = &[
+const YAML: Samples = &[
     (
         "comments and another server",
         "# Mine.\nGOOSE_MODEL: dark  # the good one\nextensions:\n  # Reads.\n  files:\n    cmd: files\n    args: [ 'a' ]  # all\n    description: |\n      Reads: files\n      # and says so\n\n# Last.\nlist:\n- 1\n- \"two # not a comment\"\n",
@@ -90,7 +93,7 @@ const YAML: &[(&str, &str)] = &[
 ];
 
 /// What can't be changed without a doubt, and a word of the reason.
-const BROKEN_JSON: &[(&str, &str)] = &[
+const BROKEN_JSON: Samples = &[
     ("{\"a\": 1\n\"b\": 2}", "is missing (line 2)"),
     ("[]", "it is no JSON object"),
     ("{SERVERS: 3}", "is no object"),
@@ -98,14 +101,14 @@ const BROKEN_JSON: &[(&str, &str)] = &[
     ("{unquoted: 1}", "a key in quotes is missing"),
 ];
 
-const BROKEN_TOML: &[(&str, &str)] = &[
+const BROKEN_TOML: Samples = &[
     ("a = 1\na = 2\n", "not valid TOML"),
     ("mcp_servers = 3\n", "is no table"),
     ("[mcp_servers.nacre]\nurl = \"https://example.org/mcp\"\n", "a server at a URL already"),
     ("a = 1\r\nb = 2\n", "some of its lines"),
 ];
 
-const BROKEN_YAML: &[(&str, &str)] = &[
+const BROKEN_YAML: Samples = &[
     ("\tkey: 1\n", "a tab"),
     ("  key: 1\n", "under no key"),
     ("{extensions: {}}\n", "not clear what this line is"),
@@ -167,9 +170,8 @@ fn only_added(before: &str, after: &str) -> bool {
     before.chars().all(|c| rest.any(|other| other == c))
 }
 
-fn of_dialect(
-    dialect: Dialect,
-) -> (&'static [(&'static str, &'static str)], &'static [(&'static str, &'static str)]) {
+/// The samples of a dialect, and what is refused in it.
+fn of_dialect(dialect: Dialect) -> (Samples, Samples) {
     match dialect {
         Json(..) => (JSON, BROKEN_JSON),
         Toml => (TOML, BROKEN_TOML),
@@ -177,54 +179,61 @@ fn of_dialect(
     }
 }
 
+/// Every sample of a client, in every variant.
+fn all_of(dialect: Dialect) -> Vec<(String, String)> {
+    let samples = of_dialect(dialect).0.iter();
+    samples.flat_map(|(heading, text)| variants(heading, &filled(text, dialect))).collect()
+}
+
 #[test]
 fn settings_of_every_kind_stay_and_come_back() {
-    for (client, file, dialect) in CLIENTS {
-        let user = User::new();
-        let samples = of_dialect(*dialect).0;
-        for (heading, text) in
-            samples.iter().flat_map(|(heading, text)| variants(heading, &filled(text, *dialect)))
-        {
-            let place = format!("{client}: {heading}");
-            user.write(file, &text);
-            let before = user.all();
-            user.install(&[client, "--dry-run"]);
-            assert_eq!(user.all(), before, "{place}: a dry run writes nothing");
-
-            user.install(&[client]);
-            let written = user.read(file);
-            // Of `{}` no brace stays, and of an empty line nothing.
-            if !text.contains("extensions: {}") && !text.trim().is_empty() {
-                assert!(only_added(&text, &written), "{place}: {written}");
-            }
-            assert!(written.contains(nacre()), "{place}: {written}");
-            assert_eq!(
-                written.contains("\r\n"),
-                text.contains("\r\n") && !text.trim().is_empty(),
-                "{place}: {written:?}"
-            );
-            if text.contains("\r\n") && !text.trim().is_empty() {
-                assert_eq!(
-                    written.matches('\n').count(),
-                    written.matches("\r\n").count(),
-                    "{place}: {written:?}"
-                );
-            }
-            let all = user.all();
-            assert!(user.install(&[client]).contains("nothing to do"), "{place}");
-            assert_eq!(user.all(), all, "{place}: twice is the same as once");
-            let uninstalled = user.run(&["uninstall", client]);
-            assert_eq!((uninstalled.status, user.all()), (0, before.clone()), "{place}: to the byte");
-
-            // Changed meanwhile: that stays, and ours goes.
-            if text.contains("dark") {
-                user.install(&[client]);
-                user.write(file, &user.read(file).replace("dark", "light"));
-                user.run(&["uninstall", client]);
-                assert_eq!(user.read(file), text.replace("dark", "light"), "{place}: changed meanwhile");
-                assert_eq!(user.all().len(), before.len(), "{place}");
-            }
+    let names: Vec<&str> = CLIENTS.iter().map(|(client, _, _)| *client).collect();
+    let rounds = CLIENTS.iter().map(|(_, _, dialect)| all_of(*dialect).len()).max().unwrap();
+    let user = User::new();
+    // One round is one sample for every client, all set up by one process.
+    for round in 0..rounds {
+        let cases = CLIENTS.iter().map(|(client, file, dialect)| {
+            let samples = all_of(*dialect);
+            let (heading, text) = samples[round % samples.len()].clone();
+            (format!("{client}: {heading}"), *file, text)
+        });
+        let cases: Vec<(String, &str, String)> = cases.collect();
+        for (_, file, text) in &cases {
+            user.write(file, text);
         }
+        let before = user.all();
+        user.install(&[&names[..], &["--dry-run"]].concat());
+        assert_eq!(user.all(), before, "a dry run writes nothing");
+
+        user.install(&names);
+        for (place, file, text) in &cases {
+            let written = user.read(file);
+            assert!(written.contains(nacre()), "{place}: {written}");
+            if text.trim().is_empty() {
+                continue;
+            }
+            // Of `{}` no brace stays.
+            assert!(text.contains("extensions: {}") || only_added(text, &written), "{place}: {written}");
+            let windows = if text.contains("\r\n") { written.matches('\n').count() } else { 0 };
+            assert_eq!(written.matches("\r\n").count(), windows, "{place}: {written:?}");
+        }
+        let all = user.all();
+        let said = user.install(&names);
+        assert_eq!(said.matches("nothing to do").count(), names.len(), "{said}");
+        assert_eq!(user.all(), all, "twice is the same as once");
+        let uninstalled = user.run(&[&["uninstall"], &names[..]].concat());
+        assert_eq!((uninstalled.status, user.all()), (0, before.clone()), "to the byte");
+
+        // Changed meanwhile: that stays, and ours goes.
+        user.install(&names);
+        for (_, file, _) in &cases {
+            user.write(file, &user.read(file).replace("dark", "light"));
+        }
+        user.run(&[&["uninstall"], &names[..]].concat());
+        for (place, file, text) in cases.iter().filter(|(_, _, text)| text.contains("dark")) {
+            assert_eq!(user.read(file), text.replace("dark", "light"), "{place}: changed meanwhile");
+        }
+        assert_eq!(user.all().len(), before.len(), "no backup is left");
     }
 }
 

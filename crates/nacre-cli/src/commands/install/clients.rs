@@ -16,15 +16,18 @@ pub struct Client {
     /// Where one of these is on the PATH, it is here.
     programs: &'static [&'static str],
     /// Where one of these folders has something in it, it is here too.
-    folders: &'static [(System, &'static str)],
+    folders: Paths,
     /// Its settings. Of the paths that a variable tells, or else of the others, the first that exists counts, else the first.
-    files: &'static [(&'static [(System, &'static str)], &'static [Part])],
+    files: &'static [(Paths, &'static [Part])],
     /// What the person does now.
     pub next: &'static str,
 }
 
+/// Where something may be: on which system, from `~` or a variable on.
+type Paths = &'static [(System, &'static str)];
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum System {
+enum System {
     Any,
     Mac,
     Windows,
@@ -262,7 +265,7 @@ impl Machine {
     }
 
     /// Of the paths that the first of the variables tells, or of those of none, the first that exists, else the first.
-    fn place(&self, paths: &'static [(System, &'static str)]) -> PathBuf {
+    fn place(&self, paths: Paths) -> PathBuf {
         let usable: Vec<_> = paths.iter().filter_map(|path| self.path(path)).collect();
         let told = usable[0].0;
         let candidates = || usable.iter().filter(|(variable, _)| *variable == told).map(|(_, path)| path);
