@@ -119,8 +119,10 @@ async function get(config, { path, from, lines }) {
       return result({ status: "ok", path, text: content, from: 1, lines: content.split("\n").length });
     }
     const file = await call(config, "memory_get", { path, from: first, to: first + count - 1 });
-    const last = file.lines?.[1] ?? first;
-    const more = last < file.total_lines ? { truncated: true, nextFrom: last + 1 } : {};
+    // A file that is not there reads as an empty one.
+    if (file.total_lines === 0) return result({ status: "not_found", path, text: "" });
+    const last = file.lines?.[1] ?? first - 1;
+    const more = last < file.total_lines && file.lines ? { truncated: true, nextFrom: last + 1 } : {};
     return result({ status: "ok", path, text: file.text, from: first, lines: last - first + 1, ...more });
   } catch (problem) {
     const status = problem.kind === "not_found" ? "not_found" : "error";

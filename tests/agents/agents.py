@@ -459,15 +459,20 @@ def write(file, text):
 
 
 ONLY = os.environ.get("AGENT")
-STEPS = [
-    *[(each.name, one_after_the_other, [each]) for each in [*AGENTS, GeminiCli()]],
-    ("claude-code", compacted, [AGENTS[0]]),
-    ("at-once", at_once, []),
-    *[(each.name, listed, [each]) for each in [OpenCode(), OpenClaw()]],
-    ("opencode", called, [OpenCode()]),
-    *[(each.name, plugin, [each]) for each in [ClaudeCode(), Codex()]],
-    ("openclaw", memory_of_openclaw, [OpenClaw()]),
-]
-for agent_name, step, arguments in STEPS:
-    if ONLY in (None, agent_name):
-        step(*arguments)
+
+
+def take(steps):
+    for name, step, *arguments in steps:
+        if ONLY in (None, name):
+            step(*arguments)
+
+
+take([(each.name, one_after_the_other, each) for each in [*AGENTS, GeminiCli()]])
+take([("claude-code", compacted, AGENTS[0]), ("at-once", at_once)])
+# OpenClaw takes its time.
+with ThreadPoolExecutor(2) as lanes:
+    slow = [("openclaw", listed, OpenClaw()), ("openclaw", memory_of_openclaw, OpenClaw())]
+    rest = [("opencode", listed, OpenCode()), ("opencode", called, OpenCode())]
+    rest += [("claude-code", plugin, ClaudeCode()), ("codex", plugin, Codex())]
+    for lane in [lanes.submit(take, slow), lanes.submit(take, rest)]:
+        lane.result()
