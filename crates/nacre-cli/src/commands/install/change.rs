@@ -8,7 +8,7 @@ use nacre::diff::Diff;
 use serde_json::{Value, json};
 
 use super::Program;
-use super::part::Part;
+use super::part::{Part, SERVER};
 
 /// What is put behind the name of a file as it was before us.
 const BACKUP: &str = ".before-nacre";
@@ -23,38 +23,43 @@ pub struct Change {
 impl Change {
     /// What setting up does to a file.
     pub fn install(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
-        Change::new(file, parts, program, |_, before| {
-            install(parts, before.unwrap_or_default(), program).map(Some)
-        })
+        // What we would write into an empty file is what a person has to add to this one.
+        let by_hand = || {
+            let all = install(parts, "", program).expect("an empty file takes every part");
+            format!("add this to it:\n{}", all.trim_end())
+        };
+        let after =
+            |_: &Path, before: Option<&str>| install(parts, before.unwrap_or_default(), program).map(Some);
+        Change::new(file, after, by_hand)
     }
 
     /// What taking back does to it.
     pub fn undo(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
-        Change::new(file, parts, program, |file, before| undone(file, parts, before, program))
+        let by_hand = || format!("take out of it what says `{SERVER}`");
+        Change::new(file, |file, before| undone(file, parts, before, program), by_hand)
     }
 
     fn new(
         file: PathBuf,
-        parts: &[Part],
-        program: &Program,
         after: impl FnOnce(&Path, Option<&str>) -> Result<Option<String>, String>,
+        by_hand: impl Fn() -> String,
     ) -> Result<Change> {
         // Settings may be links into a folder of their own; the link stays.
         let file = fs::canonicalize(&file).unwrap_or(file);
-        let unreadable = |problem: String| {
-            // What we would write into an empty file is what a person has to add to this one.
-            let add = install(parts, "", program).expect("an empty file takes every part");
-            nacre::Error::ForeignSettings { path: file.clone(), problem, add }
+        let foreign = |problem: String| nacre::Error::ForeignSettings {
+            path: file.clone(),
+            problem,
+            by_hand: by_hand(),
         };
         let before = match fs::read_to_string(&file) {
             Ok(text) => Some(text),
             Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => None,
             Err(problem) if problem.kind() == std::io::ErrorKind::InvalidData => {
-                return Err(unreadable("it is not UTF-8".into()).into());
+                return Err(foreign("it is not UTF-8".into()).into());
             }
             Err(source) => return Err(nacre::Error::Io { path: file, source }.into()),
         };
-        let after = after(&file, before.as_deref()).map_err(unreadable)?;
+        let after = after(&file, before.as_deref()).map_err(foreign)?;
         Ok(Change { file, before, after })
     }
 
@@ -127,6 +132,10 @@ fn undone(
     program: &Program,
 ) -> Result<Option<String>, String> {
     let Some(now) = now else { return Ok(None) };
+    // Whatever is wrong with it, nothing in it is ours.
+    if !now.contains(SERVER) {
+        return Ok(Some(now.to_owned()));
+    }
     let backup = fs::read_to_string(backup_of(file)).ok();
     if let Some(before) = &backup
         && install(parts, before, program).as_deref() == Ok(now)

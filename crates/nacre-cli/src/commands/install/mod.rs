@@ -122,7 +122,9 @@ fn ask<'a>(
         let state = if undo { "without Nacre" } else { "set up" };
         text.push_str(&format!("{} is {state} already\n", client.title));
     }
-    render::out(&text)?;
+    if !text.is_empty() {
+        render::out(&text)?;
+    }
     let mut chosen = Vec::new();
     for client in &open {
         let question = match undo {
