@@ -1,5 +1,6 @@
-"""Claude Code and Codex themselves, with `nacre install` and a scripted model on loopback: they are told what is remembered, they
-remember, another conversation finds it, and many at once lose nothing."""
+"""Agents themselves, with `nacre install` and a scripted model on loopback. Claude Code, Codex and Gemini CLI are told what is
+remembered, they remember, another conversation finds it, and many at once lose nothing; OpenCode and OpenClaw call the tools. Then
+the plugins: that of Claude Code in two programs, and that of OpenClaw."""
 
 import json
 import os
@@ -15,7 +16,8 @@ from pathlib import Path
 from model import Model
 from story import check
 
-NACRE, CLAUDE, CODEX = sys.argv[1:]
+NACRE, CLAUDE, CODEX, GEMINI, OPENCODE, OPENCLAW, NODE = sys.argv[1:]
+PLUGINS = Path(__file__).resolve().parents[2] / "plugins"
 # Longer than any conversation takes on the slowest machine.
 PATIENCE = 120
 
@@ -32,7 +34,8 @@ class Place:
         home = self.folder / user
         (home / "work").mkdir(parents=True, exist_ok=True)
         (home / "tmp").mkdir(exist_ok=True)
-        return {"HOME": str(home), "TMPDIR": str(home / "tmp"), "PATH": "/usr/local/bin:/usr/bin:/bin", "LANG": "C.UTF-8"}
+        path = f"{home / 'bin'}:{Path(NODE).parent}:/usr/local/bin:/usr/bin:/bin"
+        return {"HOME": str(home), "TMPDIR": str(home / "tmp"), "PATH": path, "LANG": "C.UTF-8"}
 
     def nacre(self, *arguments, user="person", group="main"):
         command = [NACRE, "--home", str(self.folder / "nacre"), "--group", group, *arguments]
@@ -68,19 +71,27 @@ def run(command, environment, folder):
 
 class ClaudeCode:
     name, files = "claude-code", [".claude.json", ".claude/settings.json"]
+    tools = "mcp__nacre"
 
     def prepare(self, place, user):
         pass
 
     def talk(self, place, user, prompt, *flags):
+        return self.run(place, user, "-p", prompt, "--allowedTools", self.tools, *flags)
+
+    def run(self, place, user, *arguments):
         environment = place.environment(user) | {
             "ANTHROPIC_BASE_URL": place.model.url,
             "ANTHROPIC_API_KEY": "sk-none",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "DISABLE_AUTOUPDATER": "1",
         }
-        command = [CLAUDE, "-p", prompt, "--allowedTools", "mcp__nacre", *flags]
-        return run(command, environment, place.folder / user / "work")
+        return run([CLAUDE, *arguments], environment, place.folder / user / "work")
+
+    def add_plugin(self, place, user):
+        self.tools = "mcp__plugin_nacre_nacre"
+        self.run(place, user, "plugin", "marketplace", "add", str(PLUGINS.parent))
+        self.run(place, user, "plugin", "install", "nacre@nacre")
 
 
 class Codex:
@@ -97,8 +108,87 @@ class Codex:
 
     def talk(self, place, user, prompt):
         # A person trusts the hooks by hand, once; nobody is here.
-        flags = ["exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
-        return run([CODEX, *flags, prompt], place.environment(user), place.folder / user / "work")
+        return self.run(place, user, "exec", "--skip-git-repo-check", "--dangerously-bypass-hook-trust", prompt)
+
+    def run(self, place, user, *arguments):
+        return run([CODEX, *arguments], place.environment(user), place.folder / user / "work")
+
+    def add_plugin(self, place, user):
+        self.run(place, user, "plugin", "marketplace", "add", str(PLUGINS.parent))
+        self.run(place, user, "plugin", "add", "nacre@nacre")
+
+
+class GeminiCli:
+    name, files = "gemini-cli", [".gemini/settings.json"]
+
+    def prepare(self, place, user):
+        write(place.folder / user / ".gemini/settings.json", '{\n  // The model of the test.\n  "security": { "auth": { "selectedType": "gemini-api-key" } }\n}\n')
+
+    def talk(self, place, user, prompt):
+        environment = place.environment(user) | {
+            "GEMINI_API_KEY": "none",
+            "GOOGLE_GEMINI_BASE_URL": place.model.url,
+            "GEMINI_CLI_TRUST_WORKSPACE": "true",
+        }
+        # A model of its own choice would be asked for first.
+        command = [NODE, GEMINI, "--model", "gemini-2.5-flash", "--approval-mode", "yolo", "--prompt", prompt]
+        return run(command, environment, place.folder / user / "work")
+
+
+class OpenCode:
+    name, files = "opencode", [".config/opencode/opencode.jsonc"]
+
+    def prepare(self, place, user):
+        options = f'{{ "baseURL": "{place.model.url}/v1", "apiKey": "none" }}'
+        provider = f'{{ "npm": "@ai-sdk/anthropic", "options": {options}, "models": {{ "none": {{ "name": "none" }} }} }}'
+        text = f'{{\n\t// The model of the test.\n\t"$schema": "https://opencode.ai/config.json",\n\t"model": "none/none",\n\t"provider": {{ "none": {provider} }},\n}}\n'
+        write(place.folder / user / self.files[0], text)
+
+    def run(self, place, user, *arguments):
+        quiet = ["DISABLE_MODELS_FETCH", "DISABLE_AUTOUPDATE", "DISABLE_DEFAULT_PLUGINS"]
+        environment = place.environment(user) | {f"OPENCODE_{name}": "1" for name in quiet}
+        return run([OPENCODE, *arguments], environment, place.folder / user / "work")
+
+    def lists(self, place, user):
+        said = self.run(place, user, "mcp", "list")
+        assert "nacre" in said and "connected" in said, said
+
+    def talk(self, place, user, prompt):
+        return self.run(place, user, "run", prompt)
+
+
+class OpenClaw:
+    name, files = "openclaw", [".openclaw/openclaw.json"]
+
+    def prepare(self, place, user):
+        provider = {"baseUrl": place.model.url, "apiKey": "none", "api": "anthropic-messages", "models": [{"id": "none", "name": "none"}]}
+        settings = {
+            "models": {"providers": {"none": provider}},
+            "agents": {"defaults": {"model": {"primary": "none/none"}}},
+            # Else they would have to be searched for.
+            "tools": {"toolSearch": False},
+        }
+        write(place.folder / user / self.files[0], "// The model of the test.\n" + json.dumps(settings, indent=3))
+
+    def run(self, place, user, *arguments):
+        return run([NODE, OPENCLAW, *arguments], place.environment(user), place.folder / user / "work")
+
+    def lists(self, place, user):
+        said = self.run(place, user, "mcp", "probe", "nacre", "--json")
+        assert "nacre__memory_store" in json.loads(said[said.index("{"):])["tools"], said
+
+    def talk(self, place, user, prompt):
+        answer = self.run(place, user, "agent", "--local", "--agent", "main", "--message", prompt, "--json")
+        return json.loads(answer[answer.index("{"):])["meta"]["finalAssistantVisibleText"]
+
+    def add_plugin(self, place, user):
+        self.run(place, user, "plugins", "install", "--link", str(PLUGINS / "openclaw"), "--force", "--accept-capabilities")
+        file = place.folder / user / self.files[0]
+        settings = json.loads(file.read_text())
+        entry = settings["plugins"]["entries"]["nacre"]
+        entry["hooks"] = {"allowConversationAccess": True}
+        entry["config"] = {"command": NACRE, "home": str(place.folder / "nacre")}
+        file.write_text(json.dumps(settings))
 
 
 AGENTS = [ClaudeCode(), Codex()]
@@ -146,7 +236,7 @@ def one_after_the_other(agent):
             assert "halcyon" not in first.text
         with check(f"{name}: the agent stores a memory by a tool call"):
             answers = model.requests["talk-first"][-1].results
-            assert len(answers) == 1 and re.search(r'"number": ?2\b', answers[0]), answers
+            assert len(answers) == 1 and re.search(r'"number": ?2\b|\[id:2\]', answers[0]), answers
             entry = place.json("show", "2")
             assert entry["content"] == store["content"] and entry["provenance"]["source"] == "agent", entry
         with check(f"{name}: a second conversation is told, and finds it by a tool call"):
@@ -159,7 +249,9 @@ def one_after_the_other(agent):
         with check(f"{name}: both exchanges are archived, each once, and nothing of ours in them"):
             place.settled()
             sessions = [session["id"] for session in place.json("session", "list")["sessions"]]
-            assert entry["provenance"]["session"] in sessions, "what is stored has the session of what is said"
+            # Gemini CLI tells its server of no session.
+            if name != "gemini-cli":
+                assert entry["provenance"]["session"] in sessions, "what is stored has the session of what is said"
             kept = exchanges(place)
             expected = ["It is halcyon.", "Noted: halcyon."]
             assert sorted(line for line in kept if not line.startswith("talk-")) == expected, kept
@@ -175,6 +267,110 @@ def one_after_the_other(agent):
                     assert after[file] == before[file], (file, after[file])
                 else:
                     assert NACRE not in (after[file] or ""), (file, after[file])
+    model.close()
+
+
+def listed(agent):
+    """An agent without hooks finds the tools, and its settings come back as they were."""
+    model = Model({})
+    with tempfile.TemporaryDirectory() as folder:
+        place, name = Place(folder, model), agent.name
+        place.environment("user")
+        agent.prepare(place, "user")
+        file = place.folder / "user" / agent.files[0]
+        before = read(file)
+        with check(f"{name}: the tools are listed, and uninstall leaves the settings as they were"):
+            place.nacre("install", name, user="user")
+            written = read(file)
+            assert NACRE in written and NACRE not in before
+            agent.lists(place, "user")
+            assert read(file) == written, "it has rewritten its settings"
+            place.nacre("uninstall", name, user="user")
+            assert read(file) == before, read(file)
+    model.close()
+
+
+def called(agent):
+    """An agent without hooks calls the tools."""
+    store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
+    model = Model({"talk-first": [("memory_store", store), ("memory_search", {"query": "deploy gate"}), "Noted: halcyon."]})
+    with tempfile.TemporaryDirectory() as folder:
+        place, name = Place(folder, model), agent.name
+        place.environment("user")
+        agent.prepare(place, "user")
+        with check(f"{name}: the agent stores and finds by tool calls"):
+            place.nacre("install", name, user="user")
+            said = agent.talk(place, "user", "talk-first: the word for the deploy gate is halcyon")
+            assert "Noted: halcyon." in said, said
+            answers = model.requests["talk-first"][-1].results
+            assert len(answers) == 2 and "halcyon" in answers[1], answers
+            entry = place.json("show", "1")
+            assert entry["content"] == store["content"] and entry["provenance"]["source"] == "agent", entry
+    model.close()
+
+
+def plugin(agent):
+    """The plugin in place of `nacre install`: told by hooks, and the tools called. It finds `nacre` on the PATH."""
+    store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
+    model = Model({"talk-first": [("memory_store", store), "Noted: halcyon."]})
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, model)
+        place.environment("user")
+        agent.prepare(place, "user")
+        user = place.folder / "user"
+        for link, target in [(user / "bin" / "nacre", NACRE), (user / ".local/share/nacre", place.folder / "nacre")]:
+            link.parent.mkdir(parents=True)
+            link.symlink_to(target)
+        place.nacre("store", "The user drinks lapsang tea", "--type", "preference")
+        with check(f"{agent.name}: its plugin tells what is remembered, and brings the tools"):
+            if agent.name == "claude-code":
+                agent.run(place, "user", "plugin", "validate", str(PLUGINS / "nacre"))
+                agent.run(place, "user", "plugin", "validate", str(PLUGINS.parent))
+            agent.add_plugin(place, "user")
+            said = agent.talk(place, "user", "talk-first: which tea do I drink?")
+            assert "Noted: halcyon." in said, said
+            brief, turn = blocks(model.requests["talk-first"][0])
+            assert "What is remembered" in brief and "lapsang tea" in turn, (brief, turn)
+            assert place.json("show", "2")["content"] == store["content"]
+            place.settled()
+            assert "Noted: halcyon." in exchanges(place)
+    model.close()
+
+
+def memory_of_openclaw(agent):
+    """Nacre in OpenClaw's slot for memory, beside its MCP server: searched, read, told, archived."""
+    store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
+    calls = [("=memory_search", {"query": "tea"}), ("=memory_get", {"path": "entry/1"}), ("=memory_get", {"path": "memory/none.md"})]
+    model = Model({"talk-first": [*calls, ("memory_store", store), "It is lapsang."]})
+    with tempfile.TemporaryDirectory() as folder:
+        place = Place(folder, model)
+        place.environment("user")
+        agent.prepare(place, "user")
+        place.nacre("store", "The user drinks lapsang tea", "--type", "preference")
+        with check("openclaw: the memory plugin is loaded into the slot"):
+            place.nacre("install", agent.name, user="user")
+            agent.add_plugin(place, "user")
+            shown = agent.run(place, "user", "plugins", "inspect", "nacre", "--runtime", "--json")
+            shown = json.loads(shown[shown.index("{"):])
+            found = shown["plugin"]
+            assert found["status"] == "loaded" and found["memorySlotSelected"], found
+            assert found["toolNames"] == ["memory_search", "memory_get"] and not shown["diagnostics"], shown
+        with check("openclaw: its tools answer, what is remembered is told, what is said is archived"):
+            said = agent.talk(place, "user", "talk-first: which tea do I drink?")
+            assert "It is lapsang." in said, said
+            brief, turn = blocks(model.requests["talk-first"][0])
+            assert "What is remembered" in brief and "lapsang tea" in turn, (brief, turn)
+            found, got, missing, stored = model.requests["talk-first"][-1].results
+            hit = json.loads(found)["results"][0]
+            assert hit["path"] == "entry/1" and hit["snippet"].endswith("\n\nSource: entry/1#L1-L1"), hit
+            assert {"startLine", "endLine", "score", "source", "corpus", "provenance"} <= set(hit), hit
+            assert json.loads(got)["text"] == "The user drinks lapsang tea", got
+            assert json.loads(missing)["status"] == "not_found", missing
+            assert place.json("show", "2")["provenance"]["source"] == "agent", stored
+            place.settled()
+            kept = exchanges(place)
+            assert "talk-first: which tea do I drink?" in kept and "It is lapsang." in kept, kept
+            assert not any("nacre:memory" in line for line in kept), kept
     model.close()
 
 
@@ -257,7 +453,26 @@ def read(file):
     return file.read_text() if file.exists() else None
 
 
-for each in AGENTS:
-    one_after_the_other(each)
-compacted(AGENTS[0])
-at_once()
+def write(file, text):
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+
+
+ONLY = os.environ.get("AGENT")
+
+
+def take(steps):
+    for name, step, *arguments in steps:
+        if ONLY in (None, name):
+            step(*arguments)
+
+
+take([(each.name, one_after_the_other, each) for each in [*AGENTS, GeminiCli()]])
+take([("claude-code", compacted, AGENTS[0]), ("at-once", at_once)])
+# OpenClaw takes its time.
+with ThreadPoolExecutor(2) as lanes:
+    slow = [("openclaw", listed, OpenClaw()), ("openclaw", memory_of_openclaw, OpenClaw())]
+    rest = [("opencode", listed, OpenCode()), ("opencode", called, OpenCode())]
+    rest += [("claude-code", plugin, ClaudeCode()), ("codex", plugin, Codex())]
+    for lane in [lanes.submit(take, slow), lanes.submit(take, rest)]:
+        lane.result()

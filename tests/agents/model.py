@@ -1,16 +1,20 @@
-"""A model that is no model: it answers Claude Code (Anthropic Messages) and Codex (OpenAI Responses) by a script, on loopback.
+"""A model that is no model: it answers by a script, on loopback, as Anthropic Messages (Claude Code, OpenCode, OpenClaw), OpenAI
+Responses (Codex) or Gemini do.
 
 A conversation is known by a word in what the person wrote, such as `talk-tea`. Its script is a list of replies: a call of a
 tool, or a text. Which one is due follows from how many results of tools the request holds, so that no state is kept here.
 Every request of a conversation is kept for the checks, with all its text in one string.
 """
 
+import html
 import json
 import re
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 TALK = re.compile(r"talk-[a-z0-9-]+")
+# What clients make of the names of our tools, as a server of theirs, in a plugin or as their own memory.
+OURS = re.compile(r"(mcp_+)?(plugin_nacre_)?nacre_+|memory_(search|get)$")
 
 
 class Request:
@@ -84,16 +88,21 @@ def results(messages):
                 yield "\n".join(strings(block.get("content")))
 
 
+def called(tool, tools):
+    """The name under which a tool of our server is offered; behind a `=` stands the name itself."""
+    return tool.removeprefix("=") if tool.startswith("=") else next(name for name in tools if re.search(f"nacre_+{tool}$", name))
+
+
 def anthropic(body, model):
     """The events of an answer of the Messages API."""
-    tools = [tool.get("name") for tool in body.get("tools", []) if "mcp__nacre__" in str(tool.get("name"))]
+    tools = [name for tool in body.get("tools", []) if OURS.match(name := str(tool.get("name")))]
     reply = model.reply(body.get("messages", []), tools)
     if isinstance(reply, str):
         start, stop = {"type": "text", "text": ""}, "end_turn"
         delta = {"type": "text_delta", "text": reply}
     else:
         tool, arguments = reply
-        start, stop = {"type": "tool_use", "id": f"toolu_{id(body)}", "name": f"mcp__nacre__{tool}", "input": {}}, "tool_use"
+        start, stop = {"type": "tool_use", "id": f"toolu_{id(body)}", "name": called(tool, tools), "input": {}}, "tool_use"
         delta = {"type": "input_json_delta", "partial_json": json.dumps(arguments)}
     message = {"id": f"msg_{id(body)}", "type": "message", "role": "assistant", "model": body.get("model"), "content": []}
     message |= {"stop_reason": None, "stop_sequence": None, "usage": {"input_tokens": 1, "output_tokens": 1}}
@@ -122,6 +131,29 @@ def openai(body, model):
     yield {"type": "response.completed", "response": {"id": "resp", "output": [item], "usage": usage}}
 
 
+def gemini(body, model):
+    """An answer of Gemini, which is whole in one event."""
+    messages = []
+    for content in body.get("contents", []):
+        blocks = []
+        for part in content.get("parts", []):
+            if "functionResponse" in part:
+                blocks.append({"type": "tool_result", "content": part["functionResponse"].get("response")})
+            elif "text" in part:
+                # What hooks say comes escaped.
+                blocks.append({"type": "text", "text": html.unescape(part["text"])})
+        messages.append({"role": content.get("role"), "content": blocks})
+    offered = [tool for tools in body.get("tools", []) for tool in tools.get("functionDeclarations", [])]
+    tools = [name for tool in offered if OURS.match(name := str(tool.get("name")))]
+    reply = model.reply(messages, tools)
+    if isinstance(reply, str):
+        part = {"text": reply}
+    else:
+        part = {"functionCall": {"name": called(reply[0], tools), "args": reply[1]}}
+    usage = {"promptTokenCount": 1, "candidatesTokenCount": 1, "totalTokenCount": 2}
+    return {"candidates": [{"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}], "usageMetadata": usage}
+
+
 def handler(model):
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
@@ -136,6 +168,12 @@ def handler(model):
                 self.stream(anthropic(body, model))
             elif path.endswith("/responses"):
                 self.stream(openai(body, model))
+            elif path.endswith(":streamGenerateContent"):
+                self.send(f"data: {json.dumps(gemini(body, model))}\n\n", "text/event-stream")
+            elif path.endswith(":generateContent"):
+                self.send(json.dumps(gemini(body, model)), "application/json")
+            elif path.endswith(":countTokens"):
+                self.send(json.dumps({"totalTokens": 1}), "application/json")
             else:
                 self.nothing()
 
@@ -145,12 +183,15 @@ def handler(model):
         do_HEAD = do_GET
 
         def stream(self, events):
-            lines = "".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events).encode()
+            self.send("".join(f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in events), "text/event-stream")
+
+        def send(self, text, kind):
+            body = text.encode()
             self.send_response(200)
-            self.send_header("content-type", "text/event-stream")
-            self.send_header("content-length", str(len(lines)))
+            self.send_header("content-type", kind)
+            self.send_header("content-length", str(len(body)))
             self.end_headers()
-            self.wfile.write(lines)
+            self.wfile.write(body)
 
         def nothing(self):
             self.send_response(404)

@@ -8,6 +8,8 @@ use nacre::{
     CollectionName, EntryRef, EntryType, GroupName, ProjectName, SessionId, TaskId, Time, Visibility,
 };
 
+use crate::commands::{CLIENTS, Client};
+
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///
 /// A memory is an entry: one statement with a type. Agents store and find entries over MCP (`nacre mcp`); you
@@ -165,6 +167,8 @@ pub enum Command {
     Hook(Hook),
     /// Set an agent up with this memory: the MCP server and the hooks, in its own settings
     Install(Install),
+    /// Take this memory out of an agent's settings, and leave them as they were
+    Uninstall(Clients),
     /// Call a tool with JSON arguments, as an agent would
     Call(Call),
     /// Show how much is remembered and where
@@ -587,20 +591,30 @@ pub struct Hook {
 
 #[derive(Debug, Args)]
 pub struct Install {
-    /// The agent
-    pub client: Client,
-    /// Show what would change and write nothing
-    #[arg(long)]
-    pub dry_run: bool,
-    /// Take it back
+    #[command(flatten)]
+    pub clients: Clients,
+    /// Take it back; the same as `nacre uninstall`
     #[arg(long)]
     pub undo: bool,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum Client {
-    ClaudeCode,
-    Codex,
+#[derive(Debug, Args)]
+pub struct Clients {
+    /// The agents; without any, you are asked about each that is found on this machine
+    #[arg(value_name = "CLIENT", value_parser = client())]
+    pub clients: Vec<&'static Client>,
+    /// Take all that are found, and ask nothing
+    #[arg(long, visible_alias = "yes", conflicts_with = "clients")]
+    pub all: bool,
+    /// Show what would change and write nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+fn client() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
+    use clap::builder::{PossibleValuesParser, TypedValueParser};
+    PossibleValuesParser::new(CLIENTS.iter().map(|client| client.name))
+        .map(|name| Client::named(&name).expect("a name of the table"))
 }
 
 #[derive(Debug, Args)]

@@ -122,7 +122,7 @@ pub enum Error {
     #[error("{origin} is not valid TOML: {problem}")]
     BadSettingsFile { origin: String, problem: String },
     #[error("`{}` is left as it is: {problem}", path.display())]
-    ForeignSettings { path: PathBuf, problem: String },
+    ForeignSettings { path: PathBuf, problem: String, by_hand: String },
     #[error("plugins `{one}` and `{other}` would both make the brief")]
     TwoBriefs { one: String, other: String },
     #[error("there is no plugin `{given}` in the settings")]
@@ -438,9 +438,11 @@ impl Error {
             BadSettingsFile { .. } => {
                 ("bad_settings_file", Invalid, "`nacre settings --defaults` shows a valid one".into())
             }
-            ForeignSettings { .. } => {
-                ("foreign_settings", Invalid, "mend the file and try again; nothing was written".into())
-            }
+            ForeignSettings { by_hand, .. } => (
+                "foreign_settings",
+                Invalid,
+                format!("nothing was written; mend the file and try again, or by hand {by_hand}"),
+            ),
             TwoBriefs { other, .. } => (
                 "two_briefs",
                 Conflict,

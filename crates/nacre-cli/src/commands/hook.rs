@@ -135,7 +135,7 @@ fn answer(global: Global, told: Option<&str>) -> Result<Value> {
             String::new()
         }
         Event::Stop => {
-            let message = input.text(&["prompt"]).map(str::to_owned);
+            let message = input.message().map(str::to_owned);
             let text = input.text(&["last_assistant_message", "lastAssistantMessage", "prompt_response"]);
             put(&global, &input, What::Answer { message, text: text.unwrap_or_default().to_owned() })?;
             detach(&global)?;
@@ -226,7 +226,7 @@ fn boot(group: &mut Group, person: &Caller, note: &str) -> Result<String> {
 }
 
 fn prompt(global: Global, input: &Input) -> Result<String> {
-    let message = input.text(&["prompt"]).unwrap_or_default();
+    let message = input.message().unwrap_or_default();
     // What a program or a timer says in the person's place is answered, and not learned from.
     let person = matches!(input.text(&["source"]), None | Some("user"));
     let kept = put(&global, input, What::Message(if person { message } else { "" }.to_owned()));
@@ -370,6 +370,14 @@ impl Input {
         names.iter().find_map(|name| self.0.get(name)?.as_str())
     }
 
+    /// What the person wrote. Gemini CLI puts what hooks said at the start of a session before the first message, escaped, so
+    /// that our marks are not known in it.
+    fn message(&self) -> Option<&str> {
+        let prompt = self.text(&["prompt"])?;
+        let told = prompt.strip_prefix("<hook_context>").and_then(|rest| rest.split_once("</hook_context>"));
+        Some(told.map_or(prompt, |(_, message)| message.trim_start()))
+    }
+
     fn session(&self) -> Option<SessionId> {
         self.text(&["session_id", "sessionId", "conversation_id"])?.parse().ok()
     }
@@ -396,6 +404,21 @@ mod tests {
             ("\0", None),
         ] {
             assert_eq!(known(name).map(|(event, _, _)| event), event, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_hooks_said_before_a_message_is_not_the_persons() {
+        for (prompt, message) in [
+            ("which tea?", "which tea?"),
+            ("<hook_context>&lt;!-- nacre:memory --&gt;\n- a\n</hook_context>\n\nwhich tea?", "which tea?"),
+            (
+                "what does <hook_context>x</hook_context> mean?",
+                "what does <hook_context>x</hook_context> mean?",
+            ),
+            ("<hook_context> has no end", "<hook_context> has no end"),
+        ] {
+            assert_eq!(Input(json!({ "prompt": prompt })).message(), Some(message), "{prompt}");
         }
     }
 

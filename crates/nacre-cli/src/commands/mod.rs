@@ -22,6 +22,8 @@ mod tools;
 mod turn;
 mod workspace;
 
+pub use install::clients::{CLIENTS, Client};
+
 use std::io::Read;
 use std::process::ExitCode;
 
@@ -54,7 +56,8 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         Command::Demo => return demo::run(),
         Command::Hook(args) => return Ok(hook::run(cli.global, args)),
-        Command::Install(args) => return install::run(&cli.global, args),
+        Command::Install(args) => return install::run(&cli.global, &args.clients, args.undo),
+        Command::Uninstall(args) => return install::run(&cli.global, args, true),
         Command::Bench(Bench::Quality { name, data, half, ablation, against, categories }) => {
             let beside = match against {
                 Some(pair) => bench::Beside::Setting(pair.clone()),
@@ -148,6 +151,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Demo
         | Command::Hook(_)
         | Command::Install(_)
+        | Command::Uninstall(_)
         | Command::Bench(_)
         | Command::Completions(_)
         | Command::Man => {

@@ -7,42 +7,42 @@ use serde_json::{Value, json};
 use crate::sealed::{Output, Process, Sealed, files};
 
 /// A person's own folder, in a sealed place.
-struct User {
-    sealed: Sealed,
-    folder: PathBuf,
+pub struct User {
+    pub sealed: Sealed,
+    pub folder: PathBuf,
 }
 
 impl User {
-    fn new() -> User {
+    pub fn new() -> User {
         let sealed = Sealed::new();
         let folder = PathBuf::from(sealed.beside("user"));
         std::fs::create_dir(&folder).unwrap();
         User { sealed, folder }
     }
 
-    fn run(&self, args: &[&str]) -> Output {
+    pub fn run(&self, args: &[&str]) -> Output {
         Process::start(self.sealed.command(args).env("HOME", &self.folder)).finish()
     }
 
     /// Runs what has to work, and returns what it says.
     #[track_caller]
-    fn install(&self, args: &[&str]) -> String {
+    pub fn install(&self, args: &[&str]) -> String {
         let output = self.run(&[&["install"], args].concat());
         assert_eq!((output.status, output.stderr.as_str()), (0, ""), "{output:?}");
         output.stdout
     }
 
-    fn write(&self, name: &str, text: &str) {
+    pub fn write(&self, name: &str, text: &str) {
         let path = self.folder.join(name);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, text).unwrap();
     }
 
-    fn read(&self, name: &str) -> String {
+    pub fn read(&self, name: &str) -> String {
         std::fs::read_to_string(self.folder.join(name)).unwrap()
     }
 
-    fn all(&self) -> Vec<(PathBuf, String)> {
+    pub fn all(&self) -> Vec<(PathBuf, String)> {
         files(&self.folder)
             .into_iter()
             .map(|file| (file.clone(), std::fs::read_to_string(file).unwrap()))
@@ -50,7 +50,7 @@ impl User {
     }
 }
 
-fn nacre() -> &'static str {
+pub fn nacre() -> &'static str {
     env!("CARGO_BIN_EXE_nacre")
 }
 
@@ -77,7 +77,7 @@ fn an_empty_home_is_set_up_and_left_empty() {
         assert_eq!(user.all(), [], "a dry run writes nothing");
 
         let said = user.install(&[client]);
-        assert!(said.contains("--undo"), "{said}");
+        assert!(said.contains(&format!("`nacre uninstall {client}` takes it back")), "{said}");
         for event in EVENTS {
             assert_eq!(
                 commands(&user.read(hooks), event),
@@ -262,4 +262,51 @@ fn a_command_that_was_written_runs() {
     let output = Process::start(std::process::Command::new("sh").args(["-c", &command]).env_clear()).finish();
     assert_eq!(output.status, 0, "{output:?}");
     assert!(output.stdout.contains("lapsang tea"), "{output:?}");
+}
+
+/// The plugins of the repository say the same as the installer, with `nacre` from the PATH.
+#[test]
+fn the_plugins_are_what_is_installed() {
+    let plugins = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugins");
+    let read = |name: &str| std::fs::read_to_string(plugins.join(name)).unwrap();
+    let parsed = |name: &str| -> Value { serde_json::from_str(&read(name)).unwrap() };
+    let user = User::new();
+    user.install(&["claude-code"]);
+    let before = format!("{} --home {} ", nacre(), user.sealed.home().display());
+    let settings: Value =
+        serde_json::from_str(&user.read(".claude/settings.json").replace(&before, "nacre ")).unwrap();
+    assert_eq!(parsed("nacre/hooks/hooks.json")["hooks"], settings["hooks"]);
+
+    let servers = json!({ "nacre": { "type": "stdio", "command": "nacre", "args": ["mcp"] } });
+    for file in ["nacre/.mcp.json", "portable/mcp.json"] {
+        assert_eq!(parsed(file)["mcpServers"], servers, "{file}");
+    }
+    assert_eq!(read("nacre/skills/memory/SKILL.md"), read("portable/skills/memory/SKILL.md"));
+    for file in [
+        "nacre/.claude-plugin/plugin.json",
+        "portable/plugin.json",
+        "openclaw/openclaw.plugin.json",
+        "openclaw/package.json",
+    ] {
+        assert_eq!(parsed(file)["version"], env!("CARGO_PKG_VERSION"), "{file}");
+    }
+}
+
+/// Every client has a page, and the README leads to it.
+#[test]
+fn every_client_has_a_page() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let output = User::new().run(&["--json", "install"]);
+    let answer: Value = serde_json::from_str(&output.stdout).unwrap();
+    for client in answer["clients"].as_array().unwrap() {
+        let (name, title) = (client["client"].as_str().unwrap(), client["title"].as_str().unwrap());
+        let page = read(&format!("docs/clients/{name}.md"));
+        assert!(page.starts_with(&format!("# {title}\n")), "{name}");
+        for word in [format!("nacre install {name}"), format!("nacre uninstall {name}"), "By hand".to_owned()]
+        {
+            assert!(page.contains(&word), "docs/clients/{name}.md lacks `{word}`");
+        }
+        assert!(read("README.md").contains(&format!("(docs/clients/{name}.md)")), "{name} in README.md");
+    }
 }

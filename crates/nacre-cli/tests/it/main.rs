@@ -35,6 +35,8 @@ mod renewal;
 mod hook;
 // Agents set up and left as they were.
 mod install;
+// Every client, with settings of every kind.
+mod clients;
 // Bad input: a clear error, and nothing changed.
 mod hostile;
 // Databases that are damaged, foreign or in a place that can't be written.

@@ -73,15 +73,11 @@ impl Document {
     pub fn set(&mut self, path: &[Step<'_>], value: &Value) {
         let Some((last, container)) = path.split_last() else { return };
         if let Some(node) = self.find(path) {
-            let item = self.written(value, path.len());
+            let item = self.written(value, self.indent_at(node.span.start));
             self.splice(node.span.clone(), &item);
             return;
         }
         let Some(node) = self.find(container) else { return };
-        let item = match last {
-            Step::Key(key) => format!("{}: {}", Value::from(*key), self.written(value, path.len())),
-            Step::Index(_) => self.written(value, path.len()),
-        };
         let (first, end) = match &node.kind {
             Kind::Object(members) => (
                 members.first().map(|member| member.start),
@@ -97,13 +93,21 @@ impl Document {
             Some(first) => self.text[node.span.start..first].contains('\n'),
             None => self.text.contains('\n') || self.text.trim() == "{}",
         };
-        let unit = self.unit();
-        let (inner, outer) = (unit.repeat(path.len()), unit.repeat(path.len() - 1));
+        let outer = self.indent_at(node.span.start).to_owned();
+        let inner = match first {
+            Some(first) if lines => self.indent_at(first).to_owned(),
+            _ => outer.clone() + &self.unit(),
+        };
+        let item = match last {
+            Step::Key(key) => format!("{}: {}", Value::from(*key), self.written(value, &inner)),
+            Step::Index(_) => self.written(value, &inner),
+        };
+        let line_end = self.line_end();
         match end {
             None => {
                 // What stands between the brackets may be a comment.
                 let start = node.span.start + 1 + self.text[node.span.start + 1..close].trim_end().len();
-                let item = if lines { format!("\n{inner}{item}\n{outer}") } else { item };
+                let item = if lines { format!("{line_end}{inner}{item}{line_end}{outer}") } else { item };
                 self.splice(start..close, &item);
             }
             Some(end) => {
@@ -118,7 +122,7 @@ impl Document {
                 let rest = self.text[at..].lines().next().unwrap_or_default();
                 let comment = rest.trim().is_empty() || rest.trim().starts_with("//");
                 let at = if lines && comment { at + rest.len() } else { at };
-                let before = if lines { format!("\n{inner}") } else { " ".into() };
+                let before = if lines { format!("{line_end}{inner}") } else { " ".into() };
                 self.splice(at..at, &format!("{before}{item}{behind}"));
             }
         }
@@ -206,8 +210,18 @@ impl Document {
         indented.map_or_else(|| "  ".into(), of)
     }
 
-    /// A value as it would stand at this depth.
-    fn written(&self, value: &Value, depth: usize) -> String {
+    /// What the line of a place is indented by.
+    fn indent_at(&self, at: usize) -> &str {
+        let line = &self.text[self.text[..at].rfind('\n').map_or(0, |end| end + 1)..at];
+        &line[..line.len() - line.trim_start_matches([' ', '\t']).len()]
+    }
+
+    fn line_end(&self) -> &'static str {
+        if self.text.contains("\r\n") { "\r\n" } else { "\n" }
+    }
+
+    /// A value as it would stand in a line with this indent.
+    fn written(&self, value: &Value, indent: &str) -> String {
         if !self.text.contains('\n') && self.text.trim() != "{}" {
             return value.to_string();
         }
@@ -218,7 +232,8 @@ impl Document {
             unit.repeat((line.len() - inner.len()) / 2) + inner
         });
         let first = lines.next().unwrap_or_default();
-        lines.fold(first, |text, line| format!("{text}\n{}{line}", unit.repeat(depth)))
+        let line_end = self.line_end();
+        lines.fold(first, |text, line| format!("{text}{line_end}{indent}{line}"))
     }
 }
 

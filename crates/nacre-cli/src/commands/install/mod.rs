@@ -1,27 +1,27 @@
 //! `nacre install CLIENT` (I9): writes the MCP server and the hooks into a client's own settings, for this user.
 //!
-//! Each client is a list of files with what stands in them for us; a [`Change`] is a file before and after. Nothing but
-//! our own part of a file is touched, the file as it was is kept beside it, and `--undo` puts it back: to the byte where
-//! nothing else has changed since, else by taking our part out.
+//! A client is a row of [`clients::CLIENTS`]: its files, and which [`part::Part`] of each is ours; a [`change::Change`] is a
+//! file before and after. Nothing but our own part of a file is touched, the file as it was is kept beside it, and `nacre
+//! uninstall` puts it back: to the byte where nothing else has changed since, else by taking our part out.
 
+mod change;
+pub mod clients;
 mod json;
-mod settings;
+mod part;
+mod toml;
+mod yaml;
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::diff::Diff;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use crate::args::{Client, Global, Install};
+use crate::args::{Clients, Global};
 use crate::render::Paint;
 use crate::{context, render};
-use settings::{Codex, Hooks, Part, Server};
-
-/// What is put behind the name of a file as it was before us.
-const BACKUP: &str = ".before-nacre";
+use change::Change;
+use clients::{CLIENTS, Client, Machine};
 
 /// Has the client run this.
 pub struct Program {
@@ -31,63 +31,120 @@ pub struct Program {
     flags: Vec<String>,
 }
 
-/// One file, before and after.
-struct Change {
-    file: PathBuf,
-    before: Option<String>,
-    after: Option<String>,
-}
-
-pub fn run(global: &Global, args: &Install) -> Result<ExitCode> {
+pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
     let program = Program::running(global)?;
-    let mut changes = Vec::new();
-    // All are looked at before any is written: a file that can't be read leaves the others alone too.
-    for (file, part) in parts(args.client)? {
-        // Settings may be links into a folder of their own; the link stays.
-        let file = fs::canonicalize(&file).unwrap_or(file);
-        let before = read(&file)?;
-        let after = if args.undo {
-            undone(&*part, &program, &file, before.as_deref())
+    let machine = Machine::this()?;
+    let changes = |client: &Client| -> Result<Vec<Change>> {
+        let change = if undo { Change::undo } else { Change::install };
+        let files = client.files(&machine).into_iter();
+        files.map(|(file, parts)| change(file, parts, &program)).collect()
+    };
+    // All files of a client are looked at before any is written: one that can't be read leaves the others alone too.
+    let set_up = |client: &Client| -> Result<Vec<Change>> {
+        let changes = changes(client)?;
+        if !args.dry_run {
+            changes.iter().try_for_each(|change| change.write(undo))?;
+        }
+        Ok(changes)
+    };
+    if let [client] = args.clients[..] {
+        let changes = set_up(client)?;
+        if global.json {
+            render::json(&told(client, &changes, args.dry_run))?;
         } else {
-            part.install(before.as_deref().unwrap_or_default(), &program).map(Some)
-        };
-        let after = after.map_err(|problem| unreadable(&file, &problem))?;
-        changes.push(Change { file, before, after });
+            render::out(&said(client, &changes, args.dry_run, undo))?;
+        }
+        return Ok(ExitCode::SUCCESS);
     }
-    if !args.dry_run {
-        for change in &changes {
-            if args.undo { change.undo()? } else { change.write()? }
+    let here: Vec<&Client> = CLIENTS.iter().filter(|client| client.is_here(&machine)).collect();
+    let chosen = match &args.clients[..] {
+        [] if args.all => here,
+        [] if global.json => {
+            return list(&here, |client| Ok(changes(client)?.iter().all(Change::is_none) != undo));
+        }
+        [] => match ask(&here, undo, |client| Ok(changes(client)?.iter().all(Change::is_none)))? {
+            Some(chosen) => chosen,
+            None => return Ok(ExitCode::SUCCESS),
+        },
+        named => named.to_vec(),
+    };
+    // One that can't be set up does not keep the others from it.
+    let mut code = ExitCode::SUCCESS;
+    let mut all = Vec::new();
+    for client in chosen {
+        match set_up(client) {
+            Ok(changes) if global.json => all.push(told(client, &changes, args.dry_run)),
+            Ok(changes) => render::out(&said(client, &changes, args.dry_run, undo))?,
+            Err(problem) => {
+                all.push(json!({ "client": client.name, "error": render::message(&problem) }));
+                code = render::error(&problem, false);
+            }
         }
     }
-    show(&changes, global, args)?;
+    if global.json {
+        render::json(&json!({ "clients": all }))?;
+    }
+    Ok(code)
+}
+
+/// Every client, whether it is on this machine, and whether it is set up.
+fn list(here: &[&Client], is_set_up: impl Fn(&Client) -> Result<bool>) -> Result<ExitCode> {
+    let clients: Vec<_> = CLIENTS
+        .iter()
+        .map(|client| {
+            let found = here.iter().any(|other| other.name == client.name);
+            let set_up = is_set_up(client).unwrap_or(false);
+            json!({ "client": client.name, "title": client.title, "found": found, "set_up": set_up })
+        })
+        .collect();
+    render::json(&json!({ "clients": clients }))?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// The files of a client, and what stands in each for us.
-fn parts(client: Client) -> Result<Vec<(PathBuf, Box<dyn Part>)>> {
-    Ok(match client {
-        Client::ClaudeCode => {
-            let told = context::folder_in("CLAUDE_CONFIG_DIR");
-            let home = context::user_folder()?;
-            vec![
-                (
-                    told.clone().unwrap_or(home.clone()).join(".claude.json"),
-                    Box::new(Server) as Box<dyn Part>,
-                ),
-                (told.unwrap_or(home.join(".claude")).join("settings.json"), Box::new(Hooks)),
-            ]
+/// Asks about each that was found. `None`: there is nothing to do, or nobody to be asked, which was said.
+fn ask<'a>(
+    here: &[&'a Client],
+    undo: bool,
+    is_done: impl Fn(&Client) -> Result<bool>,
+) -> Result<Option<Vec<&'a Client>>> {
+    let command = if undo { "uninstall" } else { "install" };
+    let (done, open): (Vec<&Client>, Vec<&Client>) =
+        here.iter().partition(|client| is_done(client).unwrap_or(false));
+    let mut text = String::new();
+    if here.is_empty() {
+        let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
+        text = format!(
+            "No agent was found on this machine. `nacre {command} CLIENT` takes one all the same: {}.\n",
+            names.join(", ")
+        );
+    }
+    for client in done {
+        let state = if undo { "without Nacre" } else { "set up" };
+        text.push_str(&format!("{} is {state} already\n", client.title));
+    }
+    if !text.is_empty() {
+        render::out(&text)?;
+    }
+    let mut chosen = Vec::new();
+    for client in &open {
+        let question = match undo {
+            true => format!("Take Nacre out of {}?", client.title),
+            false => format!("Set {} up with Nacre?", client.title),
+        };
+        match render::ask(&question)? {
+            Some(true) => chosen.push(*client),
+            Some(false) => {}
+            None => {
+                let rows = open
+                    .iter()
+                    .map(|client| (format!("nacre {command} {}", client.name), client.title.to_owned()));
+                let rows = rows.chain([(format!("nacre {command} --all"), "all of them".to_owned())]);
+                render::out(&render::table(&rows.collect::<Vec<_>>()))?;
+                return Ok(None);
+            }
         }
-        Client::Codex => {
-            let folder = match context::folder_in("CODEX_HOME") {
-                Some(told) => told,
-                None => context::user_folder()?.join(".codex"),
-            };
-            vec![
-                (folder.join("config.toml"), Box::new(Codex) as _),
-                (folder.join("hooks.json"), Box::new(Hooks)),
-            ]
-        }
-    })
+    }
+    Ok(Some(chosen))
 }
 
 impl Program {
@@ -119,160 +176,34 @@ impl Program {
     }
 }
 
-fn read(file: &Path) -> Result<Option<String>> {
-    match fs::read_to_string(file) {
-        Ok(text) => Ok(Some(text)),
-        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(problem) if problem.kind() == std::io::ErrorKind::InvalidData => {
-            Err(unreadable(file, "it is not UTF-8"))
-        }
-        Err(source) => Err(nacre::Error::Io { path: file.to_owned(), source }.into()),
-    }
+/// What was done, for programs.
+fn told(client: &Client, changes: &[Change], dry_run: bool) -> Value {
+    let files: Vec<Value> = changes.iter().map(Change::json).collect();
+    json!({ "client": client.name, "dry_run": dry_run, "files": files })
 }
 
-fn unreadable(file: &Path, problem: &str) -> anyhow::Error {
-    nacre::Error::ForeignSettings { path: file.to_owned(), problem: problem.to_owned() }.into()
-}
-
-/// What is left of a file without us. `None`: there was no file before us.
-fn undone(
-    part: &dyn Part,
-    program: &Program,
-    file: &Path,
-    now: Option<&str>,
-) -> Result<Option<String>, String> {
-    let Some(now) = now else { return Ok(None) };
-    let backup = fs::read_to_string(backup_of(file)).ok();
-    match &backup {
-        Some(before) if part.install(before, program).as_deref() == Ok(now) => Ok(backup),
-        _ => {
-            let left = part.remove(now, backup.as_deref())?;
-            Ok((backup.is_some() || !part.is_empty(&left) || left == now).then_some(left))
-        }
-    }
-}
-
-impl Change {
-    fn is_none(&self) -> bool {
-        self.before == self.after
-    }
-
-    fn write(&self) -> Result<()> {
-        if self.is_none() {
-            return Ok(());
-        }
-        let folder = self.file.parent().context("settings stand in a folder")?;
-        fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
-        let backup = backup_of(&self.file);
-        if let Some(before) = &self.before
-            && !backup.exists()
-        {
-            self.put(&backup, before)?;
-        }
-        self.put(&self.file, self.after.as_deref().unwrap_or_default())
-    }
-
-    fn undo(&self) -> Result<()> {
-        match &self.after {
-            Some(after) if !self.is_none() => self.put(&self.file, after)?,
-            Some(_) => return Ok(()),
-            None if self.before.is_some() => {
-                fs::remove_file(&self.file)
-                    .with_context(|| format!("{} can't be removed", self.file.display()))?;
-            }
-            None => return Ok(()),
-        }
-        let _ = fs::remove_file(backup_of(&self.file));
-        Ok(())
-    }
-
-    /// Writes a file aside and renames it into place, readable by whom it was readable before.
-    fn put(&self, file: &Path, text: &str) -> Result<()> {
-        let folder = file.parent().context("settings stand in a folder")?;
-        let put = || -> std::io::Result<()> {
-            let mut aside = tempfile::NamedTempFile::new_in(folder)?;
-            std::io::Write::write_all(&mut aside, text.as_bytes())?;
-            if let Ok(found) = fs::metadata(&self.file) {
-                aside.as_file().set_permissions(found.permissions())?;
-            }
-            aside.as_file().sync_all()?;
-            aside.persist(file)?;
-            Ok(())
-        };
-        put().map_err(|source| nacre::Error::Io { path: file.to_owned(), source }.into())
-    }
-}
-
-fn backup_of(file: &Path) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(BACKUP);
-    name.into()
-}
-
-fn show(changes: &[Change], global: &Global, args: &Install) -> Result<()> {
-    if global.json {
-        let files: Vec<_> = changes
-            .iter()
-            .map(|change| {
-                let backup = backup_of(&change.file);
-                let mut shown = json!({ "path": change.file, "changed": !change.is_none() });
-                if !args.undo && backup.exists() {
-                    shown["backup"] = json!(backup);
-                }
-                shown
-            })
-            .collect();
-        return render::json(
-            &json!({ "client": args.client.name(), "dry_run": args.dry_run, "files": files }),
-        );
+/// What was done, for people.
+fn said(client: &Client, changes: &[Change], dry_run: bool, undo: bool) -> String {
+    if changes.iter().all(Change::is_none) {
+        let state = if undo { "without Nacre" } else { "set up" };
+        return format!("{} is {state} already; nothing to do\n", client.title);
     }
     let mut text = String::new();
     for change in changes {
-        let file = change.file.display();
-        if args.dry_run {
-            let bytes = |text: &'_ Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
-            let (before, after) = (bytes(&change.before), bytes(&change.after));
-            let diff = Diff::new(&file.to_string(), before.as_deref(), after.as_deref());
-            text.push_str(&render::diff(&diff, Paint::stdout()));
+        let file = render::plain(&change.file.display().to_string());
+        if dry_run {
+            text.push_str(&render::diff(&change.diff(), Paint::stdout()));
         } else if change.is_none() {
             text.push_str(&format!("{file} is as it should be\n"));
         } else {
-            text.push_str(&format!(
-                "{file} {}\n",
-                if change.after.is_some() { "written" } else { "removed" }
-            ));
+            let done = if change.after.is_some() { "written" } else { "removed" };
+            text.push_str(&format!("{file} {done}\n"));
         }
     }
-    if changes.iter().all(Change::is_none) {
-        text = format!(
-            "{} is {} already; nothing to do\n",
-            args.client.name(),
-            if args.undo { "without Nacre" } else { "set up" }
-        );
-    } else if args.dry_run {
+    if dry_run {
         text.push_str("Nothing was written: without --dry-run it is.\n");
-    } else if !args.undo {
-        text.push_str(args.client.next());
-        text.push_str(&format!("`nacre install {} --undo` takes it back.\n", args.client.name()));
+    } else if !undo {
+        text.push_str(&format!("{}\n`nacre uninstall {}` takes it back.\n", client.next, client.name));
     }
-    render::out(&render::plain(&text))
-}
-
-impl Client {
-    fn name(self) -> &'static str {
-        match self {
-            Client::ClaudeCode => "claude-code",
-            Client::Codex => "codex",
-        }
-    }
-
-    /// What the person has to do now.
-    fn next(self) -> &'static str {
-        match self {
-            Client::ClaudeCode => "The next session of Claude Code remembers.\n",
-            Client::Codex => {
-                "The next session of Codex remembers, once you have trusted the hooks: Codex asks, or type /hooks.\n"
-            }
-        }
-    }
+    text
 }

@@ -1,0 +1,155 @@
+//! One file of a client's settings, before and after; written so that it can be taken back.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use nacre::diff::Diff;
+use serde_json::{Value, json};
+
+use super::Program;
+use super::part::{Part, SERVER};
+
+/// What is put behind the name of a file as it was before us.
+const BACKUP: &str = ".before-nacre";
+
+/// One file, before and after. `None` is no file.
+pub struct Change {
+    pub file: PathBuf,
+    before: Option<String>,
+    pub after: Option<String>,
+}
+
+impl Change {
+    /// What setting up does to a file.
+    pub fn install(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
+        // What we would write into an empty file is what a person has to add to this one.
+        let by_hand = || {
+            let all = install(parts, "", program).expect("an empty file takes every part");
+            format!("add this to it:\n{}", all.trim_end())
+        };
+        let after =
+            |_: &Path, before: Option<&str>| install(parts, before.unwrap_or_default(), program).map(Some);
+        Change::new(file, after, by_hand)
+    }
+
+    /// What taking back does to it.
+    pub fn undo(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
+        let by_hand = || format!("take out of it what says `{SERVER}`");
+        Change::new(file, |file, before| undone(file, parts, before, program), by_hand)
+    }
+
+    fn new(
+        file: PathBuf,
+        after: impl FnOnce(&Path, Option<&str>) -> Result<Option<String>, String>,
+        by_hand: impl Fn() -> String,
+    ) -> Result<Change> {
+        // Settings may be links into a folder of their own; the link stays.
+        let file = fs::canonicalize(&file).unwrap_or(file);
+        let foreign = |problem: String| nacre::Error::ForeignSettings {
+            path: file.clone(),
+            problem,
+            by_hand: by_hand(),
+        };
+        let before = match fs::read_to_string(&file) {
+            Ok(text) => Some(text),
+            Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => None,
+            Err(problem) if problem.kind() == std::io::ErrorKind::InvalidData => {
+                return Err(foreign("it is not UTF-8".into()).into());
+            }
+            Err(source) => return Err(nacre::Error::Io { path: file, source }.into()),
+        };
+        let after = after(&file, before.as_deref()).map_err(foreign)?;
+        Ok(Change { file, before, after })
+    }
+
+    pub fn is_none(&self) -> bool {
+        self.before == self.after
+    }
+
+    /// Does it. What was there before us is kept beside the file, and goes when we do.
+    pub fn write(&self, undo: bool) -> Result<()> {
+        if self.is_none() {
+            return Ok(());
+        }
+        let backup = backup_of(&self.file);
+        if let (Some(before), false, false) = (&self.before, undo, backup.exists()) {
+            self.put(&backup, before)?;
+        }
+        match &self.after {
+            Some(after) => self.put(&self.file, after)?,
+            None => fs::remove_file(&self.file)
+                .with_context(|| format!("{} can't be removed", self.file.display()))?,
+        }
+        if undo {
+            let _ = fs::remove_file(backup);
+        }
+        Ok(())
+    }
+
+    /// Writes a file aside and renames it into place, readable by whom it was readable before.
+    fn put(&self, file: &Path, text: &str) -> Result<()> {
+        let put = || -> std::io::Result<()> {
+            let folder = file.parent().ok_or(std::io::ErrorKind::NotFound)?;
+            fs::create_dir_all(folder)?;
+            let mut aside = tempfile::NamedTempFile::new_in(folder)?;
+            std::io::Write::write_all(&mut aside, text.as_bytes())?;
+            if let Ok(found) = fs::metadata(&self.file) {
+                aside.as_file().set_permissions(found.permissions())?;
+            }
+            aside.as_file().sync_all()?;
+            aside.persist(file)?;
+            Ok(())
+        };
+        put().map_err(|source| nacre::Error::Io { path: file.to_owned(), source }.into())
+    }
+
+    pub fn diff(&self) -> Diff {
+        let [before, after] = [&self.before, &self.after].map(|text| text.as_deref().map(str::as_bytes));
+        Diff::new(&self.file.display().to_string(), before, after)
+    }
+
+    pub fn json(&self) -> Value {
+        let mut shown = json!({ "path": self.file, "changed": !self.is_none() });
+        let backup = backup_of(&self.file);
+        if backup.exists() {
+            shown["backup"] = json!(backup);
+        }
+        shown
+    }
+}
+
+fn install(parts: &[Part], text: &str, program: &Program) -> Result<String, String> {
+    parts.iter().try_fold(text.to_owned(), |text, part| part.install(&text, program))
+}
+
+/// What is left of a file without us: to the byte what it was, where nothing else has changed since. `None`: there was no
+/// file before us.
+fn undone(
+    file: &Path,
+    parts: &[Part],
+    now: Option<&str>,
+    program: &Program,
+) -> Result<Option<String>, String> {
+    let Some(now) = now else { return Ok(None) };
+    // Whatever is wrong with it, nothing in it is ours.
+    if !now.contains(SERVER) {
+        return Ok(Some(now.to_owned()));
+    }
+    let backup = fs::read_to_string(backup_of(file)).ok();
+    if let Some(before) = &backup
+        && install(parts, before, program).as_deref() == Ok(now)
+    {
+        return Ok(backup);
+    }
+    let left =
+        parts.iter().rev().try_fold(now.to_owned(), |text, part| part.remove(&text, backup.as_deref()))?;
+    let gone = left != now && backup.is_none() && parts.iter().all(|part| part.is_empty(&left));
+    Ok((!gone).then_some(left))
+}
+
+fn backup_of(file: &Path) -> PathBuf {
+    let mut name = file.as_os_str().to_owned();
+    name.push(BACKUP);
+    name.into()
+}
