@@ -308,7 +308,8 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
         }
         let mut entry = Entry { behavioral: entry.r#type.behavioral(), ..entry.clone() };
         if entry.is_current()
-            && let Some(same) = entry::same_content(db, Visibility::Private, &entry.content, None)?
+            && let Some(same) =
+                entry::same_content(db, Visibility::Private, (&entry.content, entry.data.as_ref()), None)?
         {
             entry.superseded_at = Some(entry.provenance.timestamp.max(same.provenance.timestamp));
             entry.superseded_by = Some(same.id);
