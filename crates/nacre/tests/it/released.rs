@@ -35,3 +35,15 @@ fn every_released_schema_opens() {
         place.check();
     }
 }
+
+#[test]
+fn what_an_older_schema_holds_can_be_saved_from_its_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released");
+    for (schema, expected) in RELEASED {
+        let mut place = Place::new();
+        let file = folder.join(format!("schema-{schema}.db"));
+        place.group.import_database(&place.caller, &file).unwrap();
+        let hits = place.call("memory_search", json!({ "query": "staging server" })).data["hits"].clone();
+        assert_eq!(hits[0]["text"], *expected, "schema {schema}");
+    }
+}
