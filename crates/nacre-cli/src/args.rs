@@ -153,6 +153,8 @@ pub enum Command {
     Lesson(Lesson),
     /// Serve agents over MCP on standard input and output
     Mcp(Mcp),
+    /// Answer Anthropic's memory tool: its input as a line of JSON, its result as another
+    MemoryTool,
     /// Serve every client of this machine over HTTP: REST, events and the page
     Serve(Serve),
     /// Open the page, where you see, search, correct and approve what is remembered
@@ -474,6 +476,36 @@ pub struct Mcp {
     /// The session reads what strangers wrote: smaller limits
     #[arg(long)]
     pub untrusted: bool,
+    /// The tools of another memory instead of our own
+    #[arg(long, value_name = "SET")]
+    pub tools: Option<ToolSet>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum ToolSet {
+    /// Those of the official MCP memory server
+    MemoryServer,
+}
+
+/// A door for programs made for another memory.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+pub enum DoorName {
+    /// Anthropic's memory tool
+    MemoryTool,
+    /// The REST paths of mem0
+    Mem0,
+    /// The tools of the official MCP memory server
+    MemoryServer,
+}
+
+impl DoorName {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            DoorName::MemoryTool => "memory-tool",
+            DoorName::Mem0 => "mem0",
+            DoorName::MemoryServer => "memory-server",
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -499,6 +531,9 @@ pub struct Serve {
     /// Listen for other machines without encryption, because something before this server encrypts
     #[arg(long)]
     pub plain: bool,
+    /// A door to open, for programs made for another memory; those of `tools.doors` are open anyway
+    #[arg(long, value_name = "DOOR")]
+    pub door: Vec<DoorName>,
     /// How long a client may take for the head of a request, in milliseconds (tests)
     #[arg(long, hide = true, default_value_t = 10_000)]
     pub head_ms: u64,

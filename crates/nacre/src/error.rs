@@ -151,6 +151,8 @@ pub enum Error {
     KeptOut { what: String, reason: String },
     #[error("nobody and nothing called `{given}` is known in this group")]
     NoEntity { given: String, nearest: Option<String> },
+    #[error("Entity with name {name} not found")]
+    NoNode { name: String },
     #[error("there is no fact `{given}` in this group")]
     NoFact { given: String, known: String },
     #[error("there is no relation `{given}` that holds in this group")]
@@ -498,6 +500,7 @@ impl Error {
                 "`nacre search` finds entries; ids of other groups do not count".into(),
             ),
             KeptOut { .. } => ("kept_out", Invalid, String::new()),
+            NoNode { .. } => ("no_node", NotFound, String::new()),
             NoEntity { nearest, .. } => {
                 let hint = match nearest {
                     Some(_) => did_you_mean(nearest.as_deref()),

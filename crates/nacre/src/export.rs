@@ -234,6 +234,11 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     // Without this SQLite refuses a file that is shorter than its header says.
     db.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
         .map_err(|problem| bad(problem.to_string()))?;
+    // What a later schema added is read as nothing; where it is there, this fails.
+    for column in ["entries ADD COLUMN private INTEGER DEFAULT 0", "entries ADD COLUMN data TEXT"] {
+        let _ = db.execute_batch(&format!("ALTER TABLE {column}"));
+    }
+    let _ = db.execute_batch("ALTER TABLE entry_history ADD COLUMN private INTEGER DEFAULT 0");
     let highest: i64 = db
         .query_row("SELECT coalesce(max(number), 0) FROM entries", [], |row| row.get(0))
         .or_else(|_| {
@@ -308,7 +313,8 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
         }
         let mut entry = Entry { behavioral: entry.r#type.behavioral(), ..entry.clone() };
         if entry.is_current()
-            && let Some(same) = entry::same_content(db, Visibility::Private, &entry.content, None)?
+            && let Some(same) =
+                entry::same_content(db, Visibility::Private, (&entry.content, entry.data.as_ref()), None)?
         {
             entry.superseded_at = Some(entry.provenance.timestamp.max(same.provenance.timestamp));
             entry.superseded_by = Some(same.id);

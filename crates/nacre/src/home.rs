@@ -48,6 +48,21 @@ impl Home {
         Home { embedder: Some(embedder), ..self }
     }
 
+    /// Returns a home with these doors open as well (I10).
+    pub fn with_doors(mut self, doors: &[&str]) -> Home {
+        let open = &mut Arc::make_mut(&mut self.settings).tools.doors;
+        open.extend(doors.iter().map(|door| (*door).to_owned()));
+        open.sort();
+        open.dedup();
+        self
+    }
+
+    /// Returns a home whose agents are offered the tools of its doors alone.
+    pub fn with_doors_alone(mut self) -> Home {
+        Arc::make_mut(&mut self.settings).tools.offer.clear();
+        self
+    }
+
     /// Has this model make summaries; the built-in way is what is left when it fails.
     pub fn with_chat(self, chat: Arc<http::Chat>) -> Home {
         Home { chat: Some(chat), ..self }

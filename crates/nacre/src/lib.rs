@@ -61,11 +61,14 @@ mod visibility;
 mod workspace;
 
 pub use brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
-pub use call::{Access, Actor, Answer, Caller, Role, TOOLS, Tool, call, call_across, tool};
+pub use call::{
+    Access, Actor, Answer, Caller, DOOR_TOOLS, DOORS, Door, Role, TOOLS, Tool, call, call_across, tool,
+};
 pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
 pub use embed::{Builtin, Embedder, Installed, MiniLm, http};
 pub use entry::{
-    Counts, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags, Version,
+    Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags,
+    Version,
 };
 pub use error::{Error, Kind, Result};
 pub use export::{Exported, Imported};

@@ -11,6 +11,7 @@ mod graph;
 pub mod hook;
 mod install;
 mod log;
+pub mod memory_tool;
 mod model;
 mod plugin;
 mod project;
@@ -90,7 +91,19 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
         _ => {}
     }
-    let context = Context::new(cli.global)?;
+    let mut context = Context::new(cli.global)?;
+    // What is called by the name of a door opens it.
+    match &cli.command {
+        Command::Serve(args) | Command::Ui(args) => {
+            let doors: Vec<&str> = args.door.iter().map(|door| door.as_str()).collect();
+            context.home = context.home.with_doors(&doors);
+        }
+        Command::MemoryTool => context.home = context.home.with_doors(&["memory-tool"]),
+        Command::Mcp(args::Mcp { tools: Some(args::ToolSet::MemoryServer), .. }) => {
+            context.home = context.home.with_doors(&["memory-server"]).with_doors_alone();
+        }
+        _ => {}
+    }
     match cli.command {
         Command::Init(args) => care::init(&context, args.bare),
         Command::Store(args) => entry::store(&context, args),
@@ -117,6 +130,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Turn(args) => turn::run(&context, &args),
         Command::Lesson(args) => turn::lesson(&context, &args),
         Command::Mcp(args) => mcp::serve(&context, &args),
+        Command::MemoryTool => memory_tool::run(&context),
         Command::Serve(args) => serve::serve(&context, &args, |_| {}),
         Command::Ui(args) => serve::ui(&context, &args),
         Command::Token(args) => serve::token::run(&context, &args),

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::TOOLS;
 use nacre::call::HandoverRequest;
+use nacre::{DOOR_TOOLS, TOOLS};
 use serde_json::json;
 
 use super::text_or_stdin;
@@ -40,9 +40,10 @@ pub fn handover(context: &Context, args: Handover) -> Result<ExitCode> {
 
 fn list(context: &Context) -> Result<ExitCode> {
     let settings = context.home.settings();
-    let described = TOOLS.iter().map(|tool| {
+    let doors = DOOR_TOOLS.iter().filter(|tool| tool.is_offered(settings));
+    let described = TOOLS.iter().chain(doors).map(|tool| {
         let input = tool.input_schema(settings);
-        let offered = settings.tools.offer.iter().any(|name| name == tool.name);
+        let offered = tool.is_offered(settings);
         json!({ "name": tool.name, "offered": offered, "input": input, "output": tool.output_schema() })
     });
     if context.global.json {

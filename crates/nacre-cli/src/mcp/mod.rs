@@ -21,7 +21,7 @@ use anyhow::{Context as _, Result};
 use nacre::call::has_workspace;
 use nacre::proposal::{self, State};
 use nacre::settings::{Accept, Inject};
-use nacre::{Access, Actor, Answer, Caller, Group, Home, Role, SKILL, TOOLS};
+use nacre::{Access, Actor, Answer, Caller, DOOR_TOOLS, DOORS, Group, Home, Role, SKILL, TOOLS};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputRequiredResult,
@@ -209,8 +209,11 @@ impl Server {
     }
 
     fn offers(&self, name: &str) -> bool {
-        let known = nacre::tool(name).is_some_and(|tool| !tool.people);
-        known && self.home.settings().tools.offer.iter().any(|offered| offered == name)
+        let listed = |tool: &nacre::Tool| match tool.door {
+            Some(name) => DOORS.iter().any(|door| door.name == name && door.mcp),
+            None => !tool.people,
+        };
+        nacre::tool(name).is_some_and(|tool| listed(tool) && tool.is_offered(self.home.settings()))
     }
 
     fn gives_brief(&self) -> bool {
@@ -272,6 +275,7 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = TOOLS
             .iter()
+            .chain(&DOOR_TOOLS)
             .filter(|tool| self.offers(tool.name))
             .map(|tool| describe(tool, self.home.settings()))
             .collect();
@@ -321,6 +325,10 @@ impl ServerHandler for Server {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(answer.text)]);
                 result.structured_content = Some(answer.data);
                 result
+            }
+            // To clients of another memory, as that would say it.
+            Err(error) if nacre::tool(&request.name).is_some_and(|tool| tool.door.is_some()) => {
+                CallToolResult::error(vec![ContentBlock::text(error.to_string())])
             }
             Err(error) => {
                 let hint = error.hint().map(|hint| format!("\nhint: {hint}")).unwrap_or_default();

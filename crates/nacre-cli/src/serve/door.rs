@@ -194,6 +194,17 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
     }
 }
 
+/// Whose a token is.
+pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> {
+    if state.logins.is_key(secret) {
+        return Ok(Principal { page: false, ..Principal::OWNER });
+    }
+    let token = state.tokens.find(secret.trim()).ok_or("this token is not known")?;
+    let (role, visibility) = (token.role(), token.visibility);
+    let (group, person, untrusted) = (token.group, token.person, token.untrusted);
+    Ok(Principal { group, role, visibility, person, untrusted, page: false })
+}
+
 fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
     if let Some(given) = headers.get(AUTHORIZATION) {
         let secret = given
@@ -201,13 +212,7 @@ fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principa
             .ok()
             .and_then(|text| text.strip_prefix("Bearer "))
             .ok_or("this is no bearer token")?;
-        if state.logins.is_key(secret) {
-            return Ok(Principal { page: false, ..Principal::OWNER });
-        }
-        let token = state.tokens.find(secret.trim()).ok_or("this token is not known")?;
-        let (role, visibility) = (token.role(), token.visibility);
-        let (group, person, untrusted) = (token.group, token.person, token.untrusted);
-        return Ok(Principal { group, role, visibility, person, untrusted, page: false });
+        return known_by(state, secret);
     }
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let ours = cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix("nacre="));

@@ -8,6 +8,8 @@
 mod door;
 mod events;
 mod login;
+mod mem0;
+mod memory_tool;
 mod metrics;
 mod openapi;
 mod page;
@@ -132,7 +134,8 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
 }
 
 fn router(state: Arc<State>) -> Router {
-    let inside = rest::routes()
+    let is_open = |door: &str| state.home.settings().tools.doors.iter().any(|open| open == door);
+    let mut inside = rest::routes()
         .route("/v1/tools", get(rest::list))
         .route("/v1/tools/{name}", post(rest::call))
         .route("/v1/openapi.json", get(openapi::document))
@@ -140,10 +143,17 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/login", post(login::new))
         .route("/v1/recalls", get(metrics::recalls))
         .route("/metrics", get(metrics::show))
-        .merge(mcp(&state))
-        .route_layer(axum::middleware::from_fn_with_state(state.clone(), door::authenticate));
+        .merge(mcp(&state));
+    if is_open("memory-tool") {
+        inside = inside.route("/v1/memory-tool", post(memory_tool::answer));
+    }
+    let inside = inside.route_layer(axum::middleware::from_fn_with_state(state.clone(), door::authenticate));
+    // Its clients say in another header who they are.
+    let known = axum::middleware::from_fn_with_state(state.clone(), mem0::authenticate);
+    let mem0 = if is_open("mem0") { mem0::routes().route_layer(known) } else { Router::new() };
     Router::new()
         .merge(inside)
+        .merge(mem0)
         .route("/login", get(login::enter))
         .route("/alive", get(|| async { "alive\n" }))
         .route("/", get(page::index))

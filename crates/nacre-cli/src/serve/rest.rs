@@ -94,7 +94,7 @@ pub fn routes() -> axum::Router<Arc<State>> {
 }
 
 #[expect(clippy::result_large_err, reason = "it is the answer")]
-fn body_of(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
+pub fn body_of(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
     body.map_err(|problem| {
         let status = problem.status();
         let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "request_too_large" } else { "unreadable" };
@@ -150,10 +150,10 @@ pub async fn list(
     Extension(principal): Extension<Principal>,
 ) -> Response {
     let settings = state.home.settings();
-    let offered =
-        |tool: &&Tool| principal.person || settings.tools.offer.iter().any(|name| name == tool.name);
+    let offered = |tool: &&Tool| principal.person && tool.door.is_none() || tool.is_offered(settings);
     let tools: Vec<Value> = nacre::TOOLS
         .iter()
+        .chain(&nacre::DOOR_TOOLS)
         .filter(offered)
         .map(|tool| json!({ "name": tool.name, "input": tool.input_schema(settings), "output": tool.output_schema() }))
         .collect();
@@ -192,7 +192,7 @@ fn gather(
 }
 
 /// The pairs of a query string, decoded.
-fn pairs(query: &str) -> Vec<(String, String)> {
+pub fn pairs(query: &str) -> Vec<(String, String)> {
     let decode = |text: &str| {
         let text = text.replace('+', " ");
         let bytes = text.as_bytes();
@@ -248,7 +248,7 @@ fn typed(schema: &Value, text: &str) -> Value {
 }
 
 /// The status of a failure: front ends map only its kind.
-fn status(kind: Kind) -> StatusCode {
+pub fn status(kind: Kind) -> StatusCode {
     match kind {
         Kind::Invalid => StatusCode::BAD_REQUEST,
         Kind::NotFound => StatusCode::NOT_FOUND,

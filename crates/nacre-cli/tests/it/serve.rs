@@ -722,3 +722,112 @@ fn events_are_told_to_whom_they_concern() {
     assert!(heard[1].contains("memory:write") && !heard[1].contains(id), "{}", heard[1]);
     assert!(heard[2].starts_with("HTTP/1.1 200") && !heard[2].contains("memory:write"), "{}", heard[2]);
 }
+
+/// Paths of every door, with a body that would be answered.
+const DOORS: &[(&str, &str, &str, &str)] = &[
+    ("memory-tool", "POST", "/v1/memory-tool", r#"{"command":"view","path":"/memories"}"#),
+    ("mem0", "GET", "/v1/ping/", ""),
+    ("mem0", "POST", "/v3/memories/add/", r#"{"messages":"I like tea","user_id":"ada"}"#),
+    ("mem0", "POST", "/v3/memories/search/", r#"{"query":"tea","filters":{"user_id":"ada"}}"#),
+    ("mem0", "POST", "/v3/memories/", r#"{"filters":{"user_id":"ada"}}"#),
+    ("mem0", "GET", "/v1/entities/", ""),
+    ("mem0", "POST", "/memories", r#"{"messages":"I like tea","user_id":"ada"}"#),
+    ("mem0", "GET", "/memories?user_id=ada", ""),
+    ("mem0", "POST", "/search", r#"{"query":"tea","user_id":"ada"}"#),
+    ("mem0", "DELETE", "/memories?user_id=nobody", ""),
+];
+
+#[test]
+fn doors_are_closed_until_they_are_opened() {
+    let served = Served::new();
+    let agent = served.token("agent", &[]);
+    for (_, method, path, body) in DOORS {
+        let reply = served.ask(method, path, &[("Authorization", &agent)], body);
+        assert!(matches!(reply.status, 404 | 405), "{method} {path}: {}", reply.status);
+    }
+    for tool in ["memory_tool", "mem0_owners", "read_graph"] {
+        let body = if tool == "memory_tool" { DOORS[0].3 } else { "{}" };
+        let reply = served.ask("POST", &format!("/v1/tools/{tool}"), &[("Authorization", &agent)], body);
+        assert_eq!(
+            (reply.status, reply.json()["error"]["code"].as_str()),
+            (403, Some("not_offered")),
+            "{tool}"
+        );
+    }
+}
+
+#[test]
+fn doors_let_in_whom_ours_would() {
+    let served = Served::with(Sealed::new(), &["--door", "memory-tool", "--door", "mem0"]);
+    let main = served.token("main", &[]);
+    let bare = main.strip_prefix("Bearer ").unwrap().to_owned();
+    let other = served.token("other", &["--group", "other"]);
+    let skill = served.token("skill", &["--role", "skill"]);
+    let link = served.own("POST", "/v1/login", &Value::Null).json()["path"].as_str().unwrap().to_owned();
+    let cookie =
+        served.ask("GET", &link, &[], "").header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    for (door, method, path, body) in DOORS {
+        let ask = |headers: &[(&str, &str)]| served.ask(method, path, headers, body).status;
+        assert_eq!(ask(&[("Authorization", &main)]), 200, "{path}");
+        assert_eq!(ask(&[]), 401, "{path}");
+        for wrong in ["Bearer nacre_0", "Token nacre_0", "Token ", "Basic YTpi", "nacre"] {
+            assert_eq!(ask(&[("Authorization", wrong)]), 401, "{path} {wrong}");
+        }
+        assert_eq!(ask(&[("Authorization", &skill)]), if *door == "mem0" { 403 } else { 200 }, "{path}");
+        assert_eq!(ask(&[("Authorization", &main), ("Nacre-Group", "other")]), 403, "{path}");
+        assert_eq!(ask(&[("Authorization", &main), ("Origin", "http://evil.example")]), 403, "{path}");
+        assert_eq!(
+            served
+                .raw(&format!("{method} {path} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n"))
+                .status,
+            403
+        );
+        let token = format!("Token {bare}");
+        if *door == "mem0" {
+            assert_eq!(ask(&[("Authorization", &token)]), 200, "{path}");
+            assert_eq!(ask(&[("X-API-Key", &bare)]), 200, "{path}");
+            // The page of the person is no client of mem0.
+            assert_eq!(ask(&[("Cookie", &cookie), ("X-Nacre", "1")]), 401, "{path}");
+        } else {
+            // Of ours, only ours is understood.
+            assert_eq!(ask(&[("Authorization", &token)]), 401, "{path}");
+            assert_eq!(ask(&[("X-API-Key", &bare)]), 401, "{path}");
+            assert_eq!(ask(&[("Cookie", &cookie)]), 401, "{path}");
+        }
+        if *method == "POST" {
+            let large = format!(r#"{{"messages":"{}"}}"#, "x".repeat(nacre::call::MAX_REQUEST));
+            let status = served.ask(method, path, &[("Authorization", &main)], &large).status;
+            assert!(matches!(status, 413 | 0), "{path}: {status}");
+            let deep = served.ask(method, path, &[("Authorization", &main)], &"[".repeat(1000));
+            assert_eq!(deep.status, 400, "{path}: {}", deep.body);
+        }
+    }
+    // A skill is told by the tool that it may not.
+    let told = served.ask("POST", "/v1/memory-tool", &[("Authorization", &skill)], DOORS[0].3).json();
+    assert_eq!(told["is_error"], true, "{told}");
+    // Nothing of one group is there for another.
+    let create = r#"{"command":"create","path":"/memories/a.md","file_text":"The lamp is green"}"#;
+    assert_eq!(
+        served.ask("POST", "/v1/memory-tool", &[("Authorization", &main)], create).json()["is_error"],
+        false
+    );
+    let view = served.ask("POST", "/v1/memory-tool", &[("Authorization", &other)], DOORS[0].3).json();
+    assert!(!view["content"].as_str().unwrap().contains("a.md"), "{view}");
+    let found = served.ask("GET", "/memories?user_id=ada", &[("Authorization", &main)], "").json();
+    let id = found["results"][0]["id"].as_str().unwrap();
+    for (method, body) in [("GET", ""), ("PUT", r#"{"text":"x"}"#), ("DELETE", "")] {
+        let reply = served.ask(method, &format!("/v1/memories/{id}/"), &[("Authorization", &other)], body);
+        assert_eq!(reply.status, 404, "{method}: {}", reply.body);
+        assert!(reply.json()["detail"].is_string(), "{}", reply.body);
+    }
+    // What went on is on record, by the names of the tools.
+    let rows = served.tool("audit_list", &json!({})).to_string();
+    for action in ["memory_tool", "mem0_add"] {
+        assert!(rows.contains(action), "{action}: {rows}");
+    }
+    // Our document has nothing of them.
+    let document = served.own("GET", "/v1/openapi.json", &Value::Null).body;
+    assert!(
+        !document.contains("mem0") && !document.contains("memory-tool") && !document.contains("read_graph")
+    );
+}

@@ -323,7 +323,7 @@ pub(super) fn waiting(made: &Made) -> Answer {
 }
 
 /// Tells an agent how it stands.
-fn say(made: &Made) -> String {
+pub(super) fn say(made: &Made) -> String {
     let Made { number, answer, .. } = made;
     match made.state {
         State::Denied if answer.is_empty() => format!("The user has denied this (proposal {number})."),

@@ -21,7 +21,7 @@ use crate::{Error, Result, Time};
 const LIMIT: usize = 6;
 
 /// Who is speaking in a call, for what it writes.
-fn source(call: &Call<'_>) -> graph::Source {
+pub(super) fn source(call: &Call<'_>) -> graph::Source {
     match call.caller.actor {
         Actor::Person | Actor::Nacre => graph::Source::Person,
         Actor::Agent => graph::Source::Agent,
@@ -193,7 +193,7 @@ impl Request for FactRequest {
     }
 }
 
-fn tell_write(call: &mut Call<'_>, kind: &str, id: &str, delta: usize) {
+pub(super) fn tell_write(call: &mut Call<'_>, kind: &str, id: &str, delta: usize) {
     call.tell("memory:write", payload([("type", kind.into()), ("path", id.into()), ("delta", delta.into())]));
 }
 

@@ -8,6 +8,7 @@ mod access;
 pub(crate) mod audit;
 mod boot;
 mod decide;
+mod door;
 mod files;
 mod graph;
 mod handover;
@@ -44,6 +45,7 @@ pub use boot::BootRequest;
 pub use decide::{
     DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict,
 };
+pub use door::{DOOR_TOOLS, DOORS, Door};
 pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,
@@ -219,8 +221,7 @@ fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: V
     if tool.people && caller.actor == Actor::Agent {
         return Err(Error::PeopleOnly { tool: tool.name.into() });
     }
-    let offered = group.settings().tools.offer.iter().any(|name| name == tool.name);
-    if caller.actor == Actor::Agent && !offered {
+    if caller.actor == Actor::Agent && !tool.is_offered(group.settings()) {
         let profile = group.settings().profile.clone();
         return Err(Error::NotOffered { tool: tool.name.into(), profile });
     }
@@ -243,9 +244,12 @@ fn gate(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Valu
     }
 }
 
+/// Tools that ask the policy themselves: only they know which file is meant.
+const OWN_DECISION: &[&str] = &["memory_write", door::MEMORY_TOOL];
+
 /// What a call of a tool is about to change; `None`: nothing, or what the tool itself decides about.
 fn target(group: &Group, tool: &Tool, caller: &Caller, arguments: &Value) -> Option<Target<'static>> {
-    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.name == "memory_write" {
+    if !matches!(tool.access, Access::Write | Access::Destroy) || OWN_DECISION.contains(&tool.name) {
         return None;
     }
     if !caller.untrusted || !tool.name.starts_with("memory_") {

@@ -82,6 +82,12 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
         other => return Err(wrong("arguments", format!("is {}, an object is needed", name_of(&other)))),
     };
     fields.retain(|_, value| !value.is_null());
+    if tool.door.is_some() {
+        let mut whole = Value::Object(fields);
+        prune(&tool.schema(settings), &mut whole);
+        let Value::Object(pruned) = whole else { unreachable!("it was an object") };
+        fields = pruned;
+    }
     for (field, value) in &fields {
         if depth(value) > MAX_DEPTH {
             return Err(Error::RequestTooDeep { limit: MAX_DEPTH });
@@ -116,6 +122,19 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
         }
     }
     Ok(Value::Object(fields))
+}
+
+/// Leaves out the fields that a schema does not name. Clients of other programs send what those pass over.
+fn prune(schema: &Value, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let Some(known) = schema["properties"].as_object() else { return };
+            fields.retain(|name, _| known.contains_key(name));
+            fields.iter_mut().for_each(|(name, value)| prune(&known[name], value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| prune(&schema["items"], item)),
+        _ => {}
+    }
 }
 
 /// Says what is wrong with a value, if anything is.
@@ -313,7 +332,7 @@ fn strip(schema: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TOOLS;
+    use super::super::{DOOR_TOOLS, TOOLS};
     use super::*;
 
     /// What [`check`] understands. A word that is published and not checked would be a promise nobody keeps.
@@ -348,7 +367,7 @@ mod tests {
                 }
             }
         }
-        for tool in &TOOLS {
+        for tool in TOOLS.iter().chain(&DOOR_TOOLS) {
             walk(tool.name, &tool.input_schema(&Settings::default()));
         }
     }

@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::boot::BootRequest;
 use super::decide::{DecideRequest, ProposalRequest, ProposalsRequest};
+use super::door::DOOR_TOOLS;
 use super::files::{self, FileShown, WriteRequest};
 use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
@@ -46,6 +47,8 @@ pub struct Tool {
     pub idempotent: bool,
     /// Whether it is for people alone: agents are refused, whatever is offered to them.
     pub people: bool,
+    /// The door of another program that it belongs to (I10): offered where that is open.
+    pub door: Option<&'static str>,
     input: fn() -> Value,
     output: fn() -> Value,
     pub(super) run: fn(&mut Call<'_>, Value) -> Result<Answer>,
@@ -101,12 +104,20 @@ pub static TOOLS: [Tool; 45] = [
     for_people(tool_for::<HealthRequest>("health", Access::Read, true)),
 ];
 
-/// Returns the tool of that name.
+/// Returns the tool of that name, ours or one of a door.
 pub fn tool(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().find(|tool| tool.name == name)
+    TOOLS.iter().chain(&DOOR_TOOLS).find(|tool| tool.name == name)
 }
 
 impl Tool {
+    /// Tells whether agents are offered it.
+    pub fn is_offered(&self, settings: &Settings) -> bool {
+        match self.door {
+            Some(door) => settings.tools.doors.iter().any(|open| open == door),
+            None => settings.tools.offer.iter().any(|name| name == self.name),
+        }
+    }
+
     /// Returns the schema of its arguments under these settings.
     pub fn input_schema(&self, settings: &Settings) -> Value {
         self.schema(settings).into_owned()
@@ -139,7 +150,7 @@ pub(super) trait Request: DeserializeOwned + JsonSchema {
     fn say(answer: &Self::Answer, now: Time) -> String;
 }
 
-const fn tool_for<R: Request>(name: &'static str, access: Access, idempotent: bool) -> Tool {
+pub(super) const fn tool_for<R: Request>(name: &'static str, access: Access, idempotent: bool) -> Tool {
     fn run<R: Request>(call: &mut Call<'_>, arguments: Value) -> Result<Answer> {
         let request: R = serde_json::from_value(arguments).map_err(|problem| {
             // The schema has been checked: what is left is an id or a time in a form that the schema can't
@@ -151,7 +162,17 @@ const fn tool_for<R: Request>(name: &'static str, access: Access, idempotent: bo
         Ok(Answer { text: R::say(&answer, call.caller.now), data: serde_json::to_value(&answer)? })
     }
     let (input, output) = (schema::input::<R>, schema::output::<R::Answer>);
-    Tool { name, access, idempotent, people: false, input, output, run: run::<R>, made: OnceLock::new() }
+    Tool {
+        name,
+        access,
+        idempotent,
+        people: false,
+        door: None,
+        input,
+        output,
+        run: run::<R>,
+        made: OnceLock::new(),
+    }
 }
 
 const fn for_people(mut tool: Tool) -> Tool {
@@ -219,7 +240,7 @@ impl Request for StoreRequest {
             call.check_seen(old)?;
         }
         let (content, tags, supersedes, private) = (self.content, self.tags, self.supersedes, self.private);
-        let draft = Draft { r#type, content, tags, supersedes, private };
+        let draft = Draft { r#type, content, tags, supersedes, private, data: None };
         let stored = call.write(|write| {
             let stored = entry::store(write.db, &write.origin, draft)?;
             if !stored.duplicate {
@@ -710,8 +731,8 @@ impl Request for UpdateRequest {
             return Err(Error::BadArgument { tool, field, problem, nearest: None });
         }
         call.check_seen(&self.id)?;
-        let edit =
-            Edit { content: self.content, tags: self.tags, r#type: self.r#type, private: self.private };
+        let Self { content, tags, r#type, private, .. } = self;
+        let edit = Edit { content, tags, r#type, private, data: None };
         let entry = call.write(|write| {
             let entry = entry::update(write.db, &write.origin, &self.id, edit)?;
             write.record(&entry.id, "chars", entry.content.chars().count());
@@ -858,7 +879,7 @@ pub(super) fn default_type(setting: DefaultType) -> EntryType {
     }
 }
 
-fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
+pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
     match tags.problem() {
         Some(problem) => {
             Err(Error::BadArgument { tool: tool.into(), field: "tags".into(), problem, nearest: None })

@@ -4,7 +4,7 @@
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
-    COLUMNS, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,
+    COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,
     get_current, select,
 };
 use crate::ids::{EntryId, EntryRef, GroupName, SessionId};
@@ -31,6 +31,7 @@ pub(crate) struct Draft {
     pub(crate) supersedes: Option<EntryRef>,
     /// `None`: as private as what it supersedes.
     pub(crate) private: Option<bool>,
+    pub(crate) data: Option<Data>,
 }
 
 /// What became of a draft.
@@ -46,7 +47,7 @@ pub(crate) struct Stored {
 pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<Stored> {
     let content = checked(&draft.content)?;
     let old = draft.supersedes.map(|named| get_current(db, &named)).transpose()?;
-    if let Some(same) = same_content(db, origin.visibility, &content, None)? {
+    if let Some(same) = same_content(db, origin.visibility, (&content, draft.data.as_ref()), None)? {
         let old = old.filter(|old| old.id != same.id);
         if let Some(old) = &old {
             mark_superseded(db, old, &same.id, origin.now)?;
@@ -68,6 +69,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         last_hit_at: None,
         last_returned_at: None,
         private: draft.private.unwrap_or(old.as_ref().is_some_and(|old| old.private)),
+        data: draft.data,
         provenance: Provenance {
             session: origin.session.clone(),
             group: origin.group.to_string(),
@@ -87,14 +89,15 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
 /// Writes a whole entry, with its number where one is given, and its passage.
 pub(crate) fn insert(db: &Connection, mut entry: Entry, number: Option<i64>) -> Result<Entry> {
     let sql = "INSERT INTO entries (number, id, type, content, folded, tags, behavioral, score, supersedes, superseded_by,
-        superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)";
+        superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private,
+        data)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
     db.prepare_cached(sql)?.execute(rusqlite::params![
         number,
         entry.id,
         entry.r#type,
         entry.content,
-        folded(&entry.content),
+        identity(&entry.content, entry.data.as_ref()),
         entry.tags.to_json(),
         entry.behavioral,
         entry.score,
@@ -110,6 +113,7 @@ pub(crate) fn insert(db: &Connection, mut entry: Entry, number: Option<i64>) -> 
         entry.provenance.narrative_id,
         entry.provenance.task_id,
         entry.private,
+        to_json(entry.data.as_ref()),
     ])?;
     entry.number = db.last_insert_rowid();
     index::put(db, &entry.passage())?;
@@ -122,6 +126,7 @@ pub(crate) struct Edit {
     pub(crate) tags: Option<Tags>,
     pub(crate) r#type: Option<EntryType>,
     pub(crate) private: Option<bool>,
+    pub(crate) data: Option<Data>,
 }
 
 /// Changes an entry in place: same id, score kept, the earlier text kept as history (E5).
@@ -139,7 +144,9 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         entry.behavioral = r#type.behavioral();
     }
     entry.private = edit.private.unwrap_or(entry.private);
-    if let Some(same) = same_content(db, origin.visibility, &entry.content, Some(&entry.id))? {
+    entry.data = edit.data.or(entry.data);
+    let said = (entry.content.as_str(), entry.data.as_ref());
+    if let Some(same) = same_content(db, origin.visibility, said, Some(&entry.id))? {
         return Err(Error::SameContent { other: same.id });
     }
     if (&entry.content, &entry.tags, entry.r#type) != (&before.content, &before.tags, before.r#type) {
@@ -154,17 +161,18 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         insert_version(db, &entry.id, &version)?;
     }
     entry.last_hit_at = Some(origin.now);
-    let sql = "UPDATE entries SET content = ?2, folded = ?3, tags = ?4, type = ?5, behavioral = ?6, confirmed_at = ?7, private = ?8
-        WHERE id = ?1";
+    let sql = "UPDATE entries SET content = ?2, folded = ?3, tags = ?4, type = ?5, behavioral = ?6, confirmed_at = ?7, private = ?8,
+        data = ?9 WHERE id = ?1";
     db.prepare_cached(sql)?.execute(rusqlite::params![
         entry.id,
         entry.content,
-        folded(&entry.content),
+        identity(&entry.content, entry.data.as_ref()),
         entry.tags.to_json(),
         entry.r#type,
         entry.behavioral,
         entry.last_hit_at,
         entry.private,
+        to_json(entry.data.as_ref()),
     ])?;
     index::put(db, &entry.passage())?;
     Ok(entry)
@@ -282,14 +290,14 @@ fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Res
 pub(crate) fn same_content(
     db: &Connection,
     visibility: Visibility,
-    content: &str,
+    (content, data): (&str, Option<&Data>),
     but: Option<&EntryId>,
 ) -> Result<Option<Entry>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL
             AND (?2 OR NOT private) AND id IS NOT ?3 ORDER BY private LIMIT 1"
     );
-    let values = (folded(content), visibility.is_private(), but);
+    let values = (identity(content, data), visibility.is_private(), but);
     Ok(db.prepare_cached(&sql)?.query_row(values, from_row).optional()?)
 }
 
@@ -306,6 +314,21 @@ fn checked(content: &str) -> Result<String> {
         return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
     }
     Ok(content.to_owned())
+}
+
+/// What tells that two entries say the same: the content, and whose it is where another program says so.
+fn identity(content: &str, data: Option<&Data>) -> String {
+    match data {
+        Some(Data { owner, .. }) if !owner.is_empty() => {
+            let owner = serde_json::to_string(owner).expect("strings are JSON");
+            blake3::hash(format!("{}\0{owner}", analyse::fold(content)).as_bytes()).to_hex().to_string()
+        }
+        _ => folded(content),
+    }
+}
+
+fn to_json(data: Option<&Data>) -> Option<String> {
+    data.map(|data| serde_json::to_string(data).expect("it is JSON"))
 }
 
 /// What tells that two contents say the same, and nothing else of them.

@@ -6,12 +6,14 @@ mod change;
 pub(crate) mod link;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension, Row};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
 
 use crate::call::redact;
 use crate::ids::{EntryId, EntryRef, SessionId};
@@ -247,8 +249,29 @@ pub struct Entry {
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     #[schemars(skip)]
     pub private: bool,
+    /// What another program keeps with it (I10).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub data: Option<Data>,
     #[schemars(skip)]
     pub provenance: Provenance,
+}
+
+/// What another program keeps with an entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the words of the program")]
+pub struct Data {
+    /// Whose it is. Two say the same thing twice.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub owner: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Map::is_empty", default)]
+    pub metadata: Map<String, Value>,
+    /// The last day on which it is given out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub expires: Option<String>,
+    /// Who said it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub role: Option<String>,
 }
 
 impl Entry {
@@ -300,7 +323,7 @@ pub struct Version {
 const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
 
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
-    confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private,
+    confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private, data,
     (SELECT value FROM meta WHERE key = 'group')";
 
 fn from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
@@ -320,13 +343,14 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
         last_hit_at: row.get(11)?,
         last_returned_at: row.get(12)?,
         private: row.get(18)?,
+        data: row.get::<_, Option<String>>(19)?.and_then(|data| serde_json::from_str(&data).ok()),
         provenance: Provenance {
             session: row.get(13)?,
             timestamp: row.get(14)?,
             source: row.get(15)?,
             narrative_id: row.get(16)?,
             task_id: row.get(17)?,
-            group: row.get::<_, Option<String>>(19)?.unwrap_or_default(),
+            group: row.get::<_, Option<String>>(20)?.unwrap_or_default(),
         },
     })
 }

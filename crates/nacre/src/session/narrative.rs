@@ -146,7 +146,8 @@ pub(super) fn store(
         // As private as the conversation.
         let private = Some(take_in::is_private(tx, session)?);
         let tags = Tags::new(["session"]);
-        let draft = Draft { r#type: EntryType::Context, content, tags, supersedes: None, private };
+        let draft =
+            Draft { r#type: EntryType::Context, content, tags, supersedes: None, private, data: None };
         let stored = entry::store(tx, &origin, draft)?;
         let sql = "UPDATE entries SET narrative_id = ?2 WHERE id = ?1 AND narrative_id IS NULL";
         tx.prepare_cached(sql)?.execute((&stored.entry.id, session))?;

@@ -29,7 +29,7 @@ pub static DISPUTES: [Dispute; 32] = [
     dispute(
         1,
         "Which writes of an agent wait for a person?",
-        &["write.entries", "write.log", "write.memory", "write.files", "write.untrusted"],
+        &["write.entries", "write.log", "write.memory", "write.memories", "write.files", "write.untrusted"],
         "A memory or a line of the log does little harm and can be taken back. What every session starts with, and rules of conduct from a conversation that strangers had a hand in, are worth a look.",
     ),
     dispute(

@@ -253,6 +253,7 @@ pub struct Write {
     pub entries: Policy,
     pub log: Policy,
     pub memory: Policy,
+    pub memories: Policy,
     pub files: Policy,
     pub untrusted: Policy,
     pub elicitation: Elicitation,
@@ -422,6 +423,7 @@ pub struct Untrusted {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Tools {
     pub offer: Vec<String>,
+    pub doors: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]
@@ -662,6 +664,13 @@ impl Settings {
                 let near = nearest(name, crate::call::TOOLS.iter().map(|tool| tool.name));
                 let near = near.map(|near| format!(" (did you mean `{near}`?)")).unwrap_or_default();
                 within("tools.offer", false, &format!("names `{name}`, which is no tool{near}"))?;
+            }
+        }
+        for name in &self.tools.doors {
+            if !crate::call::DOORS.iter().any(|door| door.name == name) {
+                let names = crate::call::DOORS.iter().map(|door| door.name);
+                let problem = format!("names `{name}`, none of {}", names.collect::<Vec<_>>().join(", "));
+                within("tools.doors", false, &problem)?;
             }
         }
         for (name, plugin) in &self.plugins {

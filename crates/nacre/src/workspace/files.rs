@@ -350,6 +350,31 @@ impl Place<'_> {
     }
 }
 
+/// Takes away the folders of a file that was taken away, as far up as they are empty; the first name stays.
+pub(crate) fn remove_empty_folders(folder: &Path, path: &FilePath) {
+    let mut above = path.as_str();
+    while let Some((rest, _)) = above.rsplit_once('/').filter(|(rest, _)| rest.contains('/')) {
+        above = rest;
+        let Ok(named) = above.parse::<FilePath>() else { return };
+        if !remove_folder(folder, &named) {
+            return;
+        }
+    }
+}
+
+/// Tells whether it was empty, and is gone.
+#[cfg(unix)]
+fn remove_folder(folder: &Path, path: &FilePath) -> bool {
+    let entered = enter(folder, path);
+    entered
+        .is_ok_and(|(inner, name)| rustix::fs::unlinkat(&inner, name, rustix::fs::AtFlags::REMOVEDIR).is_ok())
+}
+
+#[cfg(not(unix))]
+fn remove_folder(folder: &Path, path: &FilePath) -> bool {
+    std::fs::remove_dir(folder.join(path.as_str())).is_ok()
+}
+
 /// Makes the folders of a file, name by name.
 #[cfg(unix)]
 fn make_folders(folder: &Path, path: &FilePath) -> Result<(), Refused> {

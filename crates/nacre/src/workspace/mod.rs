@@ -33,6 +33,7 @@ pub(crate) use files::text;
 pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
 pub use path::FilePath;
+pub(crate) use path::MEMORIES;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
 pub use template::{Laid, TEMPLATES, Template};

@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 200;
 /// Names that Windows takes for devices, whatever ending they have.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// The path of a Markdown file within a group's folder, with `/` between its names. It leads nowhere else by its
+/// The path of a document within a group's folder, with `/` between its names: a Markdown file, or any text of `memories`. It leads nowhere else by its
 /// letters; links are looked at when it is opened.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePath(String);
@@ -23,6 +23,11 @@ impl FilePath {
     /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Tells whether it is in the folder that an agent has for itself. In any case: a file system may know none.
+    pub(crate) fn is_in_memories(&self) -> bool {
+        is_in_memories(&self.0)
     }
 
     /// Returns the names it is made of.
@@ -73,10 +78,20 @@ fn problem(text: &str) -> Option<&'static str> {
     if let Some(problem) = text.split('/').find_map(name_problem) {
         return Some(problem);
     }
-    if !lower.ends_with(".md") {
+    if !lower.ends_with(".md") && !is_in_memories(&lower) {
         return Some("is not a Markdown file (`.md`)");
     }
     None
+}
+
+/// The folder whose files are documents whatever their names end in: those that an agent writes through Anthropic's memory
+/// tool (I10).
+pub(crate) const MEMORIES: &str = "memories";
+
+/// Tells whether a path is below that folder.
+pub(super) fn is_in_memories(path: &str) -> bool {
+    let named = path.split_once('/').map(|(first, _)| first);
+    named.is_some_and(|first| first.eq_ignore_ascii_case(MEMORIES))
 }
 
 fn name_problem(name: &str) -> Option<&'static str> {
@@ -150,6 +165,10 @@ mod tests {
             "sessions/a.jsonl",
             "memory/checkpoints/x/files/MEMORY.md",
             "Memory/Checkpoints/x.md",
+            "memories",
+            "memories/../x.txt",
+            "memories/.x.txt",
+            "notes/memories/x.txt",
             &long,
             &deep,
         ] {
@@ -166,6 +185,9 @@ mod tests {
             "com10.md",
             "x.MD",
             "100%.md",
+            "memories/notes.txt",
+            "memories/a/guidelines.xml",
+            "memories/plain",
         ] {
             assert!(good.parse::<FilePath>().is_ok(), "{good}");
         }

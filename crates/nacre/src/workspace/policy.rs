@@ -41,6 +41,7 @@ pub(crate) fn decide(target: Target<'_>, caller: &Caller, settings: &Settings) -
         }
         Target::Log => (write.log, "write.log"),
         Target::File(path) if is_memory(path) => (write.memory, "write.memory"),
+        Target::File(path) if path.is_in_memories() => (write.memories, "write.memories"),
         Target::File(_) => (write.files, "write.files"),
     };
     match policy {

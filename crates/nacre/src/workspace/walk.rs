@@ -172,7 +172,9 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
                 continue;
             }
             let lower = shown.to_ascii_lowercase();
-            let is_text = endings.iter().any(|ending| lower.ends_with(ending));
+            // What an agent keeps for itself is text, whatever it is called.
+            let of_agent = root.is_none() && super::path::is_in_memories(&path);
+            let is_text = of_agent || endings.iter().any(|ending| lower.ends_with(ending));
             let known = entry.file_type().and_then(|kind| {
                 // Only what may be a document is worth a look at its size and time.
                 Ok((kind, if is_text && kind.is_file() { Some(entry.metadata()?) } else { None }))

@@ -5,7 +5,7 @@
 use std::fs;
 
 use nacre::turn::{self, Exchange, Request};
-use nacre::{Answer, Caller, Error, TOOLS, Visibility};
+use nacre::{Answer, Caller, DOOR_TOOLS, Error, TOOLS, Visibility};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
@@ -130,7 +130,8 @@ fn done(place: &mut Place, tool: &str, arguments: Value) -> Value {
 fn everything() -> Place {
     let tools: Vec<String> = TOOLS.iter().map(|tool| format!("\"{}\"", tool.name)).collect();
     let offer = format!("tools.offer=[{}]", tools.join(", "));
-    let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", "graph.sessions=true"];
+    let doors = "tools.doors=[\"memory-tool\", \"mem0\", \"memory-server\"]";
+    let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", "graph.sessions=true", doors];
     Place::with("balanced", &[&[offer.as_str()], &open[..]].concat())
 }
 
@@ -364,7 +365,10 @@ fn made(dice: &mut Dice, schema: &Value, ids: &[String]) -> Value {
             let count = dice.roll(3);
             (0..count).map(|_| made(dice, &schema["items"], ids)).collect()
         }
-        "object" => json!({}),
+        "object" => {
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            fields.map(|(name, schema)| (name.clone(), made(dice, schema, ids))).collect::<Map<_, _>>().into()
+        }
         _ => match dice.roll(6) {
             0 => ids[dice.roll(ids.len())].clone().into(),
             1 => (1 + dice.roll(50)).to_string().into(),
@@ -400,7 +404,7 @@ fn no_tool_tells_a_shared_session_what_is_private() {
     let mut dice = Dice(7);
     let (mut answered, mut refused) = (0, 0);
     let reads_first = |tool: &&nacre::Tool| tool.access != nacre::Access::Read;
-    let mut tools: Vec<&nacre::Tool> = TOOLS.iter().collect();
+    let mut tools: Vec<&nacre::Tool> = TOOLS.iter().chain(&DOOR_TOOLS).collect();
     tools.sort_by_key(reads_first);
     for tool in tools {
         let schema = tool.input_schema(place.group.settings());

@@ -15,6 +15,7 @@ const RELEASED: &[(u32, &str)] = &[
     (4, "The staging server is called kestrel"),
     (5, "The staging server is called kestrel"),
     (6, "The staging server is called kestrel"),
+    (9, "The staging server is called kestrel"),
 ];
 
 #[test]
@@ -32,5 +33,17 @@ fn every_released_schema_opens() {
         assert_eq!(chain.as_array().unwrap().len(), 1, "what it superseded is still there");
         place.store("and it can be written to");
         place.check();
+    }
+}
+
+#[test]
+fn what_an_older_schema_holds_can_be_saved_from_its_file() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/released");
+    for (schema, expected) in RELEASED {
+        let mut place = Place::new();
+        let file = folder.join(format!("schema-{schema}.db"));
+        place.group.import_database(&place.caller, &file).unwrap();
+        let hits = place.call("memory_search", json!({ "query": "staging server" })).data["hits"].clone();
+        assert_eq!(hits[0]["text"], *expected, "schema {schema}");
     }
 }

@@ -1,0 +1,70 @@
+//! Anthropic's memory tool (`memory_20250818`): a line of JSON in, a line out, for any agent's loop. A line is the tool's input,
+//! or the whole `tool_use` block; then the answer is the `tool_result` block.
+
+use std::io::{BufRead as _, Read as _};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use nacre::call::MAX_REQUEST;
+use nacre::{Caller, Error, Group, Kind, Role};
+use serde_json::{Value, json};
+
+use crate::context::{self, Context};
+use crate::render;
+
+/// Answers until standard input ends.
+pub fn run(context: &Context) -> Result<ExitCode> {
+    let mut group = context.group()?;
+    let mut input = std::io::stdin().lock();
+    loop {
+        let mut line = Vec::new();
+        let most = MAX_REQUEST as u64 + 1;
+        if input.by_ref().take(most).read_until(b'\n', &mut line)? == 0 {
+            break;
+        }
+        let whole = line.len() <= MAX_REQUEST;
+        // The rest of what is too long is no line of its own.
+        if !whole && !line.ends_with(b"\n") {
+            input.skip_until(b'\n')?;
+        }
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let caller = Caller {
+            role: context.global.role.map_or(Role::Project, Into::into),
+            visibility: context.global.visibility,
+            zone: context::zone(),
+            ..Caller::agent(context.session(), context.now())
+        };
+        let told = match nacre::call::parse(&line) {
+            Ok(given) if given["type"] == "tool_use" => {
+                let mut told = told(answer(&mut group, &caller, given["input"].clone()));
+                told["type"] = "tool_result".into();
+                told["tool_use_id"] = given["id"].clone();
+                told
+            }
+            Ok(given) => told(answer(&mut group, &caller, given)),
+            Err(error) => told(Err(error)),
+        };
+        render::out(&format!("{told}\n"))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What the model is told: the result of the tool, refusals included. An error: the store can't answer at all.
+pub fn answer(group: &mut Group, caller: &Caller, input: Value) -> nacre::Result<Value> {
+    match nacre::call(group, caller, "memory_tool", input) {
+        Ok(answer) => Ok(json!({ "content": answer.data["content"], "is_error": answer.data["is_error"] })),
+        Err(error) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => Err(error),
+        Err(error) => Ok(refused(&error)),
+    }
+}
+
+fn told(answer: nacre::Result<Value>) -> Value {
+    answer.unwrap_or_else(|error| refused(&error))
+}
+
+fn refused(error: &Error) -> Value {
+    let text = nacre::call::redact::text(&error.to_string()).into_owned();
+    json!({ "content": text, "is_error": true })
+}

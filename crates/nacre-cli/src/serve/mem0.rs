@@ -1,0 +1,413 @@
+//! The REST paths of mem0, so that its clients work here unchanged (docs/doors.md): those of its hosted service (`/v1`, `/v2`,
+//! `/v3`, `Authorization: Token …`) and those of its own server (`/memories`, `/search`, `X-API-Key` or a bearer). Which group is
+//! asked is the token's to say, as everywhere; `user_id` and its like only say whose of that group's memories are meant.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::extract::{Extension, Path, RawQuery, Request, State as Extract};
+use axum::http::header::{AUTHORIZATION, HOST, HeaderMap, RETRY_AFTER};
+use axum::http::{HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{MethodFilter, on};
+use axum::{Json, Router};
+use nacre::{Actor, Caller, Error, Group, Kind};
+use serde_json::{Map, Value, json};
+
+use super::State;
+use super::door::{Principal, known_by};
+use super::rest::{body_of, pairs, status};
+use crate::mcp::Who;
+
+/// What is asked.
+#[derive(Clone, Copy, Debug)]
+enum Ask {
+    Ping,
+    Add,
+    Search,
+    /// In pages, by a filter of the body.
+    Pages,
+    /// By owners of the query string.
+    List,
+    Get,
+    Update,
+    Delete,
+    DeleteAll,
+    History,
+    Owners,
+    DeleteOwner,
+    UpdateMany,
+    DeleteMany,
+    Reset,
+}
+
+/// Every path, and what is asked there.
+const PATHS: &[(MethodFilter, &str, Ask)] = &[
+    // The hosted service.
+    (MethodFilter::GET, "/v1/ping/", Ask::Ping),
+    (MethodFilter::POST, "/v3/memories/add/", Ask::Add),
+    (MethodFilter::POST, "/v1/memories/", Ask::Add),
+    (MethodFilter::POST, "/v3/memories/search/", Ask::Search),
+    (MethodFilter::POST, "/v2/memories/search/", Ask::Search),
+    (MethodFilter::POST, "/v1/memories/search/", Ask::Search),
+    (MethodFilter::POST, "/v3/memories/", Ask::Pages),
+    (MethodFilter::POST, "/v2/memories/", Ask::Pages),
+    (MethodFilter::GET, "/v1/memories/", Ask::List),
+    (MethodFilter::DELETE, "/v1/memories/", Ask::DeleteAll),
+    (MethodFilter::GET, "/v1/memories/{id}/", Ask::Get),
+    (MethodFilter::PUT, "/v1/memories/{id}/", Ask::Update),
+    (MethodFilter::DELETE, "/v1/memories/{id}/", Ask::Delete),
+    (MethodFilter::GET, "/v1/memories/{id}/history/", Ask::History),
+    (MethodFilter::GET, "/v1/entities/", Ask::Owners),
+    (MethodFilter::DELETE, "/v2/entities/{kind}/{name}/", Ask::DeleteOwner),
+    (MethodFilter::PUT, "/v1/batch/", Ask::UpdateMany),
+    (MethodFilter::DELETE, "/v1/batch/", Ask::DeleteMany),
+    // Its own server.
+    (MethodFilter::POST, "/memories", Ask::Add),
+    (MethodFilter::GET, "/memories", Ask::List),
+    (MethodFilter::DELETE, "/memories", Ask::DeleteAll),
+    (MethodFilter::GET, "/memories/{id}", Ask::Get),
+    (MethodFilter::PUT, "/memories/{id}", Ask::Update),
+    (MethodFilter::DELETE, "/memories/{id}", Ask::Delete),
+    (MethodFilter::GET, "/memories/{id}/history", Ask::History),
+    (MethodFilter::POST, "/search", Ask::Search),
+    (MethodFilter::POST, "/reset", Ask::Reset),
+];
+
+/// Whose a memory can be.
+const OWNERS: &[&str] = &["user_id", "agent_id", "app_id", "run_id"];
+/// What a search gives when it is not told.
+const TOP_K: u64 = 20;
+const PAGE_SIZE: u64 = 100;
+
+pub fn routes() -> Router<Arc<State>> {
+    PATHS.iter().fold(Router::new(), |router, (method, path, ask)| {
+        let (ask, path) = (*ask, *path);
+        let answer = move |Extract(state): Extract<Arc<State>>,
+                           Extension(principal): Extension<Principal>,
+                           Path(named): Path<HashMap<String, String>>,
+                           RawQuery(query): RawQuery,
+                           headers: HeaderMap,
+                           body: Result<Bytes, BytesRejection>| async move {
+            let Ok(body) = body_of(body) else {
+                return detail(StatusCode::PAYLOAD_TOO_LARGE, "the request is too large");
+            };
+            let query = pairs(query.as_deref().unwrap_or_default()).into_iter().collect();
+            let asked = Asked { ask, path, named, query, headers, body };
+            asked.answer(state, principal).await
+        };
+        router.route(path, on(*method, answer))
+    })
+}
+
+/// Finds out who a request is from. A cookie counts for nothing here: only programs come this way.
+pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Request, next: Next) -> Response {
+    let headers = request.headers();
+    let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let given = text(AUTHORIZATION.as_str()).map(|given| {
+        let word = given.split_once(' ').filter(|(word, _)| ["Token", "Bearer"].contains(word));
+        word.map(|(_, secret)| secret)
+    });
+    let secret = given.flatten().or_else(|| text("x-api-key"));
+    match secret.ok_or("there is no token").and_then(|secret| known_by(&state, secret)) {
+        Ok(principal) => {
+            request.extensions_mut().insert(principal);
+            next.run(request).await
+        }
+        Err(problem) => detail(StatusCode::UNAUTHORIZED, problem),
+    }
+}
+
+/// A failure, in mem0's form.
+fn detail(status: StatusCode, text: &str) -> Response {
+    let text = nacre::call::redact::text(text);
+    let mut answer = (status, Json(json!({ "detail": text }))).into_response();
+    if status == StatusCode::TOO_MANY_REQUESTS {
+        answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));
+    }
+    answer
+}
+
+/// A call of a tool of the door.
+struct Call {
+    tool: &'static str,
+    arguments: Value,
+}
+
+fn call(tool: &'static str, arguments: Value) -> Call {
+    Call { tool, arguments }
+}
+
+/// A request as it came.
+struct Asked {
+    ask: Ask,
+    path: &'static str,
+    named: HashMap<String, String>,
+    query: HashMap<String, String>,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+impl Asked {
+    async fn answer(self, state: Arc<State>, principal: Principal) -> Response {
+        match self.ask(state, principal).await {
+            Ok(answer) => Json(answer).into_response(),
+            Err(error) if error.kind() == Kind::NotFound => detail(StatusCode::NOT_FOUND, &error.to_string()),
+            Err(error) => detail(status(error.kind()), &error.to_string()),
+        }
+    }
+
+    async fn ask(self, state: Arc<State>, principal: Principal) -> nacre::Result<Value> {
+        let body = match self.body.trim_ascii().is_empty() {
+            true => json!({}),
+            false => nacre::call::parse(&self.body)?,
+        };
+        let (mut caller, group) = principal.caller(&self.headers, state.now())?;
+        // A run is a conversation: it has its own limits.
+        let run = body["run_id"].as_str().or_else(|| body["filters"]["run_id"].as_str());
+        if let Some(session) = run.and_then(|run| run.parse().ok()) {
+            caller.session = session;
+        }
+        if matches!(self.ask, Ask::Ping) {
+            // Nobody's memory is opened for it, and whoever may do nothing here learns it now.
+            if principal.role == nacre::Role::Skill {
+                return Err(Error::RoleDenied { tool: "mem0".into(), role: principal.role.as_str() });
+            }
+            return Ok(
+                json!({ "status": "ok", "org_id": "nacre", "project_id": group.as_str(), "user_email": null }),
+            );
+        }
+        // All of everybody's goes only at the word of a person.
+        if matches!(self.ask, Ask::Reset) && caller.actor != Actor::Person {
+            return Err(Error::PeopleOnly { tool: "/reset".into() });
+        }
+        let calls = self.calls(&body)?;
+        let work = move |group: &mut Group, caller: &Caller| {
+            let one = |Call { tool, arguments }: Call| nacre::call(group, caller, tool, arguments);
+            calls.into_iter().map(one).map(|answer| Ok(answer?.data)).collect::<nacre::Result<Vec<Value>>>()
+        };
+        let answers = State::ask(&state, Who { caller, group }, work).await?;
+        self.shape(&state, answers)
+    }
+
+    fn id(&self) -> &str {
+        self.named.get("id").map_or("", String::as_str)
+    }
+
+    /// The owners that a query string names, as a filter.
+    fn owners(&self) -> Map<String, Value> {
+        let given = OWNERS.iter().filter_map(|owner| Some((*owner, self.query.get(*owner)?)));
+        given.map(|(owner, value)| (owner.to_owned(), value.as_str().into())).collect()
+    }
+
+    /// The page that is asked for, from 1, and how much one has.
+    fn page(&self) -> (u64, u64) {
+        let number = |name: &str| self.query.get(name).and_then(|text| text.parse().ok());
+        (number("page").unwrap_or(1).max(1), number("page_size").unwrap_or(PAGE_SIZE).clamp(1, 1000))
+    }
+
+    /// What is asked, in calls of tools.
+    fn calls(&self, body: &Value) -> nacre::Result<Vec<Call>> {
+        Ok(match self.ask {
+            Ask::Ping => Vec::new(),
+            Ask::Add => vec![call("mem0_add", added(body)?)],
+            Ask::Search => {
+                let filters = filters(body)?;
+                // Its own server wants to know whose; the service is told by the filters.
+                if self.path == "/search" && filters.is_empty() {
+                    return Err(unsaid());
+                }
+                let top_k = body["top_k"].as_u64().or_else(|| body["limit"].as_u64()).unwrap_or(TOP_K);
+                let mut arguments =
+                    json!({ "query": body["query"], "filters": filters, "limit": top_k.clamp(1, 1000) });
+                for name in ["threshold", "show_expired"] {
+                    arguments[name] = body[name].clone();
+                }
+                if body["query"].as_str().is_none_or(|query| query.trim().is_empty()) {
+                    return Err(bad("query", "is missing"));
+                }
+                vec![call("mem0_find", arguments)]
+            }
+            Ask::Pages => {
+                let (page, size) = self.page();
+                let (filters, expired) = (filters(body)?, &body["show_expired"]);
+                let offset = (page - 1).saturating_mul(size);
+                vec![call(
+                    "mem0_find",
+                    json!({ "filters": filters, "offset": offset, "limit": size, "show_expired": expired }),
+                )]
+            }
+            Ask::List => {
+                let filters = self.owners();
+                if filters.is_empty() {
+                    return Err(unsaid());
+                }
+                let most = self
+                    .query
+                    .get("top_k")
+                    .or(self.query.get("limit"))
+                    .and_then(|text| text.parse::<u64>().ok());
+                vec![call(
+                    "mem0_find",
+                    json!({ "filters": filters, "limit": most.unwrap_or(PAGE_SIZE).clamp(1, 1000) }),
+                )]
+            }
+            Ask::Get => vec![call("mem0_find", json!({ "ids": [self.id()] }))],
+            Ask::Update => vec![changed(self.id(), body)],
+            Ask::Delete => vec![call("mem0_delete", json!({ "ids": [self.id()] }))],
+            Ask::DeleteAll => {
+                let filters = self.owners();
+                if filters.is_empty() {
+                    return Err(unsaid());
+                }
+                vec![call("mem0_delete", json!({ "filters": filters }))]
+            }
+            Ask::History => vec![call("mem0_history", json!({ "id": self.id() }))],
+            Ask::Owners => vec![call("mem0_owners", json!({}))],
+            Ask::DeleteOwner => {
+                let named = |name: &str| self.named.get(name).cloned().unwrap_or_default();
+                let owner = format!("{}_id", named("kind"));
+                if !OWNERS.contains(&owner.as_str()) {
+                    return Err(bad("type", "is none of user, agent, app, run"));
+                }
+                vec![call("mem0_delete", json!({ "filters": { owner: { "in": [named("name")] } } }))]
+            }
+            Ask::UpdateMany => {
+                let many = memories(body)?.iter();
+                many.map(|one| changed(one["memory_id"].as_str().unwrap_or_default(), one)).collect()
+            }
+            Ask::DeleteMany => {
+                let ids: Vec<&Value> = memories(body)?.iter().map(|one| &one["memory_id"]).collect();
+                vec![call("mem0_delete", json!({ "ids": ids }))]
+            }
+            Ask::Reset => {
+                let any: Vec<Value> = OWNERS.iter().map(|owner| json!({ *owner: "*" })).collect();
+                vec![call("mem0_delete", json!({ "filters": { "OR": any } }))]
+            }
+        })
+    }
+
+    /// What the tools answered, in mem0's form.
+    fn shape(&self, state: &State, mut answers: Vec<Value>) -> nacre::Result<Value> {
+        let many = answers.len();
+        let mut answer = answers.pop().unwrap_or_default();
+        if answer["proposal"].is_i64() {
+            return Ok(json!({ "results": [], "status": "PENDING", "message": answer["note"] }));
+        }
+        let done = |text: &str| json!({ "message": text });
+        Ok(match self.ask {
+            Ask::Ping => Value::Null,
+            Ask::Add => answer,
+            Ask::Search | Ask::List => json!({ "results": answer["results"] }),
+            Ask::Pages => {
+                let (page, size) = self.page();
+                let last = answer["count"].as_u64().unwrap_or(0).div_ceil(size);
+                let host = self.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+                let scheme = if state.door.encrypts() { "https" } else { "http" };
+                let at = |page: u64| format!("{scheme}://{host}{}?page={page}&page_size={size}", self.path);
+                let next = (page < last).then(|| at(page + 1));
+                let previous = (page > 1).then(|| at(page - 1));
+                json!({ "count": answer["count"], "next": next, "previous": previous, "results": answer["results"] })
+            }
+            Ask::Get => match answer["results"].get_mut(0) {
+                Some(found) => found.take(),
+                None => return Err(Error::NoEntry { id: self.id().chars().take(60).collect() }),
+            },
+            Ask::Update if self.path.starts_with("/v1") => answer,
+            Ask::Update => done("Memory updated successfully!"),
+            Ask::Delete => done("Memory deleted successfully!"),
+            Ask::DeleteAll => done("Memories deleted successfully!"),
+            Ask::History => answer["history"].take(),
+            Ask::Owners => {
+                let count = answer["results"].as_array().map_or(0, Vec::len);
+                json!({ "count": count, "next": null, "previous": null, "results": answer["results"] })
+            }
+            Ask::DeleteOwner if answer["deleted"] == 0 => {
+                return Err(Error::NoEntry { id: self.named.get("name").cloned().unwrap_or_default() });
+            }
+            Ask::DeleteOwner => done("Entity deleted successfully!"),
+            Ask::UpdateMany => done(&format!("Successfully updated {many} memories")),
+            Ask::DeleteMany => done(&format!("Successfully deleted {} memories", answer["deleted"])),
+            Ask::Reset => done("All memories reset"),
+        })
+    }
+}
+
+fn bad(field: &str, problem: &str) -> Error {
+    Error::BadArgument { tool: "mem0".into(), field: field.into(), problem: problem.into(), nearest: None }
+}
+
+fn unsaid() -> Error {
+    bad("user_id", "is missing, and so are `agent_id`, `app_id` and `run_id`")
+}
+
+fn memories(body: &Value) -> nacre::Result<&Vec<Value>> {
+    const MOST: usize = 1_000;
+    match body["memories"].as_array() {
+        Some(many) if many.len() > MOST => Err(bad("memories", "has more than 1000 items")),
+        Some(many) if !many.is_empty() => Ok(many),
+        _ => Err(bad("memories", "is missing")),
+    }
+}
+
+/// The filters of a body, with the owners that stand beside them.
+fn filters(body: &Value) -> nacre::Result<Map<String, Value>> {
+    let mut filters = match &body["filters"] {
+        Value::Null => Map::new(),
+        Value::Object(filters) => filters.clone(),
+        // The service takes a list for one that holds as a whole.
+        Value::Array(list) => Map::from_iter([("AND".to_owned(), Value::Array(list.clone()))]),
+        _ => return Err(bad("filters", "is no object")),
+    };
+    for owner in OWNERS {
+        if let Some(value) = body.get(*owner).filter(|value| !value.is_null()) {
+            filters.insert((*owner).to_owned(), value.clone());
+        }
+    }
+    Ok(filters)
+}
+
+/// The arguments of what stores messages: these are a text, one message or many, their content a text or parts of one.
+fn added(body: &Value) -> nacre::Result<Value> {
+    let message = |message: &Value| -> nacre::Result<Value> {
+        let content = match &message["content"] {
+            Value::String(text) => text.clone(),
+            Value::Array(parts) => {
+                let texts = parts.iter().filter_map(|part| part["text"].as_str());
+                texts.collect::<Vec<_>>().join("\n")
+            }
+            _ => String::new(),
+        };
+        Ok(json!({ "role": message["role"].as_str().unwrap_or("user"), "content": content }))
+    };
+    let messages = match &body["messages"] {
+        Value::String(text) => vec![json!({ "role": "user", "content": text })],
+        Value::Array(many) => many.iter().map(message).collect::<nacre::Result<_>>()?,
+        one @ Value::Object(_) => vec![message(one)?],
+        _ => return Err(bad("messages", "is missing")),
+    };
+    let mut arguments = json!({ "messages": messages });
+    for name in ["metadata", "infer", "expiration_date"] {
+        arguments[name] = body[name].clone();
+    }
+    for owner in OWNERS {
+        let beside = |filters: &Value| filters.get(*owner).filter(|value| value.is_string()).cloned();
+        let within = || body["filters"]["AND"].as_array()?.iter().find_map(beside);
+        let given = beside(body).or_else(|| beside(&body["filters"])).or_else(within);
+        arguments[*owner] = given.unwrap_or_default();
+    }
+    Ok(arguments)
+}
+
+/// The arguments of what changes a memory.
+fn changed(id: &str, body: &Value) -> Call {
+    let text = ["text", "data", "memory"].iter().map(|name| &body[*name]).find(|text| text.is_string());
+    let mut arguments = json!({ "id": id, "text": text, "metadata": body["metadata"] });
+    if let Some(day) = body.get("expiration_date") {
+        arguments["expiration_date"] = if day.is_null() { "".into() } else { day.clone() };
+    }
+    call("mem0_update", arguments)
+}
