@@ -15,6 +15,7 @@ const RELEASED: &[(u32, &str)] = &[
     (4, "The staging server is called kestrel"),
     (5, "The staging server is called kestrel"),
     (6, "The staging server is called kestrel"),
+    (9, "The staging server is called kestrel"),
 ];
 
 #[test]
