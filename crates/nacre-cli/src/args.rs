@@ -188,8 +188,7 @@ pub enum Command {
     Events(Events),
     /// Write everything into a folder, as Markdown and JSON
     Export(Export),
-    /// Take memories in
-    #[command(subcommand)]
+    /// Bring memories in: of other programs, or what `nacre export` wrote
     Import(Import),
     /// Conversations: those of other programs, brought in, and transcripts of your own agent
     #[command(subcommand)]
@@ -689,18 +688,33 @@ pub struct Export {
     pub folder: PathBuf,
 }
 
-#[derive(Debug, Subcommand)]
-pub enum Import {
-    /// What `nacre export` wrote
-    Nacre {
-        /// The folder that was exported
-        folder: PathBuf,
-    },
-    /// Another Nacre database file, a damaged one included: what can be read is taken
-    Database {
-        /// The file
-        file: PathBuf,
-    },
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  nacre import                            what there is to bring in
+  nacre import openclaw --dry-run         what would come in
+  nacre import obsidian ~/Notes
+  nacre import chatgpt export.zip")]
+pub struct Import {
+    /// What it is; without it, what there is to bring in
+    #[arg(value_parser = import_format())]
+    pub format: Option<String>,
+    /// The file or folder; without it, where the format usually stands
+    pub path: Option<PathBuf>,
+    /// Only say what would come in
+    #[arg(long)]
+    pub dry_run: bool,
+    /// What the source is called here, where two have the same name
+    #[arg(long = "as", value_name = "NAME")]
+    pub name: Option<String>,
+    /// List the formats, and what of them stands on this machine
+    #[arg(long)]
+    pub list: bool,
+}
+
+fn import_format() -> clap::builder::PossibleValuesParser {
+    let formats = nacre::import::FORMATS.iter().map(|format| (format.name, format.reads));
+    let all = formats.chain(crate::commands::import::OWN.iter().copied());
+    all.map(|(name, reads)| clap::builder::PossibleValue::new(name).help(reads)).collect::<Vec<_>>().into()
 }
 
 #[derive(Debug, Args)]

@@ -135,6 +135,10 @@ pub enum Error {
     UnknownProfile { given: String, known: String },
     #[error("`{}` is not an export of Nacre: {problem}", path.display())]
     BadImport { path: PathBuf, problem: String },
+    #[error("`{}` can't be imported as {format}: it {problem}", path.display())]
+    ForeignSource { format: &'static str, path: PathBuf, problem: String },
+    #[error("`{name}` was imported before from `{other}`, which is another source")]
+    SourceTaken { name: String, other: String },
     #[error("`{name}` is no transcript: {problem}")]
     BadTranscript { name: String, problem: String },
     #[error("`{}` {problem}", path.display())]
@@ -471,6 +475,10 @@ impl Error {
             ),
             UnknownProfile { known, .. } => ("unknown_profile", Invalid, format!("the profiles are {known}")),
             BadImport { .. } => ("bad_import", Invalid, "give the folder that `nacre export` wrote".into()),
+            ForeignSource { .. } => ("foreign_source", Invalid, "`nacre import --list` says what each format reads".into()),
+            SourceTaken { .. } => {
+                ("source_taken", Conflict, "give this one another name: `--as NAME`".into())
+            }
             BadTranscript { .. } => (
                 "bad_transcript",
                 Invalid,

@@ -1,5 +1,8 @@
 //! Export and import (I5): everything a group holds, as Markdown for people and JSON that loses nothing.
 
+mod rows;
+mod tree;
+
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
@@ -17,6 +20,9 @@ use crate::store::beside;
 use crate::turn::Kept;
 use crate::visibility::Visibility;
 use crate::{Error, Result, Time, collection, files, graph, session};
+
+use rows::Rows;
+pub(crate) use tree::take_in as put_files;
 
 /// The file that import reads.
 const RECORDS: &str = "nacre.json";
@@ -51,6 +57,15 @@ pub(crate) struct Records {
     turns: Kept,
     #[serde(default, skip_serializing_if = "task::Kept::is_empty")]
     tasks: task::Kept,
+    /// Which projects there were, and their folders; what was taken out of them is made again.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) projects: BTreeMap<String, String>,
+    /// Proposals, links between entries, what was brought in from where.
+    #[serde(default, skip_serializing_if = "Rows::is_empty")]
+    rows: Rows,
+    /// What form sessions came in, by id, where it is another than that of the export.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) session_formats: BTreeMap<String, String>,
     /// Sessions that were held where others read along; the others are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) shared_sessions: Vec<String>,
@@ -92,12 +107,24 @@ pub struct Imported {
     /// Current entries whose content another current entry here has already; they came in as superseded by
     /// that one.
     pub same_content: usize,
+    /// Proposals that are new here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub proposals: usize,
+    /// Documents and transcripts that are new here.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub files: usize,
+    /// Files in whose place others stand, which were left.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files_kept: Vec<String>,
     /// Rows of a damaged database that could not be read.
     pub unreadable: usize,
     /// Collections that the export names and that are not here, with their sources. They are not taken in: who
     /// wrote the export would decide which files are read.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub collections: BTreeMap<CollectionName, Vec<String>>,
+    /// Projects that the export names and that are not here, with their folders; `nacre extract` reads them.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub projects: BTreeMap<String, String>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes it so")]
@@ -107,7 +134,13 @@ fn is_zero(count: &usize) -> bool {
 
 /// Writes everything into `folder`. Secrets are in it as they were stored: it is the person's own copy, and
 /// only theirs to read.
-pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time) -> Result<Exported> {
+pub(crate) fn write(
+    db: &Connection,
+    group: &GroupName,
+    workspace: &Path,
+    folder: &Path,
+    now: Time,
+) -> Result<Exported> {
     files::create_folder(folder)?;
     let entries = entry::all(db)?;
     let mut versions = HashMap::new();
@@ -123,7 +156,8 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
     let (graph, turns, tasks) = (graph::Records::all(db)?, Kept::read(db)?, task::Kept::read(db)?);
-    let shared_sessions = session::shared(db)?;
+    let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
+    let (projects, rows) = (projects(db)?, Rows::all(db)?);
     let records = Records {
         format: FORMAT,
         group,
@@ -133,6 +167,9 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
         graph,
         turns,
         tasks,
+        projects,
+        rows,
+        session_formats,
         shared_sessions,
         unreadable: 0,
     };
@@ -151,11 +188,17 @@ pub(crate) fn write(db: &Connection, group: &GroupName, folder: &Path, now: Time
     let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
     files::write_whole(&folder.join(ITEMS), items.as_bytes())?;
     files::write_whole(&folder.join(TASKS), task::as_file(db)?.as_bytes())?;
-    Ok(Exported {
-        folder: folder.to_owned(),
-        files: vec![RECORDS, READABLE, AUDIT, SESSIONS, ITEMS, TASKS],
-        entries: count,
-    })
+    let (_, folders) = tree::write(workspace, folder)?;
+    let mut files = vec![RECORDS, READABLE, AUDIT, SESSIONS, ITEMS, TASKS];
+    files.extend(folders);
+    Ok(Exported { folder: folder.to_owned(), files, entries: count })
+}
+
+/// The projects by name, with their folders.
+pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, String>> {
+    let mut statement = db.prepare("SELECT name, folder FROM projects")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
 fn readable(
@@ -255,6 +298,9 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         // Of an older schema there are none.
         turns: Kept::read(&db).unwrap_or_default(),
         tasks: task::Kept::read(&db).unwrap_or_default(),
+        projects: projects(&db).unwrap_or_default(),
+        rows: Rows::all(&db).unwrap_or_default(),
+        session_formats: session::formats(&db).unwrap_or_default(),
         shared_sessions: session::shared(&db).unwrap_or_default(),
         unreadable: 0,
     };
@@ -334,5 +380,6 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
     done.graph = records.graph.take_in(db)?;
     (done.exchanges, done.lessons) = records.turns.take_in(db)?;
     done.tasks = records.tasks.take_in(db)?.added;
+    done.proposals = records.rows.take_in(db)?;
     Ok(done)
 }

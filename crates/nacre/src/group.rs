@@ -28,7 +28,7 @@ use crate::visibility::{self, Visibility};
 use crate::workspace::{
     self, Checkpoint, CheckpointDiff, Checkpoints, Restored, Synced, change, checkpoint, memory_file,
 };
-use crate::{Error, Result, Time, collection, export, graph, index, maintain, project, turn};
+use crate::{Error, Result, Time, collection, export, graph, import, index, maintain, project, turn};
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -270,6 +270,11 @@ impl Group {
     /// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
     /// walk over the folder, and no write where nothing changed.
     pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
+        self.sync_with(caller, &mut |_| {})
+    }
+
+    /// The same; `progress` is told how many documents have been looked at.
+    pub(crate) fn sync_with(&mut self, caller: &Caller, progress: &mut dyn FnMut(usize)) -> Result<Synced> {
         self.refresh(caller.now)?;
         // What a dead process has decided about files is done first.
         if self.memory.on_disk() && self.memory.read(change::is_unsettled)? {
@@ -283,7 +288,7 @@ impl Group {
             return Ok(Synced::default());
         }
         let (found, graph) = (workspace::documents(&self.folder), self.settings.graph.documents);
-        workspace::sync(&mut self.memory, caller, found, graph, &mut |_, _| {})
+        workspace::sync(&mut self.memory, caller, found, graph, &mut |done, _| progress(done))
     }
 
     /// Has searches look at the documents only when `changed` was set since the last look. For whoever watches
@@ -319,26 +324,51 @@ impl Group {
     /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
     /// [`Group::import`].
     pub fn export(&self, folder: &Path, now: Time) -> Result<export::Exported> {
-        self.memory.read(|db| export::write(db, &self.name, folder, now))
+        self.memory.read(|db| export::write(db, &self.name, &self.folder, folder, now))
     }
 
     /// Takes in what [`Group::export`] wrote. What is here already is left as it is, so that twice is the
     /// same as once.
     pub fn import(&mut self, caller: &Caller, folder: &Path) -> Result<export::Imported> {
         let found = export::read(folder)?;
+        let shared = self.read_all(|db| session::absent(db, &found.shared_sessions))?;
         let mut imported = self.take_in(caller, &found)?;
+        let put = export::put_files(self, caller, folder)?;
+        (imported.files, imported.files_kept) = (put.added, put.kept);
+        imported.projects = found.projects;
+        let known = self.read_all(export::projects)?;
+        imported.projects.retain(|name, _| !known.contains_key(name));
         let here = self.collection_names()?;
         imported.collections = found.collections;
         imported.collections.retain(|name, _| !here.contains(name));
         if let Some(file) = export::sessions(folder) {
             let input = fs::File::open(&file).map_err(Error::io(&file))?;
-            let shared = self.read_all(|db| session::absent(db, &found.shared_sessions))?;
             imported.messages = self.import_session(caller, BufReader::new(input), "sessions", |_| {})?.added;
-            if !shared.is_empty() {
-                self.write(caller.now, |tx| session::set_shared(tx, &shared))?;
-            }
+        }
+        if imported.files > 0 {
+            session::catch_up_all(self, caller)?;
+            self.sync(caller)?;
+        }
+        if !shared.is_empty() || !found.session_formats.is_empty() {
+            self.write(caller.now, |tx| {
+                session::set_formats(tx, &found.session_formats)?;
+                session::set_shared(tx, &shared)
+            })?;
         }
         Ok(imported)
+    }
+
+    /// Brings the memory of another program in (I5). What was brought in before is known again: what is the same stays, what
+    /// changed at its source is changed here. `progress` is told how many items have been read.
+    pub fn import_from(
+        &mut self,
+        caller: &Caller,
+        format: &'static import::Format,
+        path: &Path,
+        options: &import::Options,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<import::Report> {
+        import::import(self, caller, format, path, options, progress)
     }
 
     /// Takes in what can be read of another database file, damaged ones included.

@@ -45,6 +45,7 @@ pub mod graph;
 mod group;
 mod home;
 mod ids;
+pub mod import;
 mod index;
 pub mod maintain;
 pub mod model;

@@ -124,6 +124,8 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     ("entries", Seen::Where("private = 0")),
     ("entry_history", Seen::Where("private = 0 AND entry IN (SELECT id FROM public_entries)")),
     ("entry_links", Seen::All),
+    // Where an entry came from is shown with it; the rest no reader gives out.
+    ("imports", Seen::Where("kind = 'entry' AND ref IN (SELECT id FROM public_entries)")),
     ("documents", Seen::Where("private = 0 AND NOT is_private_path(path)")),
     ("sessions", Seen::Where("private = 0")),
     ("transcripts", Seen::Where("session IN (SELECT id FROM sessions)")),

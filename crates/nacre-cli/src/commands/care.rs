@@ -1,4 +1,4 @@
-//! Looking after the memory: init, status, doctor, settings, audit, export, import, index, reindex, maintain.
+//! Looking after the memory: init, status, doctor, settings, audit, export, index, reindex, maintain.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -6,10 +6,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::maintain::{JobShown, Which};
-use nacre::{Caller, Imported, Note, Synced, Zone, look_at_memory_file};
+use nacre::{Caller, Note, Synced, Zone, look_at_memory_file};
 use serde_json::json;
 
-use crate::args::{Audit, Import, Maintain};
+use crate::args::{Audit, Maintain};
 use crate::context::Context;
 use crate::mcp::behind;
 use crate::render::{self, Paint, line, plain};
@@ -290,46 +290,6 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
             plain(&done.folder.display().to_string()),
             done.files.join(", ")
         ))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
-    let mut group = context.group()?;
-    let done: Imported = match args {
-        Import::Nacre { folder } => group.import(&context.caller(), folder)?,
-        Import::Database { file } => group.import_database(&context.caller(), file)?,
-    };
-    if context.global.json {
-        render::json(&done)?;
-    } else {
-        let mut text = format!("{} entries added, {} were here already", done.added, done.present);
-        if done.messages > 0 {
-            text.push_str(&format!(", {} messages of sessions added", done.messages));
-        }
-        if done.exchanges + done.lessons > 0 {
-            text.push_str(&format!(", {} exchanges and {} lessons added", done.exchanges, done.lessons));
-        }
-        if done.tasks > 0 {
-            text.push_str(&format!(", {} tasks added", done.tasks));
-        }
-        if done.same_content > 0 {
-            text.push_str(&format!(
-                ", {} say what an entry here says and were filed under it",
-                done.same_content
-            ));
-        }
-        if done.unreadable > 0 {
-            text.push_str(&format!(", {} could not be read", done.unreadable));
-        }
-        render::out(&text)?;
-        for (name, sources) in &done.collections {
-            let sources: Vec<String> = sources.iter().map(|source| line(source, usize::MAX)).collect();
-            render::note(&format!(
-                "collection `{name}` is not part of an export; `nacre collection add {name} …` makes it from {}",
-                sources.join(", ")
-            ));
-        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -233,6 +233,22 @@ pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
             rows.push((name, value.to_owned()));
         }
     }
+    let imported = &entry["imported"];
+    if let Some(format) = imported["format"].as_str() {
+        let told = ["path", "line", "section", "id"].into_iter().filter_map(|key| match &imported[key] {
+            Value::Null => None,
+            value => Some(format!("{key} {}", line(&text(value), 200))),
+        });
+        let told: Vec<String> = told.collect();
+        rows.push((
+            "imported",
+            format!("{} from {format}: {}", text(&imported["imported_at"]), told.join(", ")),
+        ));
+        rows.push(("written by", text(&imported["author"])));
+        if let Some(at) = imported["at"].as_str() {
+            rows.push(("its own time", at.to_owned()));
+        }
+    }
     let rows: Vec<(String, String)> =
         rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     render::out(&format!(

@@ -9,6 +9,7 @@ mod entry;
 mod events;
 mod graph;
 pub mod hook;
+pub mod import;
 mod install;
 mod log;
 pub mod memory_tool;
@@ -143,7 +144,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Audit(args) => care::audit(&context, &args),
         Command::Events(args) => events::run(&context, &args),
         Command::Export(args) => care::export(&context, &args.folder),
-        Command::Import(args) => care::import(&context, &args),
+        Command::Import(args) => import::import(&context, &args),
         Command::Session(args) => session::run(&context, &args),
         Command::Collection(args) => collection::run(&context, args),
         Command::Checkpoint(args) => checkpoint::run(&context, args),

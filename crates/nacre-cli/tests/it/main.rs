@@ -10,6 +10,8 @@ mod cli;
 mod documents;
 // The workspace: made, given to sessions by commands, hooks and resources.
 mod workspace;
+// Memories of other programs, and exports: brought in.
+mod import;
 // Writes that wait for a person: shown, decided, put to the person by a client; processes killed meanwhile.
 mod proposals;
 // Daily logs by many processes, some of them killed.

@@ -35,7 +35,7 @@ use crate::index::Scope;
 use crate::search::{self, Found};
 use crate::settings::{DefaultType, Settings};
 use crate::workspace::memory_file;
-use crate::{Error, Result, Time};
+use crate::{Error, Result, Time, import};
 
 /// One tool.
 pub struct Tool {
@@ -623,6 +623,10 @@ pub struct EntryWithPast {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub versions: Vec<Version>,
+    /// Where it came from, if it was imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub imported: Option<import::Provenance>,
 }
 
 /// One entry of a chain.
@@ -660,7 +664,8 @@ impl Request for GetRequest {
                     superseded_by: other.superseded_by,
                 })
                 .collect();
-            Ok(EntryWithPast { versions: entry::versions(db, &entry.id)?, chain, entry })
+            let (versions, imported) = (entry::versions(db, &entry.id)?, import::of_entry(db, &entry.id)?);
+            Ok(EntryWithPast { versions, chain, imported, entry })
         })?;
         let size = answer.entry.content.chars().count();
         let path = answer.entry.id.as_str().into();

@@ -8,11 +8,11 @@ use super::{
     get_current, select,
 };
 use crate::ids::{EntryId, EntryRef, GroupName, SessionId};
-use crate::index::{self, analyse};
+use crate::index::{self, Lexicon, Writer, analyse};
 use crate::settings::Rank;
 use crate::visibility::Visibility;
 use crate::workspace::proposal;
-use crate::{Error, Result, Time, brief};
+use crate::{Error, Result, Time, brief, import};
 
 /// Who writes: what becomes the provenance of an entry.
 pub(crate) struct Origin<'a> {
@@ -87,7 +87,21 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
 }
 
 /// Writes a whole entry, with its number where one is given, and its passage.
-pub(crate) fn insert(db: &Connection, mut entry: Entry, number: Option<i64>) -> Result<Entry> {
+pub(crate) fn insert(db: &Connection, entry: Entry, number: Option<i64>) -> Result<Entry> {
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    let entry = insert_with(db, &mut writer, entry, number)?;
+    writer.finish()?;
+    Ok(entry)
+}
+
+/// The same among many writes.
+pub(crate) fn insert_with(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    mut entry: Entry,
+    number: Option<i64>,
+) -> Result<Entry> {
     let sql = "INSERT INTO entries (number, id, type, content, folded, tags, behavioral, score, supersedes, superseded_by,
         superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private,
         data)
@@ -116,7 +130,7 @@ pub(crate) fn insert(db: &Connection, mut entry: Entry, number: Option<i64>) -> 
         to_json(entry.data.as_ref()),
     ])?;
     entry.number = db.last_insert_rowid();
-    index::put(db, &entry.passage())?;
+    writer.put(&entry.passage())?;
     Ok(entry)
 }
 
@@ -231,6 +245,7 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     index::remove(db, KIND, id.as_str())?;
     db.execute("DELETE FROM entry_history WHERE entry = ?1", [id])?;
     db.execute("DELETE FROM entry_links WHERE entry = ?1 OR other = ?1", [id])?;
+    import::forget(db, id)?;
     db.execute("UPDATE entries SET superseded_by = ?2 WHERE superseded_by = ?1", (id, &entry.superseded_by))?;
     if let Some(newer) = &entry.superseded_by {
         db.execute("UPDATE entries SET supersedes = ?2 WHERE id = ?1", (newer, &entry.supersedes))?;
@@ -302,7 +317,7 @@ pub(crate) fn same_content(
 }
 
 /// The content as it is kept: trimmed, within the limit, and not our own words come back.
-fn checked(content: &str) -> Result<String> {
+pub(crate) fn checked(content: &str) -> Result<String> {
     let own = brief::strip_injected(content);
     let kept = own.trim();
     if kept.is_empty() {

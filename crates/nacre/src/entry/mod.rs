@@ -21,8 +21,8 @@ use crate::index::{Passage, Standing};
 use crate::{Error, Result, Time};
 
 pub(crate) use change::{
-    Draft, Edit, Origin, archive_lowest, delete, folded, insert, insert_version, purge_superseded, reinforce,
-    said, same_content, store, update,
+    Draft, Edit, Origin, archive_lowest, checked, delete, folded, insert, insert_version, insert_with,
+    purge_superseded, reinforce, said, same_content, store, update,
 };
 
 /// The most characters an entry holds (E1).

@@ -269,6 +269,20 @@ fn end(db: &Connection, writer: &mut Writer<'_>, fact: &Fact, at: Time) -> Resul
     writer.set_live(KIND, &fact.id, false)
 }
 
+/// Ends a fact that is known by its id, where it still holds.
+pub(crate) fn end_by_id(db: &Connection, id: &str, now: Time) -> Result<()> {
+    let Some(fact) = super::number(KIND, id).map(|id| find(db, id)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    if fact.until.is_some() {
+        return Ok(());
+    }
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    end(db, &mut writer, &fact, now.max(fact.since))?;
+    writer.finish()
+}
+
 /// Returns the category that a word names, or says which there are.
 pub(crate) fn category(db: &Connection, word: &str) -> Result<String> {
     let mut statement = db.prepare_cached("SELECT name FROM categories")?;

@@ -197,6 +197,7 @@ fn source_name(source: Source) -> &'static str {
     match source {
         Source::Person => "person",
         Source::Agent => "agent",
+        Source::Import => "import",
         Source::Document => "document",
         Source::Conversation => "conversation",
     }

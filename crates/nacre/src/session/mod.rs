@@ -32,10 +32,10 @@ pub(crate) use flush::{check as flush_check, compacted as host_compacted, was_as
 pub use narrative::Ended;
 pub(crate) use narrative::end;
 pub use record::Recorded;
-pub(crate) use record::{absent, import as record, lines, set_shared, shared};
+pub(crate) use record::{absent, formats, import as record, lines, set_formats, set_shared, shared};
 pub(crate) use retention::retain;
 pub use show::{Said, Session};
 pub(crate) use show::{list, show};
 pub(crate) use take_in::catch_up_all;
-pub(crate) use transcript::NO_REPLY;
 pub use transcript::{Line, Role};
+pub(crate) use transcript::{NO_REPLY, folder, listed, put_back};

@@ -2,7 +2,7 @@
 //! stopped goes on where it was when it is run again.
 
 use std::collections::hash_map::Entry;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 
 use rusqlite::{Connection, OptionalExtension, Transaction};
@@ -230,6 +230,25 @@ pub(crate) fn shared(db: &Connection) -> Result<Vec<String>> {
 pub(crate) fn set_shared(db: &Connection, ids: &[String]) -> Result<()> {
     for id in ids {
         db.prepare_cached("UPDATE sessions SET private = 0 WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// The form that sessions came in, by id, where it is not the plain one.
+pub(crate) fn formats(db: &Connection) -> Result<BTreeMap<String, String>> {
+    let mut statement =
+        db.prepare("SELECT id, format FROM sessions WHERE format NOT IN ('jsonl', 'import')")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Says what form sessions came in, where nothing better is known.
+pub(crate) fn set_formats(db: &Connection, formats: &BTreeMap<String, String>) -> Result<()> {
+    let is_word =
+        |format: &str| format.len() <= 32 && format.bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
+    let sql = "UPDATE sessions SET format = ?2 WHERE id = ?1 AND format IN ('jsonl', 'import')";
+    for (id, format) in formats.iter().filter(|(_, format)| is_word(format)) {
+        db.prepare_cached(sql)?.execute((id, format))?;
     }
     Ok(())
 }

@@ -255,6 +255,50 @@ pub(crate) fn all(group: &Path) -> Vec<SessionId> {
     ids
 }
 
+/// The files of transcripts in a folder, those that were put away included, by their names within it.
+pub(crate) fn listed(folder: &Path) -> Vec<(String, PathBuf)> {
+    let within = |below: &str| {
+        let files = fs::read_dir(folder.join(below)).into_iter().flatten().flatten();
+        let files = files.filter(|file| file.file_type().is_ok_and(|kind| kind.is_file()));
+        let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
+        files
+            .filter_map(move |file| {
+                let name = file.file_name().into_string().ok()?;
+                let ours = name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
+                let plain = |c: char| c.is_ascii_alphanumeric() || "_-.%~".contains(c);
+                let ours = ours && !name.starts_with('.') && name.chars().all(plain);
+                ours.then(|| (format!("{prefix}{name}"), file.path()))
+            })
+            .collect::<Vec<_>>()
+    };
+    let mut files = within("");
+    files.extend(within(ARCHIVE));
+    files.sort();
+    files
+}
+
+/// Puts the transcripts of another folder where there are none of that name. Returns how many.
+pub(crate) fn put_back(group: &Path, from: &Path) -> Result<usize> {
+    let files = listed(from);
+    if files.is_empty() {
+        return Ok(0);
+    }
+    let (target, mut put) = (folder(group), 0);
+    let _lock = lock(group)?;
+    for (name, from) in files {
+        let path = target.join(&name);
+        // A link there would lead out of the group.
+        let above = [&target, &target.join(ARCHIVE)].into_iter().any(|folder| folder.is_symlink());
+        if above || fs::symlink_metadata(&path).is_ok() {
+            continue;
+        }
+        files::create_folder(path.parent().expect("it is in a folder"))?;
+        files::write_whole(&path, &fs::read(&from).map_err(Error::io(&from))?)?;
+        put += 1;
+    }
+    Ok(put)
+}
+
 fn decoded(name: &str) -> Option<String> {
     let mut bytes = Vec::new();
     let mut rest = name.as_bytes();

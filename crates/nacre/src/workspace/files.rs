@@ -10,7 +10,7 @@ use std::path::Path;
 use super::FilePath;
 use crate::group::Group;
 use crate::visibility::Visibility;
-use crate::{Error, Result};
+use crate::{Error, Result, Time};
 
 /// Why a file can't be had.
 #[derive(Debug)]
@@ -120,6 +120,14 @@ fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> Refused {
     }
 }
 
+/// Gives a file the time of what it was made from.
+pub(crate) fn set_time(folder: &Path, path: &FilePath, at: Time) -> Result<()> {
+    let since = u64::try_from(at.as_millis()).unwrap_or(0);
+    let at = std::time::UNIX_EPOCH + std::time::Duration::from_millis(since);
+    let set = open(folder, path).and_then(|file| Ok(file.set_modified(at)?));
+    set.or_else(|refused| refused.error(folder, path).map_or(Ok(()), Err))
+}
+
 /// Gives a file its mode, where there is one.
 #[cfg(unix)]
 pub(super) fn set_mode(folder: &Path, path: &FilePath, mode: u32) -> Result<()> {
@@ -136,7 +144,7 @@ pub(super) fn set_mode(folder: &Path, path: &FilePath, mode: u32) -> Result<()> 
 
 /// What became of putting a file in another's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Replaced {
+pub(crate) enum Replaced {
     /// It stands there, now or already.
     Done,
     /// Something else stands there than was expected, and was left.
@@ -150,7 +158,7 @@ pub(super) enum Replaced {
 /// The new file is written aside (`.NAME.nacre-new`), gets the name of one that is whole (`.NAME.nacre-swap`), and
 /// changes places with the old one, which can then be looked at before it goes.
 #[cfg(unix)]
-pub(super) fn replace(
+pub(crate) fn replace(
     folder: &Path,
     path: &FilePath,
     before: Option<&[u8]>,
@@ -395,7 +403,7 @@ fn make_folders(folder: &Path, path: &FilePath) -> Result<(), Refused> {
 
 /// The same where files can't change places: what an editor saves in the very moment may be lost.
 #[cfg(not(unix))]
-pub(super) fn replace(
+pub(crate) fn replace(
     folder: &Path,
     path: &FilePath,
     before: Option<&[u8]>,

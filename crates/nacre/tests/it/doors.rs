@@ -1,5 +1,6 @@
 //! Doors for programs made for another memory (SPEC I10): what they say to their clients, and that nothing is reached by them
 //! that ours would not give.
+#![expect(clippy::disallowed_methods, reason = "a test writes what a person would")]
 
 use std::fs;
 
@@ -21,7 +22,7 @@ fn said(place: &mut Place, input: Value) -> (String, bool) {
 }
 
 #[track_caller]
-fn check(place: &mut Place, input: Value, expected: &str, is_error: bool) {
+fn check(place: &mut Place, input: &Value, expected: &str, is_error: bool) {
     assert_eq!(said(place, input.clone()), (expected.to_owned(), is_error), "{input}");
 }
 
@@ -213,7 +214,7 @@ fn the_memory_tool_says_what_anthropics_says() {
         (json!({ "command": "view", "path": "/memories" }), &format!("{root}\n0B\t/memories"), false),
     ];
     for (input, expected, is_error) in steps {
-        check(&mut place, input.clone(), expected, *is_error);
+        check(&mut place, input, expected, *is_error);
     }
     // Nothing is left of it but the folder itself.
     assert_eq!(fs::read_dir(place.group.folder().join("memories")).unwrap().count(), 0);
@@ -227,7 +228,7 @@ fn a_file_of_too_many_lines_is_not_shown() {
     fs::create_dir_all(&folder).unwrap();
     fs::write(folder.join("long.txt"), "\n".repeat(999_999)).unwrap();
     let expected = "File /memories/long.txt exceeds maximum line limit of 999,999 lines.";
-    check(&mut place, json!({ "command": "view", "path": "/memories/long.txt" }), expected, true);
+    check(&mut place, &json!({ "command": "view", "path": "/memories/long.txt" }), expected, true);
     // One that fits is shown in parts.
     fs::write(folder.join("wide.txt"), format!("{}\nb\ncc\n", "a".repeat(99_999))).unwrap();
     let (text, is_error) = said(&mut place, json!({ "command": "view", "path": "/memories/wide.txt" }));
@@ -293,7 +294,7 @@ fn the_memory_tool_never_leaves_its_folder() {
     // What it writes is its owner's alone, and hidden files are neither shown nor taken along.
     check(
         &mut place,
-        json!({ "command": "create", "path": "/memories/d/own.md", "file_text": "x" }),
+        &json!({ "command": "create", "path": "/memories/d/own.md", "file_text": "x" }),
         "File created successfully at: /memories/d/own.md",
         false,
     );
@@ -305,7 +306,7 @@ fn the_memory_tool_never_leaves_its_folder() {
     assert!(!shown.contains("kept") && !shown.contains("out") && !shown.contains("link"), "{shown}");
     check(
         &mut place,
-        json!({ "command": "delete", "path": "/memories/d" }),
+        &json!({ "command": "delete", "path": "/memories/d" }),
         "Successfully deleted /memories/d",
         false,
     );
@@ -346,7 +347,7 @@ fn the_policy_decides_about_memories() {
     proposal::approve(&mut place.group, &person, 1).unwrap();
     assert!(there(&place));
     // What could not be done is said at once, and what fails then is not marked as done.
-    check(&mut place, create, "File /memories/a.md already exists", true);
+    check(&mut place, &create, "File /memories/a.md already exists", true);
     place.call("memory_tool", json!({ "command": "delete", "path": "/memories/a.md" }));
     fs::remove_file(place.group.folder().join("memories/a.md")).unwrap();
     assert!(proposal::approve(&mut place.group, &person, 2).is_err());
@@ -375,10 +376,10 @@ fn secrets_and_what_is_private_stay_so() {
     let (shown, _) = said(&mut place, json!({ "command": "view", "path": "/memories" }));
     assert!(!shown.contains("diary") && !shown.contains("/p"), "{shown}");
     let none = "The path /memories/p/diary.md does not exist";
-    check(&mut place, json!({ "command": "delete", "path": "/memories/p/diary.md" }), none, true);
+    check(&mut place, &json!({ "command": "delete", "path": "/memories/p/diary.md" }), none, true);
     check(
         &mut place,
-        json!({ "command": "delete", "path": "/memories/p" }),
+        &json!({ "command": "delete", "path": "/memories/p" }),
         "The path /memories/p does not exist",
         true,
     );

@@ -21,6 +21,8 @@ mod checkpoints;
 mod collections;
 // Conversations of other programs, brought in, found and shown (SPEC S7).
 mod sessions;
+// Memories of other programs, brought in (SPEC I5).
+mod imports;
 // Transcripts of our own: appended, read as a model should see them, compacted, ended, packed (SPEC S1 to S6).
 mod transcripts;
 // The flush before a compaction, one test for each defect that others had (SPEC S4).

@@ -31,6 +31,8 @@ pub(crate) const MAX_READ_VALUE: usize = 300;
 pub(crate) enum From {
     Person,
     Agent,
+    /// Another memory, in which it was said on purpose.
+    Import,
     Document,
     Conversation,
 }

@@ -361,7 +361,7 @@ pub(super) const MULTI: &[&str] = &[
     "dogs", "domains", "editors", "emails", "features", "folders", "formats", "frameworks", "friends",
     "genres", "godchildren", "grandchildren", "guests", "hobbies", "hobby", "hosts", "ingredients",
     "instruments", "interests", "kids", "languages", "likes", "locations", "machines", "maintainers",
-    "medications", "members", "nephews", "nicknames", "nieces", "offices", "owners", "parents",
+    "medications", "members", "nephews", "nicknames", "nieces", "observations", "offices", "owners", "parents",
     "participants", "partners", "pets", "phones", "platforms", "players", "ports", "projects", "pupils",
     "qualifications", "repos", "repositories", "reviewers", "roles", "services", "shares", "siblings",
     "sisters", "skills", "sons", "speakers", "sponsors", "sports", "students", "subjects", "suppliers",

@@ -310,7 +310,7 @@ pub(super) fn hash(parts: &[&str]) -> u128 {
 }
 
 /// Reads a moment: ISO 8601 with or without a zone (then UTC), or a number since 1970, also as a string.
-fn moment(given: &Value) -> Option<Time> {
+pub(crate) fn moment(given: &Value) -> Option<Time> {
     let time = match given {
         Value::Number(number) => since_1970(number.as_f64()?)?,
         Value::String(text) if text.len() <= 64 => {

@@ -28,7 +28,8 @@ use serde_json::Value;
 
 use crate::{Error, Result, Time};
 use intake::Intake;
-use values::{Item, Values};
+pub(crate) use intake::moment;
+pub(crate) use values::{Item, Values};
 
 /// Returns a prompt without what a program put around it.
 pub(crate) fn typed(text: &str) -> String {

@@ -15,7 +15,7 @@ const MAX_LINE: usize = 16 << 20;
 const MAX_ELEMENT: usize = 32 << 20;
 
 /// The JSON values of an input.
-pub(super) struct Values<R> {
+pub(crate) struct Values<R> {
     input: R,
     frame: Frame,
     /// Of the line or element that was read last.
@@ -35,14 +35,14 @@ enum Frame {
 }
 
 /// One value with its place.
-pub(super) struct Numbered {
+pub(crate) struct Numbered {
     /// The line, or the element of the array, from 1.
     pub number: usize,
     pub value: Item,
 }
 
 /// A value, or why there is none.
-pub(super) enum Item {
+pub(crate) enum Item {
     /// `mended`: it had broken Unicode.
     Value {
         value: Value,
@@ -67,12 +67,12 @@ enum Piece {
 }
 
 impl<R: BufRead> Values<R> {
-    pub(super) fn new(input: R) -> Values<R> {
+    pub(crate) fn new(input: R) -> Values<R> {
         Values { input, frame: Frame::Start, number: 0, elements: 0, buffer: Vec::new() }
     }
 
     /// Returns the next value, or `None` at the end.
-    pub(super) fn next(&mut self) -> io::Result<Option<Numbered>> {
+    pub(crate) fn next(&mut self) -> io::Result<Option<Numbered>> {
         let piece = loop {
             match self.frame {
                 Frame::Start => self.start()?,

@@ -28,6 +28,7 @@ pub(crate) const TABLES: &[(&str, Kept)] = &[
     ("entries", Kept::Record("'[id:' || number || '] ' || content")),
     ("entry_history", Kept::Record("content")),
     ("entry_links", Kept::Record("entry || ' – ' || other")),
+    ("imports", Kept::Record("format || ' ' || ref")),
     ("sessions", Kept::Record("id")),
     ("exchanges", Kept::Record("user")),
     ("lessons", Kept::Record("text")),

@@ -1,0 +1,171 @@
+//! `nacre import`: memories of other programs, and what `nacre export` wrote.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Result;
+use nacre::Imported;
+use nacre::import::{FORMATS, Format, Options, Report, format};
+use serde_json::json;
+
+use crate::args::Import;
+use crate::context::{Context, user_folder};
+use crate::render::{self, line, plain};
+
+/// What is brought in that another Nacre wrote, by the word on the command line.
+pub const OWN: &[(&str, &str)] = &[
+    ("nacre", "what `nacre export` wrote"),
+    ("database", "another Nacre database file, a damaged one included: what can be read is taken"),
+];
+
+pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
+    let Some(name) = args.format.as_deref().filter(|_| !args.list) else { return list(context) };
+    let Some(format) = format(name) else { return own(context, name, args) };
+    let (path, found) = match &args.path {
+        Some(path) => (path.clone(), false),
+        None => (usual(format)?, true),
+    };
+    if found && !context.global.json {
+        render::note(&format!("found {}", plain(&path.display().to_string())));
+    }
+    let mut group = context.whole_group("import")?;
+    let options = Options { dry_run: args.dry_run, name: args.name.clone() };
+    let mut told = |items: usize| render::progress(&format!("{name}: {items}"));
+    let done = group.import_from(&context.caller(), format, &path, &options, &mut told);
+    render::progress("");
+    let done = done?;
+    if context.global.json {
+        render::json(&done)?;
+    } else {
+        render::out(&say(&done))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Where the format usually stands on this machine.
+fn usual(format: &'static Format) -> Result<PathBuf> {
+    let person = user_folder()?;
+    format.at_home(&person).ok_or_else(|| {
+        let problem = match format.usual {
+            [] => "has no usual place; say where it is".to_owned(),
+            usual => format!("is not in its usual place, {}", usual.join(" or ")),
+        };
+        nacre::Error::ForeignSource { format: format.name, path: person, problem }.into()
+    })
+}
+
+/// Says which formats there are, and what of them stands on this machine.
+fn list(context: &Context) -> Result<ExitCode> {
+    let person = user_folder().ok();
+    let found = |format: &Format| person.as_deref().and_then(|person| format.at_home(person));
+    if context.global.json {
+        let formats: Vec<_> = FORMATS
+            .iter()
+            .map(|format| {
+                json!({ "format": format.name, "reads": format.reads, "becomes": format.becomes, "found": found(format) })
+            })
+            .collect();
+        render::json(&json!({ "formats": formats }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut rows: Vec<(String, String)> =
+        FORMATS.iter().map(|format| (format.name.to_owned(), format.reads.to_owned())).collect();
+    rows.extend(OWN.iter().map(|(name, reads)| ((*name).to_owned(), (*reads).to_owned())));
+    let mut text = render::table(&rows);
+    for format in FORMATS {
+        if let Some(path) = found(format) {
+            text.push_str(&format!("\nfound: {} at {}", format.name, plain(&path.display().to_string())));
+        }
+    }
+    text.push_str("\n`nacre import FORMAT [PATH] --dry-run` says what would come in.");
+    render::out(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn say(done: &Report) -> String {
+    let mut text = format!("{} from {}", done.format, plain(&done.path.display().to_string()));
+    text.push_str(if done.dry_run { ", would come in:\n" } else { ":\n" });
+    for (kind, counts) in &done.kinds {
+        let mut parts = vec![format!("{} added", counts.added)];
+        for (count, what) in [
+            (counts.changed, "changed"),
+            (counts.present, "here already"),
+            (counts.ended, "said no more"),
+            (counts.kept, "left as they are here"),
+        ] {
+            if count > 0 {
+                parts.push(format!("{count} {what}"));
+            }
+        }
+        text.push_str(&format!("  {kind:<9} {}\n", parts.join(", ")));
+    }
+    if done.kinds.is_empty() {
+        text.push_str("  nothing\n");
+    }
+    if done.sessions > 0 {
+        text.push_str(&format!("  of {} sessions\n", done.sessions));
+    }
+    for sample in &done.samples {
+        text.push_str(&format!("    {} {}\n", sample.kind, line(&sample.text, 100)));
+    }
+    for (why, count) in &done.skipped {
+        text.push_str(&format!("  {count:>7} passed over: {}\n", plain(why)));
+    }
+    for note in &done.notes {
+        text.push_str(&format!("    {}: {}\n", line(&note.what, 100), line(&note.why, 100)));
+    }
+    text
+}
+
+/// Takes in what another Nacre wrote.
+fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
+    let Some(path) = args.path.as_deref().filter(|_| !args.dry_run && args.name.is_none()) else {
+        let problem = match args.path {
+            None => "is needed: the folder or file",
+            Some(_) => "is taken in as it is, without `--dry-run` or `--as`",
+        };
+        let (tool, field) = ("import".to_owned(), "PATH".to_owned());
+        return Err(nacre::Error::BadArgument { tool, field, problem: problem.into(), nearest: None }.into());
+    };
+    let done = take_in(context, name, path)?;
+    if context.global.json {
+        render::json(&done)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = format!("{} entries added, {} were here already", done.added, done.present);
+    for (count, what) in [
+        (done.graph, "facts, relations and aliases added"),
+        (done.messages, "messages of sessions added"),
+        (done.exchanges, "exchanges added"),
+        (done.lessons, "lessons added"),
+        (done.tasks, "tasks added"),
+        (done.proposals, "proposals added"),
+        (done.files, "files added"),
+        (done.same_content, "say what an entry here says and were filed under it"),
+        (done.unreadable, "could not be read"),
+    ] {
+        if count > 0 {
+            text.push_str(&format!(", {count} {what}"));
+        }
+    }
+    render::out(&text)?;
+    for path in &done.files_kept {
+        render::note(&format!("{} is another file here and was left as it is", line(path, 200)));
+    }
+    for (name, sources) in &done.collections {
+        let sources: Vec<String> = sources.iter().map(|source| line(source, usize::MAX)).collect();
+        render::note(&format!(
+            "collection `{name}` is not part of an export; `nacre collection add {name} …` makes it from {}",
+            sources.join(", ")
+        ));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn take_in(context: &Context, name: &str, path: &Path) -> Result<Imported> {
+    let mut group = context.group()?;
+    Ok(match name {
+        "nacre" => group.import(&context.caller(), path)?,
+        _ => group.import_database(&context.caller(), path)?,
+    })
+}

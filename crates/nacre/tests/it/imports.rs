@@ -1,0 +1,577 @@
+//! Memories of other programs brought in: what becomes what, twice is once, a change at the source is a change here.
+#![allow(clippy::disallowed_methods, reason = "a test writes what another program would")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use nacre::import::{FORMATS, Options, Report, format};
+use nacre::{Caller, Error};
+use serde_json::{Value, json};
+
+use crate::sealed::{Place, noon};
+
+/// A source in a folder of its own.
+struct Source(tempfile::TempDir);
+
+impl Source {
+    fn new(files: &[(&str, &str)]) -> Source {
+        let source = Source(tempfile::tempdir().unwrap());
+        for (path, text) in files {
+            source.write(path, text);
+        }
+        source
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+}
+
+fn person(place: &Place) -> Caller {
+    Caller::person("import".parse().unwrap(), place.caller.now)
+}
+
+fn try_import(place: &mut Place, name: &str, path: &Path, options: &Options) -> Result<Report, Error> {
+    let caller = person(place);
+    place.group.import_from(&caller, format(name).unwrap(), path, options, &mut |_| {})
+}
+
+#[track_caller]
+fn import(place: &mut Place, name: &str, path: &Path) -> Report {
+    try_import(place, name, path, &Options::default()).unwrap()
+}
+
+/// `kind added/changed/present`, then what ended and what was kept, and what was passed over.
+fn told(report: &Report) -> Vec<String> {
+    let kinds = report.kinds.iter().map(|(kind, counts)| {
+        let mut text = format!("{kind} {}/{}/{}", counts.added, counts.changed, counts.present);
+        for (count, what) in [(counts.ended, "ended"), (counts.kept, "kept")] {
+            if count > 0 {
+                text.push_str(&format!(" {count} {what}"));
+            }
+        }
+        text
+    });
+    kinds.chain(report.skipped.iter().map(|(why, count)| format!("{count} {why}"))).collect()
+}
+
+/// Everything that is here, as an export has it but for what is new every time.
+fn state(place: &Place) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    place.group.export(folder.path(), noon()).unwrap();
+    let mut records: Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("nacre.json")).unwrap()).unwrap();
+    records["rows"] = Value::Null;
+    let mut text = records.to_string() + &fs::read_to_string(folder.path().join("sessions.jsonl")).unwrap();
+    for file in place.call_files() {
+        text.push_str(&format!("{file}\n"));
+    }
+    text
+}
+
+impl Place {
+    fn call_files(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut folders = vec![self.group.folder().join("memory")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+                if entry.path().is_dir() {
+                    folders.push(entry.path());
+                } else {
+                    let path = entry.path();
+                    let shown = path.strip_prefix(self.group.folder()).unwrap().display().to_string();
+                    found.push(format!("{shown}: {}", fs::read_to_string(&path).unwrap_or_default().len()));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    /// The first text that a search finds.
+    fn finds(&mut self, query: &str) -> Value {
+        let asked = json!({ "query": query, "scope": ["entries", "memory", "graph", "sessions"] });
+        self.call("memory_search", asked).data["hits"][0].clone()
+    }
+}
+
+const OPENCLAW: &[(&str, &str)] = &[
+    ("MEMORY.md", "# Memory\n\n## Preferences\n- Prefers tabs over spaces\n\n## Alice\n- Plays the cello\n"),
+    ("memory/2025-11-03.md", "# 2025-11-03\n- Chose Postgres for the ledger\n\nA walk in the Harz.\n"),
+    ("USER.md", "# User\nName: Ilse\n"),
+    ("DREAMS.md", "A dream of herons\n"),
+    ("notes/other.md", "not part of the memory\n"),
+];
+
+const CLAUDE_CODE: &[(&str, &str)] = &[
+    (
+        "-home-ilse-app/memory/MEMORY.md",
+        "- [Tests](use-real-db.md) — integration tests\n- Loose line about kayaks\n",
+    ),
+    (
+        "-home-ilse-app/memory/use-real-db.md",
+        "---\nname: use-real-db\ndescription: Integration tests use a real database\nmetadata:\n  type: feedback\n---\n\nNo mocks in integration tests.\n\n**Why:** a mock hid a broken migration. See [[release-freeze]].\n",
+    ),
+    (
+        "-home-ilse-app/memory/release-freeze.md",
+        "---\nname: release-freeze\ndescription: freeze\nmetadata:\n  type: project\n---\nThe release freeze begins in May.\n",
+    ),
+    ("-home-ilse-other/transcript.jsonl", "{}\n"),
+];
+
+const CODEX: &[(&str, &str)] = &[
+    ("MEMORY.md", "## Build\n- Use just check before pushing\n"),
+    ("memory_summary.md", "The user builds a boat planner.\n"),
+    ("raw_memories.md", "- Use just check before pushing\n"),
+    ("rollout_summaries/one.md", "Fixed the tide tables.\n"),
+];
+
+const GEMINI: &[(&str, &str)] = &[(
+    "GEMINI.md",
+    "# Context\nAnswer in German.\n\n## Gemini Added Memories\n- My cat is called Muffin\n- I live in Kiel\n",
+)];
+
+const MCP: &[(&str, &str)] = &[(
+    "memory.jsonl",
+    "{\"type\":\"entity\",\"name\":\"Ada Byron\",\"entityType\":\"person\",\"observations\":[\"Speaks French\",\"Rows at dawn\"]}\n{\"type\":\"entity\",\"name\":\"Keystone\",\"entityType\":\"project\",\"observations\":[]}\n{\"type\":\"relation\",\"from\":\"Ada Byron\",\"to\":\"Keystone\",\"relationType\":\"works_on\"}\n",
+)];
+
+const BASIC: &[(&str, &str)] = &[(
+    "specs/search.md",
+    "---\ntitle: Search Engine\ntype: note\npermalink: specs/search\ntags: [core]\ncreated: 2025-02-01\n---\n# Search Engine\n- [tech] Ranks by BM25 #ranking\n- [ ] not an observation\n- depends_on [[Storage Layer]]\n",
+)];
+
+const OBSIDIAN: &[(&str, &str)] = &[
+    (".obsidian/app.json", "{}"),
+    (".trash/Old.md", "thrown away\n"),
+    (
+        "People/Mira Holm.md",
+        "---\naliases: [Mimi]\ntags:\n  - friend\n---\nBuilds kites. Knows [[Jonas Berg|Jonas]].\n",
+    ),
+    ("Jonas Berg.md", "Lives in Bergen ![[map.png]]\n"),
+    ("picture.png", "png"),
+];
+
+const MEM0: &[(&str, &str)] = &[(
+    "mem0.json",
+    "{\"results\":[{\"id\":\"m1\",\"memory\":\"Is allergic to walnuts\",\"user_id\":\"u\",\"metadata\":{\"category\":\"health\"},\"created_at\":\"2025-01-02T03:04:05-07:00\"},{\"id\":\"m2\",\"memory\":\"Old\",\"expiration_date\":\"2025-02-01\"}]}",
+)];
+
+const CHATGPT: &[(&str, &str)] = &[
+    (
+        "conversations-000.json",
+        "[{\"id\":\"c1\",\"title\":\"Bread\",\"current_node\":\"b\",\"mapping\":{\"a\":{\"parent\":null,\"message\":{\"id\":\"a\",\"author\":{\"role\":\"user\"},\"create_time\":1700000000,\"content\":{\"content_type\":\"text\",\"parts\":[\"How long does rye dough rest?\"]}}},\"b\":{\"parent\":\"a\",\"message\":{\"id\":\"b\",\"author\":{\"role\":\"assistant\"},\"content\":{\"content_type\":\"text\",\"parts\":[\"Twelve hours.\"]}}}}}]",
+    ),
+    (
+        "conversations-001.json",
+        "[{\"id\":\"loop\",\"current_node\":\"a\",\"mapping\":{\"a\":{\"parent\":\"a\",\"message\":{\"author\":{\"role\":\"user\"},\"content\":{\"parts\":[\"round\"]}}}}}]",
+    ),
+    ("export_manifest.json", "{}"),
+];
+
+const CLAUDE: &[(&str, &str)] = &[
+    (
+        "conversations.json",
+        "[{\"uuid\":\"k1\",\"name\":\"Trip\",\"chat_messages\":[{\"uuid\":\"m1\",\"sender\":\"human\",\"text\":\"Where is the lighthouse?\",\"created_at\":\"2025-03-01T09:00:00Z\"}]}]",
+    ),
+    (
+        "projects.json",
+        "[{\"uuid\":\"p1\",\"name\":\"Sailing\",\"prompt_template\":\"Use knots.\",\"docs\":[{\"uuid\":\"d1\",\"filename\":\"../rigging.txt\",\"content\":\"The halyard is blue.\"}]},7]",
+    ),
+    (
+        "memories.json",
+        "[{\"conversations_memory\":\"**Work**\\n\\nBuilds wooden boats.\",\"account_uuid\":\"a\"}]",
+    ),
+    ("users.json", "[]"),
+];
+
+const MARKDOWN: &[(&str, &str)] =
+    &[("a.md", "# Tides\nSpring tide on Monday\n"), ("below/b.markdown", "Neap tide\n"), ("c.txt", "no")];
+
+/// `(format, its files, where the source is, what is told, what is found by which words)`.
+type Case = (
+    &'static str,
+    &'static [(&'static str, &'static str)],
+    &'static str,
+    &'static [&'static str],
+    &'static [(&'static str, &'static str)],
+);
+
+const CASES: &[Case] = &[
+    (
+        "openclaw",
+        OPENCLAW,
+        "",
+        &["document 2/0/0", "entry 4/0/0"],
+        &[
+            ("tabs or spaces", "Preferences: Prefers tabs over spaces"),
+            ("cello", "Alice: Plays the cello"),
+            ("Postgres ledger", "Chose Postgres for the ledger"),
+            ("herons dream", "A dream of herons"),
+        ],
+    ),
+    (
+        "claude-code",
+        CLAUDE_CODE,
+        "",
+        &["entry 3/0/0", "relation 1/0/0"],
+        &[("kayaks", "Loose line about kayaks"), ("release freeze begins", "freeze begins in May")],
+    ),
+    (
+        "codex",
+        CODEX,
+        "",
+        &["document 2/0/0", "entry 1/0/0", "1 the raw form of what the other files say"],
+        &[("just check", "Build: Use just check before pushing"), ("tide tables", "Fixed the tide tables.")],
+    ),
+    (
+        "gemini",
+        GEMINI,
+        "GEMINI.md",
+        &["document 1/0/0", "entry 2/0/0"],
+        &[("cat called", "My cat is called Muffin"), ("German", "Answer in German.")],
+    ),
+    (
+        "mcp-memory",
+        MCP,
+        "memory.jsonl",
+        &["fact 4/0/0", "relation 1/0/0"],
+        &[("Ada Byron speaks French", "Speaks French"), ("Ada Byron works on", "Keystone")],
+    ),
+    (
+        "basic-memory",
+        BASIC,
+        "",
+        &["document 1/0/0", "fact 2/0/0", "relation 1/0/0"],
+        &[("what does Search Engine depend on", "Storage Layer"), ("BM25", "Ranks by BM25")],
+    ),
+    (
+        "obsidian",
+        OBSIDIAN,
+        "",
+        &["alias 1/0/0", "document 2/0/0", "fact 1/0/0", "relation 1/0/0", "1 not Markdown"],
+        &[("kites", "Builds kites"), ("Bergen", "Lives in Bergen")],
+    ),
+    ("mem0", MEM0, "mem0.json", &["entry 1/0/0", "1 expired"], &[("walnuts", "Is allergic to walnuts")]),
+    (
+        "chatgpt",
+        CHATGPT,
+        "",
+        &["message 3/0/0", "1 a broken tree of messages; what could be reached was taken"],
+        &[("rye dough rest", "How long does rye dough rest?")],
+    ),
+    (
+        "claude",
+        CLAUDE,
+        "",
+        &["document 2/0/0", "entry 1/0/0", "message 1/0/0", "1 no project"],
+        &[
+            ("lighthouse", "Where is the lighthouse?"),
+            ("halyard", "The halyard is blue."),
+            ("wooden boats", "Work: Builds wooden boats."),
+        ],
+    ),
+    (
+        "markdown",
+        MARKDOWN,
+        "",
+        &["document 2/0/0", "1 not Markdown"],
+        &[("spring tide", "Spring tide on Monday"), ("neap", "Neap tide")],
+    ),
+];
+
+#[test]
+fn every_format_comes_in_and_twice_is_once() {
+    let mut names: Vec<&str> = CASES.iter().map(|case| case.0).collect();
+    let mut formats: Vec<&str> = FORMATS.iter().map(|format| format.name).collect();
+    names.sort_unstable();
+    formats.sort_unstable();
+    assert_eq!(names, formats, "a format without a case");
+    for (name, files, path, expected, found) in CASES {
+        let (source, mut place) = (Source::new(files), Place::new());
+        let path = source.path(path);
+        assert!(format(name).unwrap().is_at(&path), "{name} is not known again");
+        let dry = try_import(&mut place, name, &path, &Options { dry_run: true, name: None }).unwrap();
+        assert_eq!(told(&dry), *expected, "{name}, dry run");
+        assert!(!dry.samples.is_empty() && !place.group.folder().join("memory").exists(), "{name}");
+        let before = state(&place);
+        let report = import(&mut place, name, &path);
+        assert_eq!(told(&report), *expected, "{name}");
+        for (query, text) in *found {
+            let hit = place.finds(query)["text"].clone();
+            assert!(hit.as_str().is_some_and(|hit| hit.contains(text)), "{name}, {query}: {hit}");
+        }
+        place.group.settle(noon()).unwrap();
+        let once = state(&place);
+        assert_ne!(once, before);
+        place.later(1);
+        let again = import(&mut place, name, &path);
+        let all_present = again.kinds.iter().all(|(kind, counts)| {
+            counts.added + counts.changed + counts.ended + counts.kept == 0
+                && counts.present == report.kinds[kind].added
+        });
+        assert!(all_present, "{name}: {:?}", told(&again));
+        assert_eq!(state(&place), once, "{name}");
+        place.check();
+    }
+}
+
+#[test]
+fn an_entry_says_where_it_came_from() {
+    let (source, mut place) = (Source::new(OPENCLAW), Place::new());
+    import(&mut place, "openclaw", &source.path(""));
+    let id = place.finds("Postgres ledger")["id"].clone();
+    let got = place.call("memory_get", json!({ "id": id })).data;
+    assert_eq!(got["provenance"]["source"], "migration");
+    assert_eq!(got["provenance"]["timestamp"], "2025-11-03T00:00:00.000Z");
+    let imported = &got["imported"];
+    assert_eq!(
+        (&imported["format"], &imported["path"], &imported["line"], &imported["author"]),
+        (&json!("openclaw"), &json!("memory/2025-11-03.md"), &json!(2), &json!("agent"))
+    );
+    // What MEMORY.md says is as private as the file is.
+    let id = place.finds("cello")["id"].clone();
+    assert_eq!(place.call("memory_get", json!({ "id": id })).data["private"], true);
+    // Who deletes it deletes what tells of it, and it does not come again.
+    place.call("memory_delete", json!({ "id": id }));
+    let again = import(&mut place, "openclaw", &source.path(""));
+    assert_eq!(told(&again), ["document 0/0/2", "entry 0/0/3 1 kept"]);
+}
+
+#[test]
+fn what_changes_at_its_source_changes_here() {
+    let (source, mut place) = (Source::new(OPENCLAW), Place::new());
+    import(&mut place, "openclaw", &source.path(""));
+    let id = place.finds("cello")["id"].clone();
+    source.write(
+        "MEMORY.md",
+        "# Memory\n\nA new first line.\n\n## Preferences\n- Prefers tabs over spaces\n\n## Alice\n- Plays the cello and the flute\n",
+    );
+    source.write("DREAMS.md", "A dream of cranes\n");
+    let options = Options { dry_run: true, name: None };
+    let dry = try_import(&mut place, "openclaw", &source.path(""), &options).unwrap();
+    let expected = ["document 0/1/1", "entry 1/1/3"];
+    assert_eq!(told(&dry), expected);
+    assert_eq!(told(&import(&mut place, "openclaw", &source.path(""))), expected);
+    assert_eq!(told(&import(&mut place, "openclaw", &source.path(""))), ["document 0/0/2", "entry 0/0/5"]);
+    let got = place.call("memory_get", json!({ "id": id })).data;
+    assert_eq!(got["content"], "Alice: Plays the cello and the flute");
+    assert_eq!(got["versions"][0]["content"], "Alice: Plays the cello");
+    assert!(place.finds("dream of cranes")["text"].as_str().unwrap().contains("cranes"));
+
+    // Changed here and there: what is here stays, and is named.
+    place.call("memory_update", json!({ "id": id, "content": "Alice sold the cello" }));
+    fs::write(place.group.folder().join("memory/imports/openclaw/DREAMS.md"), "Mine\n").unwrap();
+    source.write("DREAMS.md", "A dream of storks\n");
+    source.write(
+        "MEMORY.md",
+        "## Preferences\n- Prefers tabs over spaces\n\n## Alice\n- Alice sold the cello and a flute\n",
+    );
+    let report = import(&mut place, "openclaw", &source.path(""));
+    assert_eq!(told(&report), ["document 0/0/1 1 kept", "entry 0/0/3 1 kept"]);
+    assert_eq!(report.notes.len(), 2);
+    assert_eq!(place.call("memory_get", json!({ "id": id })).data["content"], "Alice sold the cello");
+    // Deleted here: it stays so.
+    fs::remove_file(place.group.folder().join("memory/imports/openclaw/USER.md")).unwrap();
+    assert_eq!(import(&mut place, "openclaw", &source.path("")).kinds["document"].kept, 1 + 1);
+    place.check();
+}
+
+#[test]
+fn claims_end_with_the_source_that_makes_them() {
+    let (source, mut place) = (Source::new(MCP), Place::new());
+    import(&mut place, "mcp-memory", &source.path("memory.jsonl"));
+    source.write(
+        "memory.jsonl",
+        "{\"type\":\"entity\",\"name\":\"Ada Byron\",\"entityType\":\"person\",\"observations\":[\"Speaks French\",\"Rows at noon\"]}\n",
+    );
+    let report = import(&mut place, "mcp-memory", &source.path("memory.jsonl"));
+    assert_eq!(told(&report), ["fact 1/0/2 1 ended", "relation 0/0/0 1 ended"]);
+    let facts = place.group.picture().unwrap().facts;
+    let values: Vec<&str> = facts.iter().map(|fact| fact.value.as_str()).collect();
+    assert!(values.contains(&"Rows at noon") && !values.contains(&"Rows at dawn"), "{values:?}");
+    assert!(facts.iter().all(|fact| fact.source == "import"));
+
+    let (source, mut place) = (Source::new(OBSIDIAN), Place::new());
+    import(&mut place, "obsidian", &source.path(""));
+    source.write("People/Mira Holm.md", "Builds boats now.\n");
+    let report = import(&mut place, "obsidian", &source.path(""));
+    let counts = ["alias 0/0/0 1 ended", "document 0/1/1", "fact 0/0/0 1 ended", "relation 0/0/0 1 ended"];
+    assert_eq!(told(&report)[..4], counts);
+    place.check();
+}
+
+#[test]
+fn what_the_graph_has_no_room_for_becomes_entries() {
+    let observations: Vec<String> = (0..150).map(|number| format!("Saw comet number {number}")).collect();
+    let long = "long ".repeat(200);
+    let observations = [observations, vec![long]].concat();
+    let line =
+        json!({ "type": "entity", "name": "Caroline", "entityType": "person", "observations": observations });
+    let (source, mut place) = (Source::new(&[("memory.jsonl", &line.to_string())]), Place::new());
+    let report = import(&mut place, "mcp-memory", &source.path("memory.jsonl"));
+    assert_eq!(told(&report), ["entry 51/0/0", "fact 101/0/0"]);
+    let again = import(&mut place, "mcp-memory", &source.path("memory.jsonl"));
+    assert_eq!(told(&again), ["entry 0/0/51", "fact 0/0/101"]);
+}
+
+#[test]
+fn the_hostile_is_counted_and_the_rest_comes_in() {
+    let secret = "sk-ant-api03-".to_owned() + &"a1B2".repeat(24);
+    let bullet = format!("# M\n- the key is {secret}\n- fine\n");
+    let source = Source::new(&[
+        ("ws/MEMORY.md", &bullet),
+        ("ws/memory/long.md", &format!("- {}\n- short\n", "word ".repeat(900))),
+        ("ws/memory/ours.md", &nacre::mark_injected("- learned from ourselves")),
+        ("ws/memory/empty.md", ""),
+        ("outside.md", "- from outside\n"),
+    ]);
+    fs::write(source.path("ws/memory/broken.md"), b"- caf\xe9 in the harbour\n").unwrap();
+    fs::write(source.path("ws/memory/binary.md"), b"\x00\x01\x02").unwrap();
+    fs::write(source.path("ws/memory/large.md"), vec![b'x'; 5 << 20]).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(source.path("outside.md"), source.path("ws/memory/link.md")).unwrap();
+    let mut place = Place::new();
+    let dry = try_import(&mut place, "openclaw", &source.path("ws"), &Options { dry_run: true, name: None })
+        .unwrap();
+    assert!(!serde_json::to_string(&dry).unwrap().contains(&secret), "a sample shows no credential");
+    let report = import(&mut place, "openclaw", &source.path("ws"));
+    let told = told(&report);
+    assert_eq!(told[..2], ["document 1/0/0", "entry 4/0/0"]);
+    for why in ["is binary", "larger than 4 MiB", "a link, which is not followed"] {
+        assert!(told.iter().any(|line| line.contains(why)), "{why}: {told:?}");
+    }
+    let shown = place.call("memory_search", json!({ "query": "the key is" })).text;
+    assert!(!shown.contains(&secret), "{shown}");
+    for query in ["learned from ourselves", "from outside"] {
+        let hits = place.call("memory_search", json!({ "query": query })).data["hits"].to_string();
+        assert!(!hits.contains("ourselves") && !hits.contains("outside"), "{hits}");
+    }
+    place.check();
+
+    // (format, file, text, what is told)
+    for (name, file, text, expected) in [
+        (
+            "mcp-memory",
+            "memory.jsonl",
+            "{\"type\":\"entity\",\"name\":\"Bo Ek\",\"entityType\":7,\"observations\":[\"fine\",5,null,\"\"]}\n{broken\n[1]\n{\"type\":\"relation\",\"from\":1,\"relationType\":\"x\"}\n{\"type\":\"relation\",\"from\":\"Bo Ek\",\"to\":\"Bo Ek\",\"relationType\":\"knows\"}\n",
+            &[
+                "fact 1/0/0",
+                "1 a relation without both ends",
+                "3 an observation that is no text",
+                "1 has the same entity at both ends",
+            ][..],
+        ),
+        (
+            "mem0",
+            "mem0.jsonl",
+            "{\"id\":1,\"memory\":\"fine\"}\n{\"id\":2,\"memory\":{}}\n[]\n{\"memory\":\"   \"}\nnot json\n",
+            &["entry 1/0/0", "1 content is empty", "2 no memory", "1 not JSON"],
+        ),
+        (
+            "chatgpt",
+            "conversations.json",
+            "[{\"mapping\":{}},7,{\"mapping\":{\"a\":{\"message\":{\"author\":{\"role\":\"user\"},\"content\":{\"parts\":[\"fine\"]}}}},\"current_node\":\"a\"},{\"cut",
+            &["message 1/0/0"],
+        ),
+    ] {
+        let (source, mut place) = (Source::new(&[(file, text)]), Place::new());
+        let told = self::told(&import(&mut place, name, &source.path(file)));
+        for expected in expected {
+            assert!(told.iter().any(|line| line == expected), "{name}: {told:?} lacks {expected}");
+        }
+        place.check();
+    }
+}
+
+#[test]
+fn what_is_none_of_the_format_is_refused() {
+    let source =
+        Source::new(&[("x.md", "text"), ("x.json", "{\"a\":1}"), ("x.zip", "PK\u{3}\u{4} no archive")]);
+    for (name, path) in [
+        ("openclaw", ""),
+        ("claude-code", ""),
+        ("obsidian", ""),
+        ("mcp-memory", "x.json"),
+        ("mem0", "x.json"),
+        ("chatgpt", "x.zip"),
+        ("claude", "x.json"),
+        ("markdown", "x.json"),
+        ("markdown", "nowhere"),
+    ] {
+        let mut place = Place::new();
+        let error = try_import(&mut place, name, &source.path(path), &Options::default()).unwrap_err();
+        assert_eq!(error.code(), "foreign_source", "{name} {path}: {error}");
+    }
+    // Where others read along there is no import.
+    let mut place = Place::new();
+    let caller = Caller { visibility: nacre::Visibility::Shared, ..person(&place) };
+    let markdown = format("markdown").unwrap();
+    let refused =
+        place.group.import_from(&caller, markdown, &source.path("x.md"), &Options::default(), &mut |_| {});
+    assert_eq!(refused.unwrap_err().code(), "needs_private");
+}
+
+#[test]
+fn two_sources_of_one_name_are_told_apart() {
+    let source = Source::new(&[("a/notes/x.md", "one\n"), ("b/notes/x.md", "other\n")]);
+    let mut place = Place::new();
+    import(&mut place, "markdown", &source.path("a/notes"));
+    let taken = try_import(&mut place, "markdown", &source.path("b/notes"), &Options::default());
+    assert_eq!(taken.unwrap_err().code(), "source_taken");
+    let options = Options { dry_run: false, name: Some("others".into()) };
+    let report = try_import(&mut place, "markdown", &source.path("b/notes"), &options).unwrap();
+    assert_eq!(told(&report), ["document 1/0/0"]);
+    // One that was moved is the same.
+    fs::rename(source.path("a"), source.path("c")).unwrap();
+    assert_eq!(told(&import(&mut place, "markdown", &source.path("c/notes"))), ["document 0/0/1"]);
+}
+
+#[test]
+fn the_same_words_are_one_entry() {
+    let source = Source::new(&[("MEMORY.md", "- Likes herons\n- likes HERONS!\n- Likes storks\n")]);
+    let mut place = Place::new();
+    place.store("Likes storks");
+    let report = import(&mut place, "openclaw", &source.path(""));
+    assert_eq!(told(&report), ["entry 1/0/2"]);
+    // What was here before is not changed by a change of the source.
+    source.write("MEMORY.md", "- Likes herons\n- Likes storks a lot\n");
+    let report = import(&mut place, "openclaw", &source.path(""));
+    assert_eq!(told(&report), ["entry 1/0/1"]);
+    assert_eq!(place.call("memory_get", json!({ "id": 1 })).data["content"], "Likes storks");
+}
+
+#[test]
+fn a_large_source_comes_in_whole() {
+    const NOTES: usize = 600;
+    const OBSERVATIONS: usize = 3_000;
+    let source = Source::new(&[(".obsidian/app.json", "{}")]);
+    for number in 0..NOTES {
+        let next = (number + 1) % NOTES;
+        let text = format!("Note about subject{number} with [[Page p{next}]] and more words.\n");
+        source.write(&format!("folder{}/Page p{number}.md", number % 7), &text);
+    }
+    let mut place = Place::new();
+    let report = import(&mut place, "obsidian", &source.path(""));
+    assert_eq!(told(&report), [format!("document {NOTES}/0/0"), format!("relation {NOTES}/0/0")]);
+    assert!(place.finds("subject599")["text"].as_str().unwrap().contains("subject599"));
+    assert_eq!(place.call_files().len(), NOTES);
+
+    let lines: String = (0..OBSERVATIONS)
+        .map(|number| {
+            format!("{{\"id\":\"m{number}\",\"memory\":\"Memory number {number} of a large dump\"}}\n")
+        })
+        .collect();
+    source.write("mem0.jsonl", &lines);
+    let report = import(&mut place, "mem0", &source.path("mem0.jsonl"));
+    assert_eq!(told(&report), [format!("entry {OBSERVATIONS}/0/0")]);
+    let again = import(&mut place, "mem0", &source.path("mem0.jsonl"));
+    assert_eq!(told(&again), [format!("entry 0/0/{OBSERVATIONS}")]);
+    place.check();
+}
