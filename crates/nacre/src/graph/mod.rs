@@ -42,6 +42,11 @@ pub(crate) use records::Records;
 pub use relation::Relation;
 pub use seed::Seeded;
 
+/// The key of what an entity is, in the words of another program.
+pub(crate) const ENTITY_TYPE: &str = "entity_type";
+/// The key of what such a program observed of it.
+pub(crate) const OBSERVATIONS: &str = "observations";
+
 /// The number of an entity's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct EntityId(pub(crate) i64);

@@ -9,12 +9,10 @@ use serde_json::Value;
 use super::identity::{Origin, hash};
 use super::source::{Source, head};
 use super::take::{Item, Sink, Thing};
-use crate::graph::guard;
+use crate::graph::{ENTITY_TYPE, OBSERVATIONS, guard};
 use crate::session::import::{Item as Read, Values};
 use crate::{Error, Result};
 
-/// The key that observations are values of.
-pub(super) const OBSERVATIONS: &str = "observations";
 /// The most relations that are held until the end of the file.
 const MOST: usize = 2_000_000;
 
@@ -84,7 +82,7 @@ fn entity(source: &Source, number: usize, name: &str, value: &Value, sink: &mut 
         });
     };
     if !kind.trim().is_empty() {
-        fact("type", kind);
+        fact(ENTITY_TYPE, kind);
     }
     let mut broken = 0;
     for observation in value["observations"].as_array().into_iter().flatten() {

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::identity::{Author, Origin, hash};
 use super::markdown;
-use super::mcp_memory::OBSERVATIONS;
 use super::openclaw::time_of;
 use super::source::{Source, Text};
 use super::take::{Item, Sink, Thing};
 use crate::Result;
+use crate::graph::OBSERVATIONS;
 
 /// What of a note goes to the graph.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -575,3 +575,18 @@ fn a_large_source_comes_in_whole() {
     assert_eq!(told(&again), [format!("entry 0/0/{OBSERVATIONS}")]);
     place.check();
 }
+
+#[test]
+fn the_file_of_the_memory_server_is_what_its_door_shows() {
+    let source = Source::new(MCP);
+    let mut place = Place::with("balanced", &["tools.doors=[\"memory-server\"]"]);
+    import(&mut place, "mcp-memory", &source.path(MCP[0].0));
+    let (mut entities, mut relations) = (Vec::new(), Vec::new());
+    for line in MCP[0].1.lines() {
+        let mut record: Value = serde_json::from_str(line).unwrap();
+        let kind = record.as_object_mut().unwrap().remove("type").unwrap();
+        if kind == "entity" { entities.push(record) } else { relations.push(record) }
+    }
+    let shown = place.call("read_graph", json!({})).data;
+    assert_eq!(shown, json!({ "entities": entities, "relations": relations }));
+}

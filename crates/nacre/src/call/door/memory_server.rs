@@ -13,14 +13,10 @@ use crate::call::tools::Request;
 use crate::call::{Action, Call, Gone};
 use crate::graph::fact::{self, Draft, Fact};
 use crate::graph::relation::{self, Named};
-use crate::graph::{self, name};
+use crate::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
 use crate::visibility::Visibility;
 use crate::{Error, Result, Time};
 
-/// The key of what an entity is, in the words of who made it.
-const TYPE: &str = "entity_type";
-/// The key of what is observed of it.
-const OBSERVATION: &str = "observation";
 /// How many of anything one call may have.
 const MOST: u32 = 1_000;
 
@@ -73,7 +69,7 @@ impl Known {
         for fact in &facts {
             let (r#type, said) = of.entry(&fact.entity).or_default();
             match fact.key.as_str() {
-                TYPE => *r#type = Some(&fact.value),
+                ENTITY_TYPE => *r#type = Some(&fact.value),
                 _ => said.push(observed(fact)),
             }
         }
@@ -92,7 +88,7 @@ impl Known {
 
     /// Tells whether an entity was made here, and not only heard of.
     fn is_made(&self, folded: &str) -> bool {
-        self.facts.iter().any(|fact| fact.key == TYPE && name::fold(&fact.entity) == folded)
+        self.facts.iter().any(|fact| fact.key == ENTITY_TYPE && name::fold(&fact.entity) == folded)
     }
 
     /// The entity that a name means; an alias does too.
@@ -115,7 +111,7 @@ impl Known {
 /// A fact as an observation.
 fn observed(fact: &Fact) -> String {
     match fact.key.as_str() {
-        OBSERVATION => fact.value.clone(),
+        OBSERVATIONS => fact.value.clone(),
         key => format!("{}: {}", key.replace('_', " "), fact.value),
     }
 }
@@ -172,12 +168,11 @@ impl Request for CreateEntities {
         }
         let source = source(call);
         call.write(|write| {
-            fact::set_multi(write.db, write.origin.now, OBSERVATION, true)?;
             for node in &fresh {
                 let category = category_of(write.db, &node.name, &node.entity_type);
-                set(write, source, &node.name, [TYPE, &node.entity_type], category.as_deref())?;
+                set(write, source, &node.name, [ENTITY_TYPE, &node.entity_type], category.as_deref())?;
                 for text in &node.observations {
-                    set(write, source, &node.name, [OBSERVATION, text], None)?;
+                    set(write, source, &node.name, [OBSERVATIONS, text], None)?;
                 }
             }
             write.spend(Action::Store)?;
@@ -284,12 +279,11 @@ impl Request for AddObservations {
         })?;
         let source = source(call);
         let results = call.write(|write| {
-            fact::set_multi(write.db, write.origin.now, OBSERVATION, true)?;
             let mut results = Vec::new();
             for Observed { entity_name, contents } in self.observations {
                 let mut added_observations = Vec::new();
                 for text in contents {
-                    if set(write, source, &entity_name, [OBSERVATION, &text], None)? {
+                    if set(write, source, &entity_name, [OBSERVATIONS, &text], None)? {
                         added_observations.push(text);
                     }
                 }
@@ -441,7 +435,7 @@ impl Request for DeleteObservations {
                 let kept: Vec<_> = observations.iter().map(|text| graph::guard::one_line(text)).collect();
                 let goes = |fact: &&Fact| {
                     fact.entity == node.name
-                        && fact.key != TYPE
+                        && fact.key != ENTITY_TYPE
                         && kept.iter().any(|text| *text == observed(fact))
                 };
                 facts.extend(known.facts.iter().filter(goes).map(|fact| fact.id.clone()));
