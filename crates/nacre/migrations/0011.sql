@@ -13,5 +13,5 @@ CREATE TABLE imports (
     imported_at INTEGER NOT NULL,
     PRIMARY KEY (format, key)
 ) WITHOUT ROWID;
-CREATE INDEX imports_part ON imports (format, part);
+CREATE INDEX imports_part ON imports (part);            -- alone: with the format before it the planner would take the key
 CREATE INDEX imports_ref ON imports (kind, ref);
