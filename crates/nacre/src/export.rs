@@ -69,6 +69,9 @@ pub(crate) struct Records {
     /// Sessions that were held where others read along; the others are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) shared_sessions: Vec<String>,
+    /// The documents and transcripts beside it, by their paths in the export.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) files: Option<Vec<String>>,
     #[serde(skip)]
     unreadable: usize,
 }
@@ -171,6 +174,7 @@ pub(crate) fn write(
         rows,
         session_formats,
         shared_sessions,
+        files: Some(tree::write(workspace, folder)?),
         unreadable: 0,
     };
     let mut audit_lines = String::new();
@@ -179,6 +183,8 @@ pub(crate) fn write(
         audit_lines.push('\n');
         Ok(())
     })?;
+    let mut files = vec![RECORDS, READABLE, AUDIT, SESSIONS, ITEMS, TASKS];
+    files.extend(tree::folders(records.files.as_deref().unwrap_or_default()));
     // Through `Value`, whose keys are sorted: the same records are the same bytes.
     let records = serde_json::to_string_pretty(&serde_json::to_value(&records)?)?;
     files::write_whole(&folder.join(RECORDS), records.as_bytes())?;
@@ -188,9 +194,6 @@ pub(crate) fn write(
     let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
     files::write_whole(&folder.join(ITEMS), items.as_bytes())?;
     files::write_whole(&folder.join(TASKS), task::as_file(db)?.as_bytes())?;
-    let (_, folders) = tree::write(workspace, folder)?;
-    let mut files = vec![RECORDS, READABLE, AUDIT, SESSIONS, ITEMS, TASKS];
-    files.extend(folders);
     Ok(Exported { folder: folder.to_owned(), files, entries: count })
 }
 
@@ -245,7 +248,9 @@ fn readable(
 
 /// Returns the file with the messages of an export, if it has one.
 pub(crate) fn sessions(folder: &Path) -> Option<PathBuf> {
-    Some(folder.join(SESSIONS)).filter(|file| fs::metadata(file).is_ok_and(|found| found.len() > 0))
+    let is_own =
+        |file: &PathBuf| fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() > 0);
+    Some(folder.join(SESSIONS)).filter(is_own)
 }
 
 /// Reads an export.
@@ -302,6 +307,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         rows: Rows::all(&db).unwrap_or_default(),
         session_formats: session::formats(&db).unwrap_or_default(),
         shared_sessions: session::shared(&db).unwrap_or_default(),
+        files: None,
         unreadable: 0,
     };
     for number in 1..=highest {

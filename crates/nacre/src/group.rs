@@ -333,7 +333,7 @@ impl Group {
         let found = export::read(folder)?;
         let shared = self.read_all(|db| session::absent(db, &found.shared_sessions))?;
         let mut imported = self.take_in(caller, &found)?;
-        let put = export::put_files(self, caller, folder)?;
+        let put = export::put_files(self, caller, folder, found.files.as_deref())?;
         (imported.files, imported.files_kept) = (put.added, put.kept);
         imported.projects = found.projects;
         let known = self.read_all(export::projects)?;

@@ -81,6 +81,19 @@ impl Cell {
     }
 }
 
+impl Cell {
+    /// Tells whether a column of this type holds such values: SQLite takes any, and whoever reads the row would fail.
+    fn fits(&self, r#type: &str) -> bool {
+        match self {
+            Cell::Null => true,
+            Cell::Integer(_) => matches!(r#type, "INTEGER" | "REAL"),
+            Cell::Real(_) => r#type == "REAL",
+            Cell::Text(_) => r#type == "TEXT",
+            Cell::File { .. } | Cell::Bytes { .. } => r#type == "BLOB",
+        }
+    }
+}
+
 impl ToSql for Cell {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
         Ok(ToSqlOutput::Owned(match self {
@@ -117,7 +130,8 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Takes rows in; what is here stays. Returns how many proposals are new.
+    /// Takes rows in; what is here stays, and what no row of the table could be is passed over. Returns how many proposals
+    /// are new.
     pub(crate) fn take_in(&self, db: &Connection) -> Result<usize> {
         for (table, columns, _) in TABLES {
             let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
@@ -127,8 +141,8 @@ impl Rows {
                 places.join(", ")
             );
             let mut insert = db.prepare_cached(&sql)?;
-            for row in self.tables.get(*table).into_iter().flatten().filter(|row| row.len() == columns.len())
-            {
+            let types = types(db, table, columns)?;
+            for row in self.tables.get(*table).into_iter().flatten().filter(|row| fit(row, &types)) {
                 insert.execute(params_from_iter(row))?;
             }
         }
@@ -140,14 +154,25 @@ impl Rows {
             PROPOSALS.join(", "),
             places.join(", ")
         );
+        let types = types(db, "proposals", PROPOSALS)?;
         let mut added = 0;
-        for (number, row) in self.proposals.iter().filter(|(_, row)| row.len() == PROPOSALS.len()) {
+        for (number, row) in self.proposals.iter().filter(|(_, row)| fit(row, &types)) {
             let number = Cell::Integer((*number).clamp(1, 1_000_000_000));
             let values = std::iter::once(&number).chain(row);
             added += db.prepare_cached(&insert)?.execute(params_from_iter(values))?;
         }
         Ok(added)
     }
+}
+
+/// The types of columns.
+fn types(db: &Connection, table: &str, columns: &[&str]) -> Result<Vec<String>> {
+    let mut statement = db.prepare_cached("SELECT type FROM pragma_table_info(?1) WHERE name = ?2")?;
+    columns.iter().map(|column| Ok(statement.query_row([table, column], |row| row.get(0))?)).collect()
+}
+
+fn fit(row: &[Cell], types: &[String]) -> bool {
+    row.len() == types.len() && row.iter().zip(types).all(|(cell, r#type)| cell.fits(r#type))
 }
 
 fn select(db: &Connection, sql: &str) -> Result<Vec<Vec<Cell>>> {

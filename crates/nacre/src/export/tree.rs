@@ -1,5 +1,6 @@
 //! The files of an export: the documents of the workspace and the transcripts, with their times.
 
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 
@@ -21,33 +22,43 @@ pub(crate) struct Put {
     pub(crate) kept: Vec<String>,
 }
 
-/// Copies documents and transcripts into an export. Returns how many, and the folders that there are.
-pub(crate) fn write(group: &Path, folder: &Path) -> Result<(usize, Vec<&'static str>)> {
-    let mut count = 0;
-    let documents = workspace::files(group);
-    for file in &documents {
-        let path: FilePath = match file.path.parse() {
-            Ok(path) => path,
-            // What no name of the workspace is can't be put back either.
-            Err(_) => continue,
+/// Copies documents and transcripts into an export. Returns their paths in it.
+pub(crate) fn write(group: &Path, folder: &Path) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    for file in workspace::files(group) {
+        let bytes = match file.path.parse::<FilePath>() {
+            Ok(path) => files::read(group, &path, u64::MAX)?,
+            // A name that nothing here would give a file is not put back, but what the file says is not lost.
+            Err(_) => fs::read(group.join(&file.path)).ok(),
         };
-        let Some(bytes) = files::read(group, &path, u64::MAX)? else { continue };
-        let target = folder.join(DOCUMENTS).join(path.as_str());
-        crate::files::create_folder(target.parent().expect("it is in a folder"))?;
-        crate::files::write_whole(&target, &bytes)?;
-        set_time(&target, file.modified)?;
-        count += 1;
+        let Some(bytes) = bytes else { continue };
+        let name = format!("{DOCUMENTS}/{}", file.path);
+        put(&folder.join(&name), &bytes)?;
+        set_time(&folder.join(&name), file.modified)?;
+        written.push(name);
     }
-    let transcripts = session::listed(&session::folder(group));
-    for (name, path) in &transcripts {
-        let target = folder.join(TRANSCRIPTS).join(name);
-        crate::files::create_folder(target.parent().expect("it is in a folder"))?;
-        let bytes = fs::read(path).map_err(Error::io(path))?;
-        crate::files::write_whole(&target, &bytes)?;
-        count += 1;
+    for (name, path) in session::listed(&session::folder(group)) {
+        let name = format!("{TRANSCRIPTS}/{name}");
+        put(&folder.join(&name), &fs::read(&path).map_err(Error::io(&path))?)?;
+        written.push(name);
     }
-    let folders = [(DOCUMENTS, documents.is_empty()), (TRANSCRIPTS, transcripts.is_empty())];
-    Ok((count, folders.into_iter().filter(|(_, empty)| !empty).map(|(name, _)| name).collect()))
+    Ok(written)
+}
+
+/// The folders that files of an export stand in.
+pub(crate) fn folders(written: &[String]) -> impl Iterator<Item = &'static str> {
+    let within = |folder: &str| written.iter().any(|path| path.starts_with(folder));
+    [DOCUMENTS, TRANSCRIPTS].into_iter().filter(move |folder| within(folder))
+}
+
+fn put(file: &Path, bytes: &[u8]) -> Result<()> {
+    crate::files::create_folder(file.parent().expect("it is in a folder"))?;
+    crate::files::write_whole(file, bytes)
+}
+
+/// Tells that a folder of an export is no link: whoever made the export would decide what is read.
+fn is_own(folder: &Path) -> bool {
+    !folder.is_symlink()
 }
 
 fn set_time(path: &Path, at: Time) -> Result<()> {
@@ -56,16 +67,28 @@ fn set_time(path: &Path, at: Time) -> Result<()> {
     file.set_modified(std::time::UNIX_EPOCH + since).map_err(Error::io(path))
 }
 
-/// Puts the documents and transcripts of an export where there are none. What else stands there is left.
-pub(crate) fn take_in(group: &mut Group, caller: &Caller, folder: &Path) -> Result<Put> {
+/// Puts the documents and transcripts of an export where there are none. What else stands there is left. `listed` are those
+/// that belong to it, where it says so: the folder may have files of an earlier export, which are gone since.
+pub(crate) fn take_in(
+    group: &mut Group,
+    caller: &Caller,
+    folder: &Path,
+    listed: Option<&[String]>,
+) -> Result<Put> {
+    let listed: Option<HashSet<&str>> = listed.map(|listed| listed.iter().map(String::as_str).collect());
+    let belongs = |folder: &str, name: &str| {
+        listed.as_ref().is_none_or(|listed| listed.contains(format!("{folder}/{name}").as_str()))
+    };
     let mut put = Put::default();
     let held = change::hold(group, caller.now)?;
-    for file in workspace::files(&folder.join(DOCUMENTS)) {
+    let from = folder.join(DOCUMENTS);
+    let found = if is_own(&from) { workspace::files(&from) } else { Vec::new() };
+    for file in found.into_iter().filter(|file| belongs(DOCUMENTS, &file.path)) {
         let Ok(path) = file.path.parse::<FilePath>() else {
             put.kept.push(file.path);
             continue;
         };
-        let Some(bytes) = files::read(&folder.join(DOCUMENTS), &path, change::LARGEST + 1)? else { continue };
+        let Some(bytes) = files::read(&from, &path, change::LARGEST + 1)? else { continue };
         let there = files::read(held.folder(), &path, change::LARGEST + 1)?;
         if there.as_ref() == Some(&bytes) {
             continue;
@@ -79,6 +102,9 @@ pub(crate) fn take_in(group: &mut Group, caller: &Caller, folder: &Path) -> Resu
         put.added += 1;
     }
     drop(held);
-    put.added += session::put_back(group.folder(), &folder.join(TRANSCRIPTS))?;
+    let from = folder.join(TRANSCRIPTS);
+    if is_own(&from) {
+        put.added += session::put_back(group.folder(), &from, |name| belongs(TRANSCRIPTS, name))?;
+    }
     Ok(put)
 }

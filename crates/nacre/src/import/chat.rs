@@ -140,6 +140,7 @@ fn project(name: &str, number: usize, value: &Value, sink: &mut Sink<'_>) -> Res
             key: key.to_owned(),
             origin: Origin { path: path.clone(), id: key.to_owned(), author, ..Origin::default() },
             at,
+            private: false,
             thing: Thing::Document { path, text: text.to_owned() },
         });
     }

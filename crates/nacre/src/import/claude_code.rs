@@ -101,13 +101,15 @@ fn one(text: &super::source::Text, path: &str, sink: &mut Sink<'_>) {
         key: "memory".to_owned(),
         origin: origin.clone(),
         at,
-        thing: Thing::Entry { r#type, content, tags, private },
+        private,
+        thing: Thing::Entry { r#type, content, tags },
     });
     for (line, predicate, object) in markdown::said(&text.text).relations {
         sink.item(Item {
             key: hash(&[&predicate, &object]),
             origin: Origin { line: Some(line), ..origin.clone() },
             at,
+            private,
             thing: Thing::Relation { subject: name.clone(), predicate, object },
         });
     }

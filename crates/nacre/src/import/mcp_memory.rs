@@ -57,6 +57,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
             key: hash(&[&subject, &predicate, &object]),
             origin: origin(source, number, ""),
             at: None,
+            private: false,
             thing: Thing::Relation { subject, predicate, object },
         });
     }
@@ -78,6 +79,7 @@ fn entity(source: &Source, number: usize, name: &str, value: &Value, sink: &mut 
             key: hash(&[key, value]),
             origin: origin(source, number, name),
             at: None,
+            private: false,
             thing: Thing::Fact { entity: name.to_owned(), key, value: value.to_owned(), category },
         });
     };

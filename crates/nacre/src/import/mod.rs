@@ -281,6 +281,10 @@ pub(crate) fn import(
     let inner = path.join(format.inner);
     let meant = if !format.inner.is_empty() && inner.exists() { &inner } else { path };
     let source = Source::open(meant, options.name.as_deref()).map_err(bad)?;
+    // It would come in once more with every import.
+    if std::fs::canonicalize(group.folder()).is_ok_and(|own| source.path.starts_with(own)) {
+        return Err(bad("is in the group's own folder, which is searched as it is".to_owned()));
+    }
     if !format.is_at(&source.path) {
         return Err(bad(format!("is not {}", format.reads)));
     }

@@ -68,7 +68,8 @@ pub(super) fn entry(memory: &Memory, path: &str, at: Option<Time>, private: bool
             ..Origin::default()
         },
         at,
-        thing: Thing::Entry { r#type: type_of(&memory.section), content, tags: Vec::new(), private },
+        private,
+        thing: Thing::Entry { r#type: type_of(&memory.section), content, tags: Vec::new() },
     }
 }
 
@@ -79,6 +80,8 @@ pub(super) fn document(text: Text, path: &str, author: Author) -> Item {
         key: path.to_owned(),
         origin: Origin { path: path.to_owned(), author, ..Origin::default() },
         at,
+        // By its name or its front matter, which the sink looks at.
+        private: false,
         thing: Thing::Document { path: path.to_owned(), text: text.text },
     }
 }

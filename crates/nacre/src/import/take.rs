@@ -42,6 +42,8 @@ pub(super) struct Item {
     pub(super) origin: Origin,
     /// Its own time.
     pub(super) at: Option<Time>,
+    /// Shared sessions never see it, whatever it becomes.
+    pub(super) private: bool,
     pub(super) thing: Thing,
 }
 
@@ -51,7 +53,6 @@ pub(super) enum Thing {
         r#type: EntryType,
         content: String,
         tags: Vec<String>,
-        private: bool,
     },
     /// `path` is within the folder of the format.
     Document {
@@ -75,6 +76,18 @@ pub(super) enum Thing {
     },
 }
 
+impl Item {
+    /// What it says, as it is compared.
+    fn hash(&self) -> String {
+        self.thing.hash(self.private)
+    }
+}
+
+/// What an entry says, as it is compared: one that has become private at its source has changed.
+fn said(r#type: EntryType, content: &str, private: bool) -> String {
+    if private { hash(&[r#type.as_str(), content, "private"]) } else { hash(&[r#type.as_str(), content]) }
+}
+
 impl Thing {
     fn kind(&self) -> &'static str {
         match self {
@@ -86,10 +99,9 @@ impl Thing {
         }
     }
 
-    /// What it says, as it is compared.
-    fn hash(&self) -> String {
+    fn hash(&self, private: bool) -> String {
         match self {
-            Thing::Entry { r#type, content, .. } => hash(&[r#type.as_str(), content]),
+            Thing::Entry { r#type, content, .. } => said(*r#type, content, private),
             Thing::Document { text, .. } => hash(&[text]),
             Thing::Fact { entity, key, value, .. } => hash(&[entity, key, value]),
             Thing::Relation { subject, predicate, object } => hash(&[subject, predicate, object]),
@@ -198,6 +210,9 @@ impl<'a> Sink<'a> {
                 *value = own.into_owned();
             }
         }
+        if let Thing::Document { text, .. } = &item.thing {
+            item.private |= self.is_private(&item.origin.path, text);
+        }
         if let Thing::Document { path, text } = &mut item.thing {
             if text.len() as u64 > LARGEST {
                 return self.skip(&named(&item), format!("larger than {} MiB", LARGEST >> 20));
@@ -211,6 +226,10 @@ impl<'a> Sink<'a> {
                 *text = own.into_owned();
             }
             *path = safe(&format!("{FOLDER}/{}/{path}", self.format.name));
+            // What was private by a name that it has no more says so itself.
+            if item.private && !self.is_private(path, text) {
+                *text = marked(text);
+            }
         }
         self.items.push(item);
     }
@@ -378,7 +397,7 @@ impl<'a> Sink<'a> {
         for (part, known) in parts.iter().zip(&known) {
             for item in part.items.iter().filter(is_document) {
                 let Thing::Document { path, text } = &item.thing else { continue };
-                let (key, new) = (key_of(part, item), item.thing.hash());
+                let (key, new) = (key_of(part, item), item.hash());
                 let row = known.get(&key);
                 match place(held.folder(), (path, text, item.at), row, &new, &mut self.paths) {
                     Ok((placed, path)) => written.push((part, item, key, new, placed, path)),
@@ -479,6 +498,15 @@ impl<'a> Sink<'a> {
 
     pub(super) fn now(&self) -> Time {
         self.caller.now
+    }
+}
+
+/// A document with the mark of what is private in its front matter.
+fn marked(text: &str) -> String {
+    let own = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match own.strip_prefix("---\n") {
+        Some(rest) => format!("---\nprivate: true\n{rest}"),
+        None => format!("---\nprivate: true\n---\n\n{own}"),
     }
 }
 

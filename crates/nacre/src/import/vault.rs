@@ -95,8 +95,9 @@ fn note(source: &Source, graph: Graph, text: Text, sink: &mut Sink<'_>) {
     let id = front.first("permalink").unwrap_or_default().to_owned();
     let origin = Origin { path: text.path.clone(), id, author: Author::User, ..Origin::default() };
     let at = time_of(&text);
+    let private = sink.is_private(&text.path, &text.text);
     let mut claim = |line: Option<usize>, key: String, thing: Thing| {
-        sink.item(Item { key, origin: Origin { line, ..origin.clone() }, at, thing });
+        sink.item(Item { key, origin: Origin { line, ..origin.clone() }, at, private, thing });
     };
     if graph != Graph::Nothing {
         let said = markdown::said(&text.text);

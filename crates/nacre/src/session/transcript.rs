@@ -277,9 +277,10 @@ pub(crate) fn listed(folder: &Path) -> Vec<(String, PathBuf)> {
     files
 }
 
-/// Puts the transcripts of another folder where there are none of that name. Returns how many.
-pub(crate) fn put_back(group: &Path, from: &Path) -> Result<usize> {
-    let files = listed(from);
+/// Puts those transcripts of another folder that are meant where there are none of that name. Returns how many.
+pub(crate) fn put_back(group: &Path, from: &Path, meant: impl Fn(&str) -> bool) -> Result<usize> {
+    let mut files = listed(from);
+    files.retain(|(name, _)| meant(name));
     if files.is_empty() {
         return Ok(0);
     }

@@ -509,6 +509,21 @@ fn what_is_none_of_the_format_is_refused() {
         let error = try_import(&mut place, name, &source.path(path), &Options::default()).unwrap_err();
         assert_eq!(error.code(), "foreign_source", "{name} {path}: {error}");
     }
+    // One that is cut off.
+    source.write("cut.json", "{\"results\": [{\"id\": \"a\", \"memory\": \"A heron\"}, {\"memory\": ");
+    let mut place = Place::new();
+    let error = try_import(&mut place, "mem0", &source.path("cut.json"), &Options::default()).unwrap_err();
+    assert_eq!(error.code(), "foreign_source", "{error}");
+    // The group itself, which would grow with every import.
+    place.store("Likes herons");
+    let own = place.group.folder().to_owned();
+    fs::write(own.join("MEMORY.md"), "- A heron\n").unwrap();
+    for (name, path) in
+        [("markdown", own.clone()), ("openclaw", own.clone()), ("markdown", own.join("MEMORY.md"))]
+    {
+        let error = try_import(&mut place, name, &path, &Options::default()).unwrap_err();
+        assert!(error.to_string().contains("the group's own folder"), "{name}: {error}");
+    }
     // Where others read along there is no import.
     let mut place = Place::new();
     let caller = Caller { visibility: nacre::Visibility::Shared, ..person(&place) };
@@ -589,4 +604,106 @@ fn the_file_of_the_memory_server_is_what_its_door_shows() {
     }
     let shown = place.call("read_graph", json!({})).data;
     assert_eq!(shown, json!({ "entities": entities, "relations": relations }));
+}
+
+#[test]
+fn what_is_private_at_its_source_is_private_here_whatever_it_becomes() {
+    let long = "The heron nests in the old mill. ".repeat(400);
+    let marked = "---\nprivate: true\naliases: [Kestrel]\ntags: [osprey]\n---\n- married_to [[Avocet]]\n";
+    let source = Source::new(&[
+        // Too long for an entry, and so a document.
+        ("ws/MEMORY.md", &format!("- {long}\n- A stork\n")),
+        ("ws/memory/open.md", "- A crane\n"),
+        ("vault/.obsidian/app.json", "{}"),
+        ("vault/Note.md", marked),
+        // Names that can't stay as they are.
+        ("vault/a: b?/USER.md", "A bittern\n"),
+        ("vault/a: b?/Note.md", "---\ntitle: x\n---\nA plover\n"),
+    ]);
+    let mut place = Place::new();
+    import(&mut place, "openclaw", &source.path("ws"));
+    import(&mut place, "obsidian", &source.path("vault"));
+    let seen = |place: &mut Place, visibility: nacre::Visibility, word: &str| {
+        let caller = place.caller.clone();
+        place.caller.visibility = visibility;
+        let asked = json!({ "query": word, "scope": ["entries", "memory", "graph"] });
+        let hits = place.call("memory_search", asked).data["hits"].to_string();
+        place.caller = caller;
+        hits.contains(word)
+    };
+    for (word, shared) in [
+        ("heron", false),
+        ("stork", false),
+        ("crane", true),
+        ("Avocet", false),
+        ("Kestrel", false),
+        ("osprey", false),
+        ("bittern", false),
+        ("plover", true),
+    ] {
+        assert!(seen(&mut place, nacre::Visibility::Private, word), "{word}");
+        assert_eq!(seen(&mut place, nacre::Visibility::Shared, word), shared, "{word}");
+    }
+    // What becomes private there becomes so here.
+    source.write("ws/memory/open.md", "---\nprivate: true\n---\n- A crane\n");
+    assert!(told(&import(&mut place, "openclaw", &source.path("ws"))).contains(&"entry 0/1/1".to_owned()));
+    assert!(!seen(&mut place, nacre::Visibility::Shared, "crane"));
+    assert!(told(&import(&mut place, "openclaw", &source.path("ws"))).contains(&"entry 0/0/2".to_owned()));
+}
+
+/// An export, changed by others or by what was there before, and what comes in from it.
+#[test]
+fn an_export_brings_in_no_more_than_it_lists() {
+    let mut place = Place::new();
+    place.store("Likes herons");
+    let memory = place.group.folder().join("memory");
+    fs::create_dir_all(&memory).unwrap();
+    fs::write(memory.join("gone.md"), "A walk\n").unwrap();
+    fs::write(memory.join("kept.md"), "A swim\n").unwrap();
+    // No name that Nacre would give a file.
+    fs::write(memory.join("what: why?.md"), "A question\n").unwrap();
+    let export = tempfile::tempdir().unwrap();
+    place.group.export(export.path(), noon()).unwrap();
+    assert_eq!(fs::read(export.path().join("files/memory/what: why?.md")).unwrap(), b"A question\n");
+    fs::remove_file(memory.join("gone.md")).unwrap();
+    place.group.export(export.path(), noon()).unwrap();
+
+    let mut other = Place::new();
+    let caller = person(&other);
+    let done = other.group.import(&caller, export.path()).unwrap();
+    assert_eq!((done.files, done.files_kept), (1, vec!["memory/what: why?.md".to_owned()]));
+    assert!(!other.group.folder().join("memory/gone.md").exists(), "it was deleted before the second export");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_export_of_others_leads_nowhere_and_breaks_nothing() {
+    let mut place = Place::new();
+    place.store("Likes herons");
+    let export = tempfile::tempdir().unwrap();
+    place.group.export(export.path(), noon()).unwrap();
+    let records = export.path().join("nacre.json");
+    let mut changed: Value = serde_json::from_str(&fs::read_to_string(&records).unwrap()).unwrap();
+    // (how it is wrong, a proposal)
+    let proposal = |target: &str, private: Value, at: Value| json!(["file", target, null, { "file": "x" }, "why", "[]", "pending", private, "a", "s", at, null, null, "", null]);
+    changed["rows"]["proposals"] = json!([
+        [1, proposal("MEMORY.md", json!(0), json!(1))],
+        [2, proposal("MEMORY.md", json!("yes"), json!(2))],
+        [3, proposal("MEMORY.md", json!(0), json!("noon"))],
+        [4, ["file", "MEMORY.md"]],
+    ]);
+    changed["rows"]["tables"] = json!({ "line_uses": [["MEMORY.md", "x", "noon", 1.5]], "none": [["x"]] });
+    changed.as_object_mut().unwrap().remove("files");
+    fs::write(&records, changed.to_string()).unwrap();
+    let outside = Source::new(&[("a.md", "not theirs to read\n"), ("b.jsonl", "{}\n")]);
+    for folder in ["files", "transcripts"] {
+        std::os::unix::fs::symlink(outside.path(""), export.path().join(folder)).unwrap();
+    }
+
+    let mut other = Place::new();
+    let caller = person(&other);
+    let done = other.group.import(&caller, export.path()).unwrap();
+    assert_eq!((done.added, done.files, done.proposals), (1, 0, 1));
+    assert_eq!(nacre::proposal::list(&mut other.group, &caller, true).unwrap().len(), 1);
+    other.check();
 }

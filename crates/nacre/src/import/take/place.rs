@@ -33,7 +33,9 @@ pub(super) fn place(
     let mut path = known.map_or(path, |row| &row.reference).to_owned();
     // Two names of a source may be one to a file system, or once they are made safe.
     if !taken.insert(visibility::folded(&path)) && known.is_none() {
-        path = format!("{}-{}.md", path.trim_end_matches(".md"), &new[..8]);
+        // In a folder of its own: by its name it may be private.
+        let (folder, name) = path.rsplit_once('/').expect("it is in the folder of imports");
+        path = format!("{folder}/{}/{name}", &new[..8]);
         taken.insert(visibility::folded(&path));
     }
     let file: FilePath = path.parse()?;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use rusqlite::Transaction;
 
 use super::step::{Step, claim_kind, kind_of, steps};
-use super::{Caller, Counts, Format, Item, New, Part, Row, Thing, hash, identity, named};
+use super::{Caller, Counts, Format, Item, New, Part, Row, Thing, identity, named, said};
 use crate::entry::{self, Edit, Entry, EntryType, Tags};
 use crate::ids::{EntryId, EntryRef};
 use crate::index::{Lexicon, Writer};
@@ -124,12 +124,8 @@ impl Taker<'_> {
             key: String::new(),
             origin: step.item.origin.clone(),
             at: step.item.at,
-            thing: Thing::Entry {
-                r#type: EntryType::Fact,
-                content,
-                tags: vec![self.format.name.to_owned()],
-                private: false,
-            },
+            private: step.item.private,
+            thing: Thing::Entry { r#type: EntryType::Fact, content, tags: vec![self.format.name.to_owned()] },
         };
         let (entry, new) = self.store(writer, &item)?;
         let counts = done.count("entry");
@@ -144,9 +140,7 @@ impl Taker<'_> {
 
     /// Stores an entry, or finds the one that says the same. Tells whether it is new.
     fn store(&self, writer: &mut Writer<'_>, item: &Item) -> Result<(EntryId, bool)> {
-        let Thing::Entry { r#type, content, tags, private } = &item.thing else {
-            unreachable!("asked before")
-        };
+        let Thing::Entry { r#type, content, tags } = &item.thing else { unreachable!("asked before") };
         if let Some(same) = entry::same_content(self.tx, self.caller.visibility, (content, None), None)? {
             return Ok((same.id, false));
         }
@@ -165,7 +159,7 @@ impl Taker<'_> {
             archived_at: None,
             last_hit_at: None,
             last_returned_at: None,
-            private: *private,
+            private: item.private,
             data: None,
             provenance: entry::Provenance {
                 session: self.caller.session.clone(),
@@ -186,7 +180,7 @@ impl Taker<'_> {
         let current = named_by.as_ref().ok().and_then(|named| entry::get_current(self.tx, named).ok());
         let untouched = current
             .as_ref()
-            .is_some_and(|entry| row.own && hash(&[entry.r#type.as_str(), &entry.content]) == row.hash);
+            .is_some_and(|entry| row.own && said(entry.r#type, &entry.content, entry.private) == row.hash);
         if row.key != step.key {
             identity::drop(self.tx, self.format.name, &row.key)?;
         }
@@ -215,7 +209,7 @@ impl Taker<'_> {
             content: Some(content.clone()),
             tags: Some(Tags::new(tags)),
             r#type: Some(*r#type),
-            private: None,
+            private: Some(step.item.private),
             data: None,
         };
         let named_by = named_by.expect("it is current");
@@ -285,7 +279,8 @@ impl Taker<'_> {
             since: item.at.unwrap_or(self.caller.now),
             source: graph::Source::Import,
             session: Some(&self.caller.session),
-            private: None,
+            // What is known already and private is not made public by a source that does not say so.
+            private: item.private.then_some(true),
             visibility: self.caller.visibility,
         }
     }

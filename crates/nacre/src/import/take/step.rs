@@ -54,7 +54,7 @@ pub(super) fn steps<'a>(
         let key = key_of(part, item);
         if seen.insert(key.clone()) {
             let row = known.remove(&key);
-            steps.push(Step { item, hash: item.thing.hash(), known: row, key });
+            steps.push(Step { item, hash: item.hash(), known: row, key });
         }
     }
     let mut gone: Vec<Row> = known.into_values().collect();
@@ -114,7 +114,7 @@ pub(super) fn unchanged(
         for item in part.items.iter().filter(|item| !matches!(item.thing, Thing::Document { .. })) {
             let key = key_of(part, item);
             let kind = match known.get(&key) {
-                Some(row) if row.hash == item.thing.hash() => kind_of(row),
+                Some(row) if row.hash == item.hash() => kind_of(row),
                 _ => return Ok(None),
             };
             if seen.insert(key) {
