@@ -93,6 +93,10 @@ fn install(context: &Context, keeper: &Keeper, args: &ServiceInstall) -> Result<
     let (_, first) = Tokens::open(&context.home)?;
     let folder = keeper.file.parent().context("the file stands in a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
+    // One that runs is not started anew for another unit; whether it does is told by what follows.
+    if keeper.file.exists() {
+        done(&keeper.stop);
+    }
     fs::write(&keeper.file, unit).with_context(|| format!("{} can't be written", keeper.file.display()))?;
     let left = done(&keeper.start);
     if context.global.json {
@@ -171,6 +175,7 @@ fn shown(commands: &[&[String]]) -> String {
 fn systemd(command: &[String]) -> String {
     let quoted = |word: &String| {
         let word = word.replace('\\', "\\\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+        let word = word.replace('\n', "\\n");
         format!("\"{word}\"")
     };
     let command = command.iter().map(quoted).collect::<Vec<_>>().join(" ");
@@ -205,9 +210,10 @@ mod tests {
 
     #[test]
     fn paths_stay_what_they_are_in_units() {
-        let command = ["/opt/my \"tools\"/nacre", "--home", "/a b/100%/$HOME\\x<&>"].map(str::to_owned);
+        let command =
+            ["/opt/my \"tools\"/nacre", "--home", "/a b/100%/$HOME\\x<&>", "l\nm"].map(str::to_owned);
         let unit = systemd(&command);
-        let line = r#"ExecStart="/opt/my \"tools\"/nacre" "--home" "/a b/100%%/$$HOME\\x<&>""#;
+        let line = r#"ExecStart="/opt/my \"tools\"/nacre" "--home" "/a b/100%%/$$HOME\\x<&>" "l\nm""#;
         assert!(unit.lines().any(|found| found == line), "{unit}");
         let list = plist(&command);
         assert!(list.contains("<string>/a b/100%/$HOME\\x&lt;&amp;&gt;</string>"), "{list}");

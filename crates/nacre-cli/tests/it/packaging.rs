@@ -56,6 +56,27 @@ fn a_service_is_one_file_and_goes_without_a_trace() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_service_that_runs_is_started_anew_for_another_unit() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let sealed = Sealed::new();
+    let (user, tools) = (sealed.beside("user"), sealed.beside("tools"));
+    std::fs::create_dir(&tools).unwrap();
+    let (program, log) = (format!("{tools}/systemctl"), format!("{tools}/log"));
+    std::fs::write(&program, format!("#!/bin/sh\necho \"$2\" >> '{log}'\n")).unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    for port in ["7718", "7719"] {
+        let listen = format!("127.0.0.1:{port}");
+        let mut command = sealed.command(["service", "install", "--listen", &listen]);
+        let output = command.env("HOME", &user).env("PATH", &tools).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    }
+    let done = std::fs::read_to_string(&log).unwrap();
+    let expected = ["daemon-reload", "enable", "disable", "daemon-reload", "enable"];
+    assert_eq!(done.lines().collect::<Vec<_>>(), expected);
+}
+
+#[test]
 fn the_manual_and_completions_know_the_commands() {
     let sealed = Sealed::new();
     for args in [&["man"][..], &["completions", "bash"], &["completions", "zsh"], &["completions", "fish"]] {
