@@ -1,10 +1,13 @@
 //! `nacre import`: what is listed, found in its usual place, tried and brought in.
 
 use std::fs;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::sealed::Sealed;
+use crate::nothing_lost::Random;
+use crate::sealed::{Process, Sealed, files};
 
 fn write(home: &Sealed, path: &str, text: &str) -> String {
     let path = home.beside(path);
@@ -153,4 +156,60 @@ fn even(value: &mut serde_json::Value) {
         serde_json::Value::Array(values) => values.iter_mut().for_each(even),
         _ => {}
     }
+}
+
+/// Imports killed at any moment, and at last one that is not: as if there had been only that one.
+#[test]
+fn an_import_that_is_killed_goes_on_where_it_was() {
+    let home = Sealed::new();
+    write(&home, "vault/.obsidian/app.json", "{}");
+    for note in 0..150 {
+        let links: String = (0..16).map(|link| format!("- knows [[Person {note} {link}]]\n")).collect();
+        write(&home, &format!("vault/Note {note}.md"), &format!("---\naliases: [N{note}]\n---\n{links}"));
+    }
+    let lines: String =
+        (0..2_500).map(|line| format!("{{\"id\": \"m{line}\", \"memory\": \"thing {line}\"}}\n")).collect();
+    let dump = write(&home, "dump.jsonl", &lines);
+    let vault = home.beside("vault");
+    let undisturbed = Sealed::new();
+    let started = Instant::now();
+    let imports = [["import", "obsidian", &vault, "--json"], ["import", "mem0", &dump, "--json"]];
+    for import in &imports {
+        undisturbed.json(import.iter().copied());
+    }
+    // From before the database is there to after all of it is in.
+    let whole = u64::try_from(started.elapsed().as_micros()).unwrap() / 2;
+    let mut random = Random::new();
+    for import in &imports {
+        for _ in 0..4 {
+            let process = Process::start(&mut home.command(import));
+            thread::sleep(Duration::from_micros(random.below(whole)));
+            let _ = process.victim.lock().unwrap().kill();
+            let output = process.finish();
+            assert!(output.status == 0 || output.stderr.is_empty(), "{output:?}");
+        }
+        home.json(import.iter().copied());
+        let again = home.json(import.iter().copied());
+        assert_eq!(again, undisturbed_again(&undisturbed, import));
+    }
+    let documents = |home: &Sealed| -> Vec<(String, Vec<u8>)> {
+        let folder = home.home().join("groups/main/memory");
+        let all = files(&folder).into_iter();
+        all.map(|file| (file.strip_prefix(&folder).unwrap().display().to_string(), fs::read(&file).unwrap()))
+            .collect()
+    };
+    assert_eq!(documents(&home).len(), 150);
+    assert_eq!(documents(&home), documents(&undisturbed));
+    let entries = |home: &Sealed| home.json(["status"])["entries"].clone();
+    assert_eq!(entries(&home), entries(&undisturbed));
+    assert_eq!(home.run(["doctor"]).status, 0);
+}
+
+/// What an import says that has nothing to do.
+fn undisturbed_again(home: &Sealed, import: &[&str]) -> serde_json::Value {
+    let again = home.json(import.iter().copied());
+    for (kind, counts) in again["kinds"].as_object().unwrap() {
+        assert_eq!((&counts["added"], &counts["changed"]), (&json!(0), &json!(0)), "{kind}");
+    }
+    again
 }

@@ -26,11 +26,11 @@ fn stress() -> Stress {
 }
 
 /// Xorshift: enough to be different every time, and the same again for the same seed.
-struct Random(u64);
+pub struct Random(u64);
 
 impl Random {
     /// Takes the seed from the clock, and says which.
-    fn new() -> Random {
+    pub fn new() -> Random {
         let clock = || SystemTime::UNIX_EPOCH.elapsed().unwrap().subsec_nanos().into();
         let seed = std::env::var("NACRE_SEED").map_or_else(|_| clock(), |seed| seed.parse().unwrap());
         eprintln!("NACRE_SEED={seed}");
@@ -50,7 +50,7 @@ impl Random {
         self.0
     }
 
-    fn below(&mut self, end: u64) -> u64 {
+    pub fn below(&mut self, end: u64) -> u64 {
         self.next() % end
     }
 
