@@ -197,6 +197,43 @@ fn what_an_earlier_program_was_set_up_with_is_brought_up_to_date() {
 }
 
 #[test]
+fn a_second_install_is_not_what_was_there_before_us() {
+    for client in ["claude-code", "codex", "goose", "gemini-cli"] {
+        let user = User::new();
+        user.install(&[client, "--group", "one"]);
+        user.install(&[client, "--group", "two"]);
+        user.install(&[client, "--group", "three", "--undo"]);
+        assert_eq!(user.all(), [], "{client}");
+    }
+    // Nor where the client has written into the file since.
+    let user = User::new();
+    user.install(&["claude-code", "--group", "one"]);
+    let added = user.read(".claude.json").replacen('{', "{\n  \"numStartups\": 7,", 1);
+    user.write(".claude.json", &added);
+    user.install(&["claude-code", "--group", "two"]);
+    user.install(&["claude-code", "--undo"]);
+    let left: Value = serde_json::from_str(&user.read(".claude.json")).unwrap();
+    assert_eq!(left, json!({ "numStartups": 7 }));
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_and_pipes_are_left_alone() {
+    let user = User::new();
+    let file = user.folder.join(".claude.json");
+    std::os::unix::fs::symlink("/nowhere/claude.json", &file).unwrap();
+    let output = user.run(&["install", "claude-code"]);
+    assert!(output.stderr.contains("a link that leads nowhere"), "{}", output.stderr);
+    assert!(file.is_symlink());
+    std::fs::remove_file(&file).unwrap();
+    assert!(std::process::Command::new("mkfifo").arg(&file).status().unwrap().success());
+    let output = user.run(&["install", "claude-code"]);
+    assert!(output.stderr.contains("it is not a file"), "{}", output.stderr);
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(user.all(), [], "nothing else was written");
+}
+
+#[test]
 fn what_can_not_be_read_is_left_alone() {
     for (client, name, text, problem) in [
         ("claude-code", ".claude/settings.json", "{\"a\": 1\n\"b\": 2}", "is missing (line 2)"),

@@ -12,6 +12,9 @@ use super::part::{Part, SERVER};
 
 /// What is put behind the name of a file as it was before us.
 const BACKUP: &str = ".before-nacre";
+/// What is kept where there was no file. Of no format, so that it is never read as settings: without it a second `install`,
+/// with other flags or from another place, would take the first for what was there before us.
+const NONE: &str = "There was no file here before `nacre install`.\n";
 
 /// One file, before and after. `None` is no file.
 pub struct Change {
@@ -45,12 +48,22 @@ impl Change {
         by_hand: impl Fn() -> String,
     ) -> Result<Change> {
         // Settings may be links into a folder of their own; the link stays.
-        let file = fs::canonicalize(&file).unwrap_or(file);
+        let (lost, file) = match fs::canonicalize(&file) {
+            Ok(file) => (false, file),
+            Err(_) => (file.is_symlink(), file),
+        };
         let foreign = |problem: String| nacre::Error::ForeignSettings {
             path: file.clone(),
             problem,
             by_hand: by_hand(),
         };
+        if lost {
+            return Err(foreign("it is a link that leads nowhere".into()).into());
+        }
+        // A pipe would be read for ever.
+        if fs::metadata(&file).is_ok_and(|found| !found.is_file()) {
+            return Err(foreign("it is not a file".into()).into());
+        }
         let before = match fs::read_to_string(&file) {
             Ok(text) => Some(text),
             Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => None,
@@ -73,8 +86,13 @@ impl Change {
             return Ok(());
         }
         let backup = backup_of(&self.file);
-        if let (Some(before), false, false) = (&self.before, undo, backup.exists()) {
-            self.put(&backup, before)?;
+        // Clients write these files too, and know nothing of us.
+        let now = fs::read(&self.file).ok();
+        if now.as_deref() != self.before.as_deref().map(str::as_bytes) {
+            anyhow::bail!("`{}` was changed in this moment and is left so; try again", self.file.display());
+        }
+        if !undo && !backup.exists() {
+            self.put(&backup, self.before.as_deref().unwrap_or(NONE))?;
         }
         match &self.after {
             Some(after) => self.put(&self.file, after)?,
@@ -87,7 +105,7 @@ impl Change {
         Ok(())
     }
 
-    /// Writes a file aside and renames it into place, readable by whom it was readable before.
+    /// Writes a file aside and renames it into place, readable by whom it was readable before, and still whose it was.
     fn put(&self, file: &Path, text: &str) -> Result<()> {
         let put = || -> std::io::Result<()> {
             let folder = file.parent().ok_or(std::io::ErrorKind::NotFound)?;
@@ -95,6 +113,8 @@ impl Change {
             let mut aside = tempfile::NamedTempFile::new_in(folder)?;
             std::io::Write::write_all(&mut aside, text.as_bytes())?;
             if let Ok(found) = fs::metadata(&self.file) {
+                #[cfg(unix)]
+                keep_owner(aside.as_file(), &found)?;
                 aside.as_file().set_permissions(found.permissions())?;
             }
             aside.as_file().sync_all()?;
@@ -112,7 +132,7 @@ impl Change {
     pub fn json(&self) -> Value {
         let mut shown = json!({ "path": self.file, "changed": !self.is_none() });
         let backup = backup_of(&self.file);
-        if backup.exists() {
+        if kept(&self.file).is_some() {
             shown["backup"] = json!(backup);
         }
         shown
@@ -136,7 +156,7 @@ fn undone(
     if !now.contains(SERVER) {
         return Ok(Some(now.to_owned()));
     }
-    let backup = fs::read_to_string(backup_of(file)).ok();
+    let backup = kept(file);
     if let Some(before) = &backup
         && install(parts, before, program).as_deref() == Ok(now)
     {
@@ -146,6 +166,25 @@ fn undone(
         parts.iter().rev().try_fold(now.to_owned(), |text, part| part.remove(&text, backup.as_deref()))?;
     let gone = left != now && backup.is_none() && parts.iter().all(|part| part.is_empty(&left));
     Ok((!gone).then_some(left))
+}
+
+/// The file as it was before us, if there was one.
+fn kept(file: &Path) -> Option<String> {
+    fs::read_to_string(backup_of(file)).ok().filter(|text| text != NONE)
+}
+
+/// Gives a file to whom another belongs: run by root, we would take the settings away from the one whose they are.
+#[cfg(unix)]
+fn keep_owner(file: &fs::File, of: &fs::Metadata) -> std::io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let own = file.metadata()?;
+    if own.uid() != of.uid() {
+        fchown(file, Some(of.uid()), Some(of.gid()))?;
+    } else if own.gid() != of.gid() {
+        // Not every group may be given; the file is readable by its owner all the same.
+        let _ = fchown(file, None, Some(of.gid()));
+    }
+    Ok(())
 }
 
 fn backup_of(file: &Path) -> PathBuf {

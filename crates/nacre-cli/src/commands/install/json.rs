@@ -141,10 +141,14 @@ impl Document {
         };
         let Some(place) = spans.iter().position(|span| span.end == gone.span.end) else { return };
         let Range { start, end } = spans[place].clone();
-        // With the space before it.
-        let lead = self.text[..start].trim_end().len();
         let behind = self.comma(end);
         let before = place.checked_sub(1).map(|before| spans[before].end);
+        // With the space before it, but for the end of a line that is a comment, where what follows would be one too.
+        let gap = &self.text[before.unwrap_or(node.span.start + 1)..start];
+        let comment = gap.trim_end().lines().last().is_some_and(|line| line.contains("//"));
+        let rest = self.text[behind.unwrap_or(end)..].trim_start_matches([' ', '\t']);
+        let ends = rest.starts_with(['\r', '\n']);
+        let lead = if comment && !ends { start } else { self.text[..start].trim_end().len() };
         match (before, spans.get(place + 1), behind) {
             (None, Some(next), _) => self.splice(start..next.start, ""),
             (Some(_), _, Some(behind)) => self.splice(lead..behind, ""),
@@ -401,6 +405,22 @@ mod tests {
             &json!(null),
             "\u{feff}{\"z\": [true, null]}",
         );
+    }
+
+    #[test]
+    fn a_comment_never_takes_what_stands_behind_it() {
+        for (before, after) in [
+            ("{\"z\": 1, // c\n \"a\": 2, \"b\": 3}", "{\"z\": 1, // c\n  \"b\": 3}"),
+            ("{\"z\": 1, // c\n \"a\": 2}", "{\"z\": 1 // c\n }"),
+            ("{// c\n \"a\": 2}", "{// c\n }"),
+            ("{\n  \"z\": 1, // c\n  \"a\": 2\n}", "{\n  \"z\": 1 // c\n}"),
+            ("{\"a\": 2 // c\n}", "{ // c\n}"),
+            ("{\"z\": \"http://x\", \"a\": 2}", "{\"z\": \"http://x\"}"),
+        ] {
+            let mut document = Document::read(before).unwrap();
+            document.remove(&[Step::Key("a")]);
+            assert_eq!(document.text(), after);
+        }
     }
 
     #[test]
