@@ -14,9 +14,18 @@ const MOST_SESSIONS = 1_000;
 /** The lines of a file that are shown where nobody says how many. */
 const LINES = 120;
 
+/** What the keys of sessions have in them that more than one person reads. */
+const ROOM = /:(group|channel|room)s?:/i;
+
+/** The settings for one session: where others read along, what is private is not there. */
+function of(config, ctx) {
+  const told = config.visibility ?? "auto";
+  return { ...config, visibility: told === "auto" ? (ROOM.test(ctx?.sessionKey ?? "") ? "shared" : "private") : told };
+}
+
 /** Runs `nacre` and returns the JSON it answers with; a failure has what it said. */
 function nacre(config, action, input = "") {
-  const flags = ["--json"];
+  const flags = ["--json", "--visibility", config.visibility];
   if (config.home) flags.push("--home", config.home);
   if (config.group) flags.push("--group", config.group);
   return new Promise((resolve, reject) => {
@@ -180,13 +189,14 @@ export default definePluginEntry({
     const silent = (what) => (problem) => api.logger.warn(`nacre: ${what}: ${problem.message}`);
 
     for (const [name, execute] of Object.entries({ memory_search: search, memory_get: get })) {
-      api.registerTool({
+      const tool = (ctx) => ({
         name,
         label: name,
         description: DESCRIPTIONS[name],
         parameters: PARAMETERS[name],
-        execute: (_id, input) => execute(config, input),
-      }, { names: [name] });
+        execute: (_id, input) => execute(of(config, ctx), input),
+      });
+      api.registerTool(tool, { names: [name] });
     }
 
     api.registerMemoryCapability({
@@ -225,9 +235,10 @@ export default definePluginEntry({
         known.message = message;
         known.prompt = prompt;
         const input = { session_id: ctx.sessionId, prompt, source: byPerson(ctx) ? "user" : "system" };
-        const begun = known.start && tell(config, "SessionStart", { session_id: ctx.sessionId, source: known.start });
+        const own = of(config, ctx);
+        const begun = known.start && tell(own, "SessionStart", { session_id: ctx.sessionId, source: known.start });
         known.start = undefined;
-        known.context = Promise.all([begun, tell(config, "UserPromptSubmit", input)]).then((said) => said.filter(Boolean).join("\n"));
+        known.context = Promise.all([begun, tell(own, "UserPromptSubmit", input)]).then((said) => said.filter(Boolean).join("\n"));
       }
       const prependContext = await known.context.catch(silent("nothing is put before this message"));
       return prependContext ? { prependContext } : undefined;
@@ -237,20 +248,20 @@ export default definePluginEntry({
       if (!ctx.sessionId || !byPerson(ctx)) return;
       const last = event.messages?.findLast((message) => message?.role === "assistant");
       const input = { session_id: ctx.sessionId, last_assistant_message: textOf(last) };
-      await tell(config, "Stop", input).catch(silent("this answer is not archived"));
+      await tell(of(config, ctx), "Stop", input).catch(silent("this answer is not archived"));
     });
 
     api.on("before_compaction", async (_event, ctx) => {
       if (!ctx.sessionId) return;
       session(ctx.sessionId).start = "compact";
-      await tell(config, "PreCompact", { session_id: ctx.sessionId }).catch(silent("the compaction is not noted"));
+      await tell(of(config, ctx), "PreCompact", { session_id: ctx.sessionId }).catch(silent("the compaction is not noted"));
     });
 
-    api.on("session_end", async (event) => {
+    api.on("session_end", async (event, ctx) => {
       sessions.delete(event.sessionId);
       // It goes on under another id; the brief comes again there.
       if (event.nextSessionId && event.reason === "compaction") session(event.nextSessionId).start = "compact";
-      await tell(config, "SessionEnd", { session_id: event.sessionId }).catch(silent("the end of a session is not noted"));
+      await tell(of(config, { sessionKey: event.sessionKey ?? ctx?.sessionKey }), "SessionEnd", { session_id: event.sessionId }).catch(silent("the end of a session is not noted"));
     });
   },
 });

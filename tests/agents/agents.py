@@ -177,8 +177,8 @@ class OpenClaw:
         said = self.run(place, user, "mcp", "probe", "nacre", "--json")
         assert "nacre__memory_store" in json.loads(said[said.index("{"):])["tools"], said
 
-    def talk(self, place, user, prompt):
-        answer = self.run(place, user, "agent", "--local", "--agent", "main", "--message", prompt, "--json")
+    def talk(self, place, user, prompt, *flags):
+        answer = self.run(place, user, "agent", "--local", "--agent", "main", "--message", prompt, "--json", *flags)
         return json.loads(answer[answer.index("{"):])["meta"]["finalAssistantVisibleText"]
 
     def add_plugin(self, place, user):
@@ -341,7 +341,8 @@ def memory_of_openclaw(agent):
     """Nacre in OpenClaw's slot for memory, beside its MCP server: searched, read, told, archived."""
     store = {"content": "The word for the deploy gate is halcyon", "type": "fact"}
     calls = [("=memory_search", {"query": "tea"}), ("=memory_get", {"path": "entry/1"}), ("=memory_get", {"path": "memory/none.md"})]
-    model = Model({"talk-first": [*calls, ("memory_store", store), "It is lapsang."]})
+    ask = [("=memory_search", {"query": "where is my tea kept"}), "So it is."]
+    model = Model({"talk-first": [*calls, ("memory_store", store), "It is lapsang."], "talk-alone": ask, "talk-group": ask})
     with tempfile.TemporaryDirectory() as folder:
         place = Place(folder, model)
         place.environment("user")
@@ -371,6 +372,13 @@ def memory_of_openclaw(agent):
             kept = exchanges(place)
             assert "talk-first: which tea do I drink?" in kept and "It is lapsang." in kept, kept
             assert not any("nacre:memory" in line for line in kept), kept
+        with check("openclaw: a session of a group does not see what is private"):
+            place.nacre("call", "memory_store", json.dumps({"content": "The user's own tea is kept behind the clock", "private": True}))
+            agent.talk(place, "user", "talk-alone: where is my tea kept?")
+            agent.talk(place, "user", "talk-group: where is my tea kept?", "--session-key", "agent:main:telegram:group:7")
+            (alone,), (group,) = (model.requests[name][-1].results for name in ("talk-alone", "talk-group"))
+            assert "behind the clock" in alone and "behind the clock" not in group, (alone, group)
+            assert "behind the clock" not in model.requests["talk-group"][-1].text
     model.close()
 
 
