@@ -205,7 +205,8 @@ pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> 
     Ok(Principal { group, role, visibility, person, untrusted, page: false })
 }
 
-fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
+/// Whose a request is, by its token or its page's cookie.
+pub fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
     if let Some(given) = headers.get(AUTHORIZATION) {
         let secret = given
             .to_str()
