@@ -403,6 +403,26 @@ fn secrets_and_what_is_private_stay_so() {
     assert!(place.group.folder().join("memories/p/diary.md").exists());
 }
 
+/// What is masked is not found by what it is made of, and goes by what is shown.
+#[test]
+fn observations_are_searched_and_deleted_as_they_are_shown() {
+    let mut place = place(&[]);
+    let key = format!("key ghp_{}", "a1B2".repeat(9));
+    server(
+        &mut place,
+        "create_entities",
+        json!({ "entities": [node("Bob", "person", &[&key, "likes tea"])] }),
+    );
+    for (query, found) in [("ghp_a1", 0), ("key [red", 1), ("TEA", 1)] {
+        let answer = server(&mut place, "search_nodes", json!({ "query": query }));
+        assert_eq!(answer["entities"].as_array().unwrap().len(), found, "{query}");
+    }
+    let going = json!({ "deletions": [{ "entityName": "Bob", "observations": ["key [REDACTED]"] }] });
+    server(&mut place, "delete_observations", going);
+    let left = server(&mut place, "open_nodes", json!({ "names": ["Bob"] }));
+    assert_eq!(left["entities"][0]["observations"], json!(["likes tea"]));
+}
+
 #[test]
 fn mem0_has_the_policy_of_our_own() {
     let mut place = place(&[]);
@@ -634,6 +654,7 @@ fn memories_of_mem0_belong_to_whom_they_are_of() {
     assert_eq!(place.call("mem0_delete", json!({ "filters": { "user_id": "ada" } })).data["deleted"], 1);
     assert_eq!(ids(&mut place, json!({ "filters": { "user_id": "Ada" } })), [second[0]["id"].clone()]);
     assert_eq!(place.refused("mem0_delete", json!({ "filters": {} })), "bad_argument");
+    assert_eq!(place.refused("mem0_update", json!({ "id": second[0]["id"] })), "bad_argument");
     assert_eq!(place.refused("mem0_delete", json!({ "ids": [id] })), "no_entry");
     // What expires is not given out then.
     place.call("mem0_add", json!({ "user_id": "cy", "messages": [{ "role": "user", "content": "The code is 5" }], "expiration_date": "2026-01-20" }));

@@ -397,6 +397,9 @@ impl Request for ChangeRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<ChangedOne> {
         const TOOL: &str = "mem0_update";
+        if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
+            return Err(wrong(TOOL, "text", "is missing, and so are `metadata` and `expiration_date`"));
+        }
         let expires = self.expiration_date.as_deref().filter(|day| !day.is_empty());
         check_data(TOOL, &self.metadata.clone().unwrap_or_default(), expires)?;
         call.check_seen(&self.id)?;

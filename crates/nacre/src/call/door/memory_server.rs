@@ -431,7 +431,9 @@ impl Request for DeleteObservations {
                 let goes = |fact: &&Fact| {
                     fact.entity == node.name
                         && fact.key != ENTITY_TYPE
-                        && kept.iter().any(|text| *text == observed(fact))
+                        && kept
+                            .iter()
+                            .any(|text| *text == observed(fact) || *text == redact::text(&observed(fact)))
                 };
                 facts.extend(known.facts.iter().filter(goes).map(|fact| fact.id.clone()));
             }
