@@ -296,6 +296,22 @@ fn a_link_works_once_and_a_cookie_alone_changes_nothing() {
     // An agent's token makes no link to the person's page.
     let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
     assert_eq!(served.ask("POST", "/v1/login", &[("Authorization", &agent)], "").status, 403);
+    // A page may no more than the token that its link was made with, and no longer.
+    let id =
+        served.tool("memory_store", &json!({ "content": "hidden", "private": true }))["number"].to_string();
+    let mine = served.token("mine", &["--person"]);
+    let link = served.ask("POST", "/v1/login", &[("Authorization", &mine)], "").json()["path"].clone();
+    let entered = served.ask("GET", link.as_str().unwrap(), &[], "");
+    let cookie = entered.header("set-cookie").unwrap().split(';').next().unwrap();
+    let get = |path: &str, group: &str| {
+        let headers = [("Cookie", cookie), ("X-Nacre", "1"), ("Nacre-Group", group)];
+        served.ask("GET", path, &headers, "").status
+    };
+    assert_eq!(get("/v1/search?query=planted", "main"), 200);
+    assert_eq!(get("/v1/search?query=planted", "other"), 403);
+    assert_eq!(get(&format!("/v1/entries/{id}"), "main"), 404);
+    assert_eq!(served.sealed.run(["token", "remove", "mine"]).status, 0);
+    assert_eq!(get("/v1/search?query=planted", "main"), 401);
     // Nor do many links that nobody opens fill the memory.
     let made: Vec<u16> = (0..80).map(|_| served.own("POST", "/v1/login", &Value::Null).status).collect();
     assert!(made.contains(&429), "{made:?}");
