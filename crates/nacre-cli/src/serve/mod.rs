@@ -369,18 +369,24 @@ impl Running {
 
     /// Finds the server of a home, if one runs.
     pub fn find(home: &Home) -> Option<(String, String)> {
-        let text = std::fs::read_to_string(home.path().join("serve.json")).ok()?;
-        let noted: serde_json::Value = serde_json::from_str(&text).ok()?;
-        let (url, key) = (noted["url"].as_str()?, noted["key"].as_str()?);
+        let (url, key) = Running::noted(&home.path().join("serve.json"))?;
         let address = url.split("://").nth(1)?.parse().ok()?;
         std::net::TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok()?;
-        Some((url.to_owned(), key.to_owned()))
+        Some((url, key))
+    }
+
+    fn noted(file: &Path) -> Option<(String, String)> {
+        let noted: serde_json::Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+        Some((noted["url"].as_str()?.to_owned(), noted["key"].as_str()?.to_owned()))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
+        // A later server of the same home has put its own in the place of this one's.
+        if Running::noted(&self.file).is_none_or(|(_, key)| key == self.key) {
+            let _ = std::fs::remove_file(&self.file);
+        }
     }
 }
 

@@ -663,6 +663,13 @@ fn it_stops_when_told_and_leaves_nothing_behind() {
     assert!(took < Duration::from_secs(9), "{took:?}");
     assert!(!served.sealed.home().join("serve.json").exists());
     assert!(served.sealed.run(["search", "bell"]).stdout.contains("rings at six"));
+    // The note of a server that came later stays.
+    let mut served = Served::new();
+    let note = served.sealed.home().join("serve.json");
+    let later = r#"{"url":"http://127.0.0.1:1","key":"later"}"#;
+    std::fs::write(&note, later).unwrap();
+    served.stop();
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), later);
 }
 
 #[test]
