@@ -88,7 +88,11 @@ impl Known {
 
     /// The entities that were made here, and not only heard of, by the names as they are looked up.
     fn made(&self) -> HashSet<String> {
-        self.facts.iter().filter(|fact| fact.key == ENTITY_TYPE).map(|fact| name::fold(&fact.entity)).collect()
+        self.facts
+            .iter()
+            .filter(|fact| fact.key == ENTITY_TYPE)
+            .map(|fact| name::fold(&fact.entity))
+            .collect()
     }
 
     /// The entity that a name means; an alias does too.

@@ -408,6 +408,8 @@ fn lines_of(text: &str, part: &str) -> String {
 /// credential of those it stands in, or behind the last, both are the same; `None`: it stands between two.
 fn unmasked(text: &str, masked: &str, at: usize, length: usize) -> Option<usize> {
     let lines = |text: &str| text.matches('\n').count();
+    // The end of a line is not yet the next one.
+    let length = length - usize::from(masked[at..at + length].ends_with('\n'));
     let from = masked[..at].rfind('\n').map_or(0, |end| end + 1);
     let to = masked[at + length..].find('\n').map_or(masked.len(), |end| at + length + end);
     let skip = lines(&masked[..from]);
