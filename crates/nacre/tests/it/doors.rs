@@ -566,7 +566,7 @@ fn the_memory_server_shows_what_the_graph_knows() {
         json!({ "entities": [node("Heron", "server", &["runs the nightly backups"])] }),
     );
     let found = place.call("memory_search", json!({ "query": "nightly backups" })).data;
-    assert_eq!(found["hits"][0]["text"], "Heron: observation = runs the nightly backups", "{found}");
+    assert_eq!(found["hits"][0]["text"], "Heron: observations = runs the nightly backups", "{found}");
     // The user is somebody, whatever that is called.
     let user = node("default_user", "person", &["prefers tea"]);
     assert_eq!(
