@@ -134,14 +134,14 @@ pub struct Principal {
 }
 
 impl Principal {
-    /// The person whose memory it is, at the page.
+    /// The person whose memory it is.
     const OWNER: Principal = Principal {
         group: None,
         role: Role::Admin,
         visibility: Visibility::Private,
         person: true,
         untrusted: false,
-        page: true,
+        page: false,
     };
 
     /// Tells whether a request names its session.
@@ -197,7 +197,7 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
 /// Whose a token is.
 pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> {
     if state.logins.is_key(secret) {
-        return Ok(Principal { page: false, ..Principal::OWNER });
+        return Ok(Principal::OWNER);
     }
     let token = state.tokens.find(secret.trim()).ok_or("this token is not known")?;
     let (role, visibility) = (token.role(), token.visibility);
@@ -205,23 +205,23 @@ pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> 
     Ok(Principal { group, role, visibility, person, untrusted, page: false })
 }
 
-fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
+/// The secret that a request proves itself by, and whether that is by the page's cookie.
+pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'static str> {
     if let Some(given) = headers.get(AUTHORIZATION) {
-        let secret = given
-            .to_str()
-            .ok()
-            .and_then(|text| text.strip_prefix("Bearer "))
-            .ok_or("this is no bearer token")?;
-        return known_by(state, secret);
+        let secret = given.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
+        return Ok((secret.ok_or("this is no bearer token")?.to_owned(), false));
     }
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let ours = cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix("nacre="));
-    let Some(session) = ours else { return Err("there is no token") };
-    if !state.logins.is_in(session) {
-        return Err("this page was opened before the server last started");
-    }
-    if method != Method::GET && !headers.contains_key(OURS) {
+    let secret = state.logins.secret(ours.ok_or("there is no token")?);
+    Ok((secret.ok_or("this page was opened before the server last started")?, true))
+}
+
+/// Whose a request is.
+pub fn known(state: &State, method: &Method, headers: &HeaderMap) -> Result<Principal, &'static str> {
+    let (secret, page) = proof(state, headers)?;
+    if page && method != Method::GET && !headers.contains_key(OURS) {
         return Err("a cookie alone changes nothing");
     }
-    Ok(Principal::OWNER)
+    Ok(Principal { page, ..known_by(state, &secret)? })
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::extract::{Extension, State as Extract};
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Method};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse as _, Response};
 use futures_util::stream::{self, Stream as _};
@@ -18,7 +18,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
 
 use super::State;
-use super::door::Principal;
+use super::door::{Principal, known};
 use super::rest::failed;
 
 /// How many events a slow follower may be behind before it is told that it missed some.
@@ -87,13 +87,17 @@ pub async fn follow(
     let everything = principal.group.is_none();
     let heard = (state.events.told.subscribe(), state.events.ended.subscribe());
     let stream = stream::unfold(heard, move |(mut told, mut ended)| {
-        let group = group.clone();
+        let (group, state, headers) = (group.clone(), state.clone(), headers.clone());
         async move {
             loop {
                 let event = tokio::select! {
                     event = told.recv() => event,
                     _ = ended.changed() => return None,
                 };
+                // Who is no longer let in hears no more.
+                if known(&state, &Method::GET, &headers).is_err() {
+                    return None;
+                }
                 let event = match event {
                     Ok(event) if everything || event["group"] == group.as_str() => {
                         shown(&event, caller.visibility)

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{Extension, Query, State as Extract};
 use axum::http::header::{LOCATION, SET_COOKIE};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 
 use super::State;
-use super::door::Principal;
+use super::door::{Principal, proof};
 use super::rest::refuse;
 use super::token::secret;
 
@@ -24,8 +24,9 @@ pub struct Logins {
     /// What the person's own processes prove themselves by: it stands in a file that only they can read.
     key: blake3::Hash,
     shown: String,
-    links: Mutex<HashMap<blake3::Hash, Instant>>,
-    pages: Mutex<Vec<blake3::Hash>>,
+    /// When a link was made, and by which secret: a page may what that may, as long as it may.
+    links: Mutex<HashMap<blake3::Hash, (Instant, String)>>,
+    pages: Mutex<Vec<(blake3::Hash, String)>>,
 }
 
 impl Logins {
@@ -47,25 +48,26 @@ impl Logins {
         blake3::hash(given.as_bytes()) == self.key
     }
 
-    pub fn is_in(&self, cookie: &str) -> bool {
+    /// The secret by which a page was let in.
+    pub fn secret(&self, cookie: &str) -> Option<String> {
         let given = blake3::hash(cookie.as_bytes());
-        lock(&self.pages).contains(&given)
+        lock(&self.pages).iter().find(|(page, _)| *page == given).map(|(_, secret)| secret.clone())
     }
 
-    fn link(&self) -> Option<String> {
+    fn link(&self, by: String) -> Option<String> {
         let code = secret().ok()?;
         let mut links = lock(&self.links);
-        links.retain(|_, made| made.elapsed() < LINK);
+        links.retain(|_, (made, _)| made.elapsed() < LINK);
         if links.len() >= MOST {
             return None;
         }
-        links.insert(blake3::hash(code.as_bytes()), Instant::now());
+        links.insert(blake3::hash(code.as_bytes()), (Instant::now(), by));
         Some(code)
     }
 
     /// Takes a link, which then works no more, and gives a cookie for it.
     fn enter(&self, code: &str) -> Option<String> {
-        let made = lock(&self.links).remove(&blake3::hash(code.as_bytes()))?;
+        let (made, by) = lock(&self.links).remove(&blake3::hash(code.as_bytes()))?;
         if made.elapsed() >= LINK {
             return None;
         }
@@ -74,7 +76,7 @@ impl Logins {
         if pages.len() >= MOST {
             pages.remove(0);
         }
-        pages.push(blake3::hash(cookie.as_bytes()));
+        pages.push((blake3::hash(cookie.as_bytes()), by));
         Some(cookie)
     }
 }
@@ -87,11 +89,12 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 pub async fn new(
     Extract(state): Extract<Arc<State>>,
     Extension(principal): Extension<Principal>,
+    headers: HeaderMap,
 ) -> Response {
     if !principal.person {
         return refuse(StatusCode::FORBIDDEN, "role_denied", "the page is for people", None);
     }
-    match state.logins.link() {
+    match proof(&state, &headers).ok().and_then(|(secret, _)| state.logins.link(secret)) {
         Some(code) => axum::Json(json!({ "path": format!("/login?code={code}") })).into_response(),
         None => refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_links", "many links wait to be opened", None),
     }

@@ -394,6 +394,10 @@ fn added(body: &Value) -> nacre::Result<Value> {
         arguments[name] = body[name].clone();
     }
     for owner in OWNERS {
+        // What is passed over would be stored as somebody else's.
+        if !matches!(body[*owner], Value::Null | Value::String(_)) {
+            return Err(bad(owner, "is no text"));
+        }
         let beside = |filters: &Value| filters.get(*owner).filter(|value| value.is_string()).cloned();
         let within = || body["filters"]["AND"].as_array()?.iter().find_map(beside);
         let given = beside(body).or_else(|| beside(&body["filters"])).or_else(within);

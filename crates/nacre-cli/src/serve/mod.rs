@@ -25,7 +25,10 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use axum::Router;
-use axum::extract::DefaultBodyLimit;
+use axum::extract::{DefaultBodyLimit, Request, State as Extract};
+use axum::http::StatusCode;
+use axum::middleware::Next;
+use axum::response::Response;
 use axum::routing::{any, get, post};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
@@ -53,6 +56,8 @@ pub use door::Principal;
 
 /// Connections at a time; more wait.
 const CONNECTIONS: usize = 512;
+/// Sessions of MCP at a time: each keeps its memory until it was idle for minutes.
+const SESSIONS: usize = 1_024;
 /// How long calls under way may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
 
@@ -168,15 +173,38 @@ fn router(state: Arc<State>) -> Router {
 /// The table of tools over MCP.
 fn mcp(state: &Arc<State>) -> Router<Arc<State>> {
     let server = Server::new(&state.home, Seat::Shared(state.clone()));
+    let sessions: Arc<LocalSessionManager> = Arc::default();
     #[cfg(debug_assertions)]
     if state.fixtures {
-        return Router::new().route_service("/mcp", streamable(state, WithFixtures(server)));
+        return Router::new().route_service("/mcp", streamable(state, &sessions, WithFixtures(server)));
     }
-    Router::new().route_service("/mcp", streamable(state, server))
+    Router::new()
+        .route_service("/mcp", streamable(state, &sessions, server))
+        .route_layer(axum::middleware::from_fn_with_state(sessions, room))
+}
+
+/// Refuses a new session where there are too many. Clients of 2026-07-28 have none.
+async fn room(
+    Extract(sessions): Extract<Arc<LocalSessionManager>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let headers = request.headers();
+    let begins = !headers.contains_key("mcp-session-id")
+        && headers.get("mcp-protocol-version").is_none_or(|version| version != "2026-07-28");
+    if begins && sessions.sessions.read().await.len() >= SESSIONS {
+        let said = "there are too many sessions; one ends when it was idle for minutes";
+        return rest::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
+    }
+    next.run(request).await
 }
 
 /// Hosts and origins are the door's to check, for every path alike.
-fn streamable<S>(state: &State, server: S) -> StreamableHttpService<S, LocalSessionManager>
+fn streamable<S>(
+    state: &State,
+    sessions: &Arc<LocalSessionManager>,
+    server: S,
+) -> StreamableHttpService<S, LocalSessionManager>
 where
     S: rmcp::ServerHandler + Clone,
 {
@@ -185,7 +213,7 @@ where
         .disable_allowed_origins()
         .with_cancellation_token(state.stop.clone())
         .with_max_request_body_bytes(nacre::call::MAX_REQUEST);
-    StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config)
+    StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config)
 }
 
 async fn bind(args: &Serve) -> Result<TcpListener> {
@@ -341,18 +369,24 @@ impl Running {
 
     /// Finds the server of a home, if one runs.
     pub fn find(home: &Home) -> Option<(String, String)> {
-        let text = std::fs::read_to_string(home.path().join("serve.json")).ok()?;
-        let noted: serde_json::Value = serde_json::from_str(&text).ok()?;
-        let (url, key) = (noted["url"].as_str()?, noted["key"].as_str()?);
+        let (url, key) = Running::noted(&home.path().join("serve.json"))?;
         let address = url.split("://").nth(1)?.parse().ok()?;
         std::net::TcpStream::connect_timeout(&address, Duration::from_millis(300)).ok()?;
-        Some((url.to_owned(), key.to_owned()))
+        Some((url, key))
+    }
+
+    fn noted(file: &Path) -> Option<(String, String)> {
+        let noted: serde_json::Value = serde_json::from_slice(&std::fs::read(file).ok()?).ok()?;
+        Some((noted["url"].as_str()?.to_owned(), noted["key"].as_str()?.to_owned()))
     }
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.file);
+        // A later server of the same home has put its own in the place of this one's.
+        if Running::noted(&self.file).is_none_or(|(_, key)| key == self.key) {
+            let _ = std::fs::remove_file(&self.file);
+        }
     }
 }
 

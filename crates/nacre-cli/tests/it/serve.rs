@@ -296,6 +296,22 @@ fn a_link_works_once_and_a_cookie_alone_changes_nothing() {
     // An agent's token makes no link to the person's page.
     let agent = served.token("agent", &["--role", "admin", "--private", "--any-group"]);
     assert_eq!(served.ask("POST", "/v1/login", &[("Authorization", &agent)], "").status, 403);
+    // A page may no more than the token that its link was made with, and no longer.
+    let id =
+        served.tool("memory_store", &json!({ "content": "hidden", "private": true }))["number"].to_string();
+    let mine = served.token("mine", &["--person"]);
+    let link = served.ask("POST", "/v1/login", &[("Authorization", &mine)], "").json()["path"].clone();
+    let entered = served.ask("GET", link.as_str().unwrap(), &[], "");
+    let cookie = entered.header("set-cookie").unwrap().split(';').next().unwrap();
+    let get = |path: &str, group: &str| {
+        let headers = [("Cookie", cookie), ("X-Nacre", "1"), ("Nacre-Group", group)];
+        served.ask("GET", path, &headers, "").status
+    };
+    assert_eq!(get("/v1/search?query=planted", "main"), 200);
+    assert_eq!(get("/v1/search?query=planted", "other"), 403);
+    assert_eq!(get(&format!("/v1/entries/{id}"), "main"), 404);
+    assert_eq!(served.sealed.run(["token", "remove", "mine"]).status, 0);
+    assert_eq!(get("/v1/search?query=planted", "main"), 401);
     // Nor do many links that nobody opens fill the memory.
     let made: Vec<u16> = (0..80).map(|_| served.own("POST", "/v1/login", &Value::Null).status).collect();
     assert!(made.contains(&429), "{made:?}");
@@ -542,6 +558,31 @@ fn mcp(served: &Served, token: &str, headers: &[(&str, &str)], message: &Value) 
     served.ask("POST", "/mcp", &all, &message.to_string())
 }
 
+/// Sessions are not without end: whoever has one keeps it, and who needs none is answered.
+#[test]
+fn sessions_of_mcp_are_limited() {
+    let served = Served::new();
+    let token = served.token("agent", &[]);
+    let hello = json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+        "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": { "name": "x", "version": "1" } } });
+    let begin = |headers: &[(&str, &str)]| mcp(&served, &token, headers, &hello);
+    let first = begin(&[]).header("mcp-session-id").unwrap().to_owned();
+    for _ in 1..1_024 {
+        assert_eq!(begin(&[]).status, 200);
+    }
+    assert_eq!(
+        (begin(&[]).status, begin(&[]).json()["error"]["code"].clone()),
+        (503, json!("too_many_sessions"))
+    );
+    let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list", "params": {} });
+    assert_eq!(mcp(&served, &token, &[("Mcp-Session-Id", &first)], &list).status, 200);
+    let none =
+        mcp(&served, &token, &[("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/list")], &list);
+    assert_ne!(none.status, 503, "{}", none.body);
+    // A word of another era makes no room.
+    assert!(begin(&[("MCP-Protocol-Version", "2026-07-28")]).header("mcp-session-id").is_none());
+}
+
 /// The message of an answer, as JSON or as the last event of a stream.
 fn message(reply: &Reply) -> Value {
     let lines = reply.body.lines().filter_map(|line| line.strip_prefix("data:"));
@@ -622,6 +663,13 @@ fn it_stops_when_told_and_leaves_nothing_behind() {
     assert!(took < Duration::from_secs(9), "{took:?}");
     assert!(!served.sealed.home().join("serve.json").exists());
     assert!(served.sealed.run(["search", "bell"]).stdout.contains("rings at six"));
+    // The note of a server that came later stays.
+    let mut served = Served::new();
+    let note = served.sealed.home().join("serve.json");
+    let later = r#"{"url":"http://127.0.0.1:1","key":"later"}"#;
+    std::fs::write(&note, later).unwrap();
+    served.stop();
+    assert_eq!(std::fs::read_to_string(&note).unwrap(), later);
 }
 
 #[test]
@@ -693,10 +741,11 @@ fn events_are_told_to_whom_they_concern() {
     let served = Served::new();
     let shared = served.token("shared", &[]);
     let other = served.token("other", &["--group", "other", "--private"]);
+    let gone = served.token("gone", &["--private"]);
     let follow = |token: &str| {
         let mut stream = served.connect();
         let head = format!(
-            "GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nAuthorization: {token}\r\n\r\n",
+            "GET /v1/events HTTP/1.1\r\nHost: 127.0.0.1:{}\r\nConnection: close\r\nAuthorization: {token}\r\n\r\n",
             served.port
         );
         stream.write_all(head.as_bytes()).unwrap();
@@ -704,7 +753,9 @@ fn events_are_told_to_whom_they_concern() {
         stream
     };
     let mut streams = [format!("Bearer {}", served.key), shared, other].map(|token| follow(&token));
+    let mut removed = follow(&gone);
     std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(served.sealed.run(["token", "remove", "gone"]).status, 0);
     let stored = served.tool("memory_store", &json!({ "content": "The quay is closed", "private": true }));
     let id = stored["id"].as_str().unwrap();
     let heard = streams.each_mut().map(|stream| {
@@ -721,6 +772,10 @@ fn events_are_told_to_whom_they_concern() {
     assert!(heard[0].contains("memory:write") && heard[0].contains(id), "{}", heard[0]);
     assert!(heard[1].contains("memory:write") && !heard[1].contains(id), "{}", heard[1]);
     assert!(heard[2].starts_with("HTTP/1.1 200") && !heard[2].contains("memory:write"), "{}", heard[2]);
+    // Whose token was taken away hears no more.
+    let mut said = String::new();
+    removed.read_to_string(&mut said).unwrap();
+    assert!(said.starts_with("HTTP/1.1 200") && !said.contains("memory:write"), "{said}");
 }
 
 /// Paths of every door, with a body that would be answered.

@@ -252,7 +252,8 @@ fn target(group: &Group, tool: &Tool, caller: &Caller, arguments: &Value) -> Opt
     if !matches!(tool.access, Access::Write | Access::Destroy) || OWN_DECISION.contains(&tool.name) {
         return None;
     }
-    if !caller.untrusted || !tool.name.starts_with("memory_") {
+    let of_entries = tool.name.starts_with("memory_") || tool.name.starts_with("mem0_");
+    if !caller.untrusted || !of_entries {
         return Some(Target::Entries { behavioral: false });
     }
     // How it is to behave: what it stores as such, and what it puts in the place of such.
@@ -261,10 +262,14 @@ fn target(group: &Group, tool: &Tool, caller: &Caller, arguments: &Value) -> Opt
     let r#type = r#type.or(stored.then(|| tools::default_type(group.settings().entries.default_type)));
     let named = if stored { &arguments["supersedes"] } else { &arguments["id"] };
     let named: Option<EntryRef> = serde_json::from_value(named.clone()).ok();
-    let old = named.and_then(|named| group.read(|db| crate::entry::get(db, &named)).ok());
-    let changed = stored || tool.name == "memory_update" || tool.access == Access::Destroy;
-    let behavioral =
-        r#type.is_some_and(EntryType::behavioral) || changed && old.is_some_and(|entry| entry.behavioral);
+    let old = group.read(|db| match (tool.name, named) {
+        (door::MEM0_DELETE, _) => door::going(db, arguments),
+        (_, Some(named)) => crate::entry::get(db, &named).map(|entry| vec![entry]),
+        _ => Ok(Vec::new()),
+    });
+    let changed = stored || tool.name.ends_with("_update") || tool.access == Access::Destroy;
+    let behavioral = r#type.is_some_and(EntryType::behavioral)
+        || changed && old.is_ok_and(|old| old.iter().any(|entry| entry.behavioral));
     Some(Target::Entries { behavioral })
 }
 

@@ -368,6 +368,23 @@ fn secrets_and_what_is_private_stay_so() {
     );
     assert!(!shown.contains(&key) && shown.contains("     2\tthen"), "{shown}");
     assert!(fs::read_to_string(place.group.folder().join("memories/keys.md")).unwrap().contains(&key));
+    // Nor does an edit uncover a credential, or tell what it is made of.
+    let edit = |old: &str, new: &str| json!({ "command": "str_replace", "path": "/memories/keys.md", "old_str": old, "new_str": new });
+    let insert = |line: usize, text: &str| json!({ "command": "insert", "path": "/memories/keys.md", "insert_line": line, "insert_text": text });
+    let around = "The file /memories/keys.md has a credential there; leave the text around it as it is.";
+    let none = |old: &str| {
+        format!("No replacement was performed, old_str `{old}` did not appear verbatim in /memories/keys.md.")
+    };
+    check(&mut place, &edit("token: ", "token_"), around, true);
+    check(&mut place, &edit("ghp", "g hp"), &none("ghp"), true);
+    assert!(!said(&mut place, insert(2, "ghp_a")).1);
+    assert!(!said(&mut place, edit("ghp_a", "done")).1, "what the key has in common is not told");
+    let block = "-----BEGIN RSA PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\nq83vEjRWeJCrze8S\n-----END RSA PRIVATE KEY-----\n";
+    said(&mut place, json!({ "command": "create", "path": "/memories/block.md", "file_text": block }));
+    let cut = json!({ "command": "insert", "path": "/memories/block.md", "insert_line": 1, "insert_text": "-----END RSA PRIVATE KEY-----" });
+    assert!(said(&mut place, cut).1);
+    let (shown, _) = said(&mut place, json!({ "command": "view", "path": "/memories/keys.md" }));
+    assert!(!shown.contains("a1B2") && shown.contains("done"), "{shown}");
     said(
         &mut place,
         json!({ "command": "create", "path": "/memories/p/diary.md", "file_text": "---\nprivate: true\n---\nx" }),
@@ -384,6 +401,66 @@ fn secrets_and_what_is_private_stay_so() {
         true,
     );
     assert!(place.group.folder().join("memories/p/diary.md").exists());
+}
+
+/// What is masked is not found by what it is made of, and goes by what is shown.
+#[test]
+fn observations_are_searched_and_deleted_as_they_are_shown() {
+    let mut place = place(&[]);
+    let key = format!("key ghp_{}", "a1B2".repeat(9));
+    server(
+        &mut place,
+        "create_entities",
+        json!({ "entities": [node("Bob", "person", &[&key, "likes tea"])] }),
+    );
+    for (query, found) in [("ghp_a1", 0), ("key [red", 1), ("TEA", 1)] {
+        let answer = server(&mut place, "search_nodes", json!({ "query": query }));
+        assert_eq!(answer["entities"].as_array().unwrap().len(), found, "{query}");
+    }
+    let going = json!({ "deletions": [{ "entityName": "Bob", "observations": ["key [REDACTED]"] }] });
+    server(&mut place, "delete_observations", going);
+    let left = server(&mut place, "open_nodes", json!({ "names": ["Bob"] }));
+    assert_eq!(left["entities"][0]["observations"], json!(["likes tea"]));
+}
+
+#[test]
+fn mem0_has_the_policy_of_our_own() {
+    let mut place = place(&[]);
+    let rule = place
+        .call("memory_store", json!({ "content": "Always ask first", "type": "instruction" }))
+        .data["id"]
+        .clone();
+    let said = json!([{ "role": "user", "content": "Tea" }]);
+    for owner in ["ada", "bo", "*"] {
+        place.call("mem0_add", json!({ "user_id": owner, "messages": said }));
+    }
+    // Everybody's is not an agent's to delete.
+    place.caller.actor = Actor::Agent;
+    for filters in [
+        json!({ "user_id": "*" }),
+        json!({ "NOT": [] }),
+        json!({ "memory": { "icontains": "" } }),
+        json!({ "user_id": { "ne": "cy" } }),
+    ] {
+        assert_eq!(place.refused("mem0_delete", json!({ "filters": filters })), "people_only", "{filters}");
+    }
+    // A name is a name, and one that is named twice is one.
+    assert_eq!(
+        place.call("mem0_delete", json!({ "filters": { "user_id": { "in": ["*"] } } })).data["deleted"],
+        1
+    );
+    let bo =
+        place.call("mem0_find", json!({ "filters": { "user_id": "bo" } })).data["results"][0]["id"].clone();
+    // How to behave is not for a session that read what strangers wrote to change.
+    place.caller.untrusted = true;
+    for (tool, arguments) in [
+        ("mem0_update", json!({ "id": rule, "text": "Never ask" })),
+        ("mem0_delete", json!({ "ids": [bo, rule] })),
+    ] {
+        assert!(place.call(tool, arguments).data["proposal"].is_i64(), "{tool}");
+    }
+    assert_eq!(place.call("memory_get", json!({ "id": rule })).data["content"], "Always ask first");
+    assert_eq!(place.call("mem0_delete", json!({ "ids": [bo, bo] })).data["deleted"], 1);
 }
 
 /// Calls a tool of the memory server, and returns its answer.
@@ -577,6 +654,7 @@ fn memories_of_mem0_belong_to_whom_they_are_of() {
     assert_eq!(place.call("mem0_delete", json!({ "filters": { "user_id": "ada" } })).data["deleted"], 1);
     assert_eq!(ids(&mut place, json!({ "filters": { "user_id": "Ada" } })), [second[0]["id"].clone()]);
     assert_eq!(place.refused("mem0_delete", json!({ "filters": {} })), "bad_argument");
+    assert_eq!(place.refused("mem0_update", json!({ "id": second[0]["id"] })), "bad_argument");
     assert_eq!(place.refused("mem0_delete", json!({ "ids": [id] })), "no_entry");
     // What expires is not given out then.
     place.call("mem0_add", json!({ "user_id": "cy", "messages": [{ "role": "user", "content": "The code is 5" }], "expiration_date": "2026-01-20" }));

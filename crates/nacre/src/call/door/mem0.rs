@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::call::tools::Request;
-use crate::call::{Action, Call, Gone};
+use crate::call::{Action, Actor, Call, Gone, redact};
 use crate::entry::{self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, Tags};
 use crate::group::payload;
 use crate::ids::{EntryId, EntryRef};
@@ -21,6 +21,9 @@ const OWNERS: &[(&str, &str)] =
     &[("user_id", "user"), ("agent_id", "agent"), ("app_id", "app"), ("run_id", "run")];
 /// The most characters of metadata, as JSON.
 const MOST_METADATA: usize = 8_000;
+/// The most comparisons of a filter, and characters, as JSON: each is made with every memory there is.
+const MOST_COMPARED: usize = 500;
+const LONGEST_FILTER: usize = 100_000;
 /// How many hits a search looks through for those that a filter leaves.
 const LOOKED_THROUGH: usize = 2_000;
 
@@ -271,13 +274,14 @@ impl Request for FindRequest {
     type Answer = FoundAll;
 
     fn run(self, call: &mut Call<'_>) -> Result<FoundAll> {
-        let filter = Filter::parse(&Value::Object(self.filters.unwrap_or_default()))?;
+        let filter = Filter::read(self.filters.unwrap_or_default())?;
         let today = call.caller.now.to_string();
         let fits = |entry: &Entry| {
             let expires = entry.data.as_ref().and_then(|data| data.expires.as_deref());
             let expired = expires.is_some_and(|day| today.get(..10).is_some_and(|today| day < today));
             (self.show_expired || !expired) && filter.fits(entry)
         };
+        let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(100));
         let found: Vec<Remembered> = match (&self.ids, self.query.as_deref().map(str::trim)) {
             (Some(ids), _) => {
                 let entries = call.read(|db| {
@@ -305,20 +309,23 @@ impl Request for FindRequest {
                 hits.map(|(entry, score)| Remembered::new(entry, Some(score))).collect()
             }
             _ => {
-                let mut found = Vec::new();
+                // All are counted, but only those of the page are kept.
+                let (mut count, mut results) = (0, Vec::new());
                 call.read(|db| {
                     entry::walk_current(db, |entry| {
                         if fits(&entry) {
-                            found.push(Remembered::new(entry, None));
+                            count += 1;
+                            if count > offset && results.len() < limit {
+                                results.push(Remembered::new(entry, None));
+                            }
                         }
                         true
                     })
                 })?;
-                found
+                return Ok(FoundAll { count, results });
             }
         };
         let count = found.len();
-        let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(100));
         Ok(FoundAll { count, results: found.into_iter().skip(offset).take(limit).collect() })
     }
 
@@ -390,6 +397,9 @@ impl Request for ChangeRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<ChangedOne> {
         const TOOL: &str = "mem0_update";
+        if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
+            return Err(wrong(TOOL, "text", "is missing, and so are `metadata` and `expiration_date`"));
+        }
         let expires = self.expiration_date.as_deref().filter(|day| !day.is_empty());
         check_data(TOOL, &self.metadata.clone().unwrap_or_default(), expires)?;
         call.check_seen(&self.id)?;
@@ -431,40 +441,57 @@ pub(super) struct GoneAll {
     deleted: usize,
 }
 
+impl GoneRequest {
+    /// What is to go.
+    pub(super) fn going(&self, db: &Connection) -> Result<Vec<Entry>> {
+        let mut going: Vec<Entry> = Vec::new();
+        match (&self.ids, &self.filters) {
+            // All or none of those that are named.
+            (Some(ids), _) => {
+                let mut known = std::collections::HashSet::new();
+                for id in ids {
+                    let named =
+                        id.parse::<EntryRef>().map_err(|_| Error::NoEntry { id: crate::ids::shorten(id) })?;
+                    let entry = entry::get(db, &named)?;
+                    if known.insert(entry.id.clone()) {
+                        going.push(entry);
+                    }
+                }
+            }
+            (None, Some(filters)) if !filters.is_empty() => {
+                let filter = Filter::read(filters.clone())?;
+                // What is past belongs to them as well.
+                entry::newest_first(db, |entry| {
+                    if filter.fits(&entry) {
+                        going.push(entry);
+                    }
+                    true
+                })?;
+            }
+            _ => return Err(wrong("mem0_delete", "filters", "is missing: what is to be deleted?")),
+        }
+        Ok(going)
+    }
+}
+
 impl Request for GoneRequest {
     type Answer = GoneAll;
 
     fn run(self, call: &mut Call<'_>) -> Result<GoneAll> {
-        let going = match (&self.ids, self.filters) {
-            // All or none of those that are named.
-            (Some(ids), _) => call.read(|db| {
-                let named = |id: &String| {
-                    id.parse::<EntryRef>().map_err(|_| Error::NoEntry { id: crate::ids::shorten(id) })
-                };
-                ids.iter().map(|id| Ok(entry::get(db, &named(id)?)?.id)).collect::<Result<Vec<_>>>()
-            })?,
-            (None, Some(filters)) if !filters.is_empty() => {
-                let filter = Filter::parse(&Value::Object(filters))?;
-                let mut going = Vec::new();
-                // What is past belongs to them as well.
-                call.read(|db| {
-                    entry::newest_first(db, |entry| {
-                        if filter.fits(&entry) {
-                            going.push(entry.id);
-                        }
-                        true
-                    })
-                })?;
-                going
-            }
-            _ => return Err(wrong("mem0_delete", "filters", "is missing: what is to be deleted?")),
-        };
+        if let (None, Some(filters)) = (&self.ids, &self.filters)
+            && call.caller.actor == Actor::Agent
+            && !filters.is_empty()
+            && !Filter::read(filters.clone())?.names_owner()
+        {
+            return Err(Error::PeopleOnly { tool: "mem0_delete without an owner".into() });
+        }
+        let going = call.read(|db| self.going(db))?;
         if going.is_empty() {
             return Ok(GoneAll { deleted: 0 });
         }
         let gone = call.write(|write| {
             let mut gone = Vec::new();
-            for id in &going {
+            for Entry { id, .. } in &going {
                 let named = EntryRef::Id(id.clone());
                 let texts = entry::said(write.db, &entry::get(write.db, &named)?)?;
                 let entry = entry::delete(write.db, &named)?;
@@ -619,7 +646,46 @@ const OPS: &[(&str, Op)] = &[
     ("icontains", Op::Icontains),
 ];
 
+/// The fields that are times.
+const TIMES: &[&str] = &["created_at", "timestamp", "updated_at"];
+
 impl Filter {
+    /// Reads a filter that can be held against every memory there is.
+    fn read(filters: Map<String, Value>) -> Result<Filter> {
+        let filters = Value::Object(filters);
+        let filter = Filter::parse(&filters)?;
+        if filter.compared() > MOST_COMPARED || filters.to_string().len() > LONGEST_FILTER {
+            let problem =
+                format!("compare more than {MOST_COMPARED} times, or have {LONGEST_FILTER} characters");
+            return Err(wrong("mem0", "filters", problem));
+        }
+        Ok(filter)
+    }
+
+    /// How much it compares.
+    fn compared(&self) -> usize {
+        match self {
+            Filter::All(many) | Filter::Any(many) | Filter::None(many) => {
+                1 + many.iter().map(Filter::compared).sum::<usize>()
+            }
+            Filter::Is(..) => 1,
+        }
+    }
+
+    /// Tells whether all that fits belongs to someone that it names.
+    fn names_owner(&self) -> bool {
+        match self {
+            Filter::All(all) => all.iter().any(Filter::names_owner),
+            Filter::Any(any) => any.iter().all(Filter::names_owner),
+            Filter::None(_) => false,
+            Filter::Is(name, op, value) => {
+                let named =
+                    *op == Op::In || *op == Op::Eq && value.as_str().is_some_and(|value| value != "*");
+                named && OWNERS.iter().any(|(owner, _)| owner == name)
+            }
+        }
+    }
+
     /// Reads a filter as mem0 writes it.
     fn parse(value: &Value) -> Result<Filter> {
         let bad = |problem: String| wrong("mem0", "filters", problem);
@@ -653,7 +719,16 @@ impl Filter {
     }
 
     fn field(name: &str, value: &Value) -> Result<Vec<Filter>, String> {
-        let is = |op, value: &Value| Filter::Is(name.to_owned(), op, value.clone());
+        let is = |op, value: &Value| {
+            let value = match (op, value) {
+                (Op::In | Op::Nin, Value::Array(values)) => {
+                    values.iter().map(|value| Filter::value(name, op, value)).collect::<Result<_, _>>()?
+                }
+                (Op::In | Op::Nin, _) => return Err("has `in` or `nin` without a list".to_owned()),
+                _ => Filter::value(name, op, value)?,
+            };
+            Ok(Filter::Is(name.to_owned(), op, value))
+        };
         match value {
             Value::Object(ops) => ops
                 .iter()
@@ -661,11 +736,23 @@ impl Filter {
                     let known = OPS.iter().find(|(word, _)| word == op);
                     let (_, op) = known
                         .ok_or_else(|| format!("has `{}`, which is no operator", crate::ids::shorten(op)))?;
-                    Ok(is(*op, value))
+                    is(*op, value)
                 })
                 .collect(),
-            Value::Array(_) => Ok(vec![is(Op::In, value)]),
-            _ => Ok(vec![is(Op::Eq, value)]),
+            Value::Array(_) => Ok(vec![is(Op::In, value)?]),
+            _ => Ok(vec![is(Op::Eq, value)?]),
+        }
+    }
+
+    /// A value as it is compared: a time as a number, for it can be written in many ways.
+    fn value(name: &str, op: Op, value: &Value) -> Result<Value, String> {
+        match value {
+            Value::String(text) if TIMES.contains(&name) && text != "*" => {
+                let time = Time::parse(text).ok_or_else(|| format!("has `{name}` that is no time"))?;
+                Ok(time.as_millis().into())
+            }
+            Value::String(text) if op == Op::Icontains => Ok(text.to_lowercase().into()),
+            value => Ok(value.clone()),
         }
     }
 
@@ -692,14 +779,14 @@ impl Filter {
     }
 }
 
-/// A field of a memory; null where it has none.
+/// A field of a memory, as it is shown; null where it has none. What is masked is not to be guessed letter by letter.
 fn field_of(entry: &Entry, name: &str) -> Value {
     let data = entry.data.as_ref();
     match name {
         "id" | "memory_id" | "memory_ids" => entry.id.as_str().into(),
-        "memory" | "keywords" => entry.content.as_str().into(),
-        "created_at" | "timestamp" => entry.provenance.timestamp.to_string().into(),
-        "updated_at" => entry.last_hit_at.unwrap_or(entry.provenance.timestamp).to_string().into(),
+        "memory" | "keywords" => redact::text(&entry.content).into(),
+        "created_at" | "timestamp" => entry.provenance.timestamp.as_millis().into(),
+        "updated_at" => entry.last_hit_at.unwrap_or(entry.provenance.timestamp).as_millis().into(),
         "expiration_date" => data.and_then(|data| data.expires.clone()).into(),
         "categories" => entry.tags.iter().map(Value::from).collect(),
         _ if OWNERS.iter().any(|(owner, _)| *owner == name) => {
@@ -707,7 +794,9 @@ fn field_of(entry: &Entry, name: &str) -> Value {
         }
         _ => {
             let key = name.strip_prefix("metadata.").unwrap_or(name);
-            data.and_then(|data| data.metadata.get(key).cloned()).unwrap_or_default()
+            let mut value = data.and_then(|data| data.metadata.get(key).cloned()).unwrap_or_default();
+            redact::value(&mut value);
+            value
         }
     }
 }
@@ -718,32 +807,29 @@ fn compare(has: &Value, op: Op, value: &Value) -> bool {
     if let (Value::Array(items), Op::Eq | Op::In | Op::Contains | Op::Icontains) = (has, op) {
         return items.iter().any(|item| match op {
             Op::Contains => item == value,
-            Op::Icontains => lower(item) == lower(value),
+            Op::Icontains => lower(item).as_deref() == value.as_str(),
             op => compare(item, op, value),
         });
     }
-    let order = || match (has, value) {
+    let order = |value: &Value| match (has, value) {
         (Value::Number(one), Value::Number(other)) => one.as_f64()?.partial_cmp(&other.as_f64()?),
-        // Days and times are written so that letters order them.
         (Value::String(one), Value::String(other)) => Some(one.cmp(other)),
         _ => None,
     };
+    let same = |value: &Value| has == value || order(value) == Some(Equal);
     match op {
         Op::Eq if value == "*" => !has.is_null(),
-        Op::Eq => has == value || order() == Some(Equal),
-        Op::Ne => has != value && order() != Some(Equal),
-        Op::In => {
-            value.as_array().is_some_and(|values| values.iter().any(|value| compare(has, Op::Eq, value)))
-        }
-        Op::Nin => {
-            value.as_array().is_some_and(|values| !values.iter().any(|value| compare(has, Op::Eq, value)))
-        }
-        Op::Gt => order() == Some(Greater),
-        Op::Gte => matches!(order(), Some(Greater | Equal)),
-        Op::Lt => order() == Some(Less),
-        Op::Lte => matches!(order(), Some(Less | Equal)),
+        Op::Eq => same(value),
+        // In a list `*` is a name like any other.
+        Op::In => value.as_array().is_some_and(|values| values.iter().any(same)),
+        Op::Ne => !compare(has, Op::Eq, value),
+        Op::Nin => !compare(has, Op::In, value),
+        Op::Gt => order(value) == Some(Greater),
+        Op::Gte => matches!(order(value), Some(Greater | Equal)),
+        Op::Lt => order(value) == Some(Less),
+        Op::Lte => matches!(order(value), Some(Less | Equal)),
         Op::Contains => has.as_str().zip(value.as_str()).is_some_and(|(has, value)| has.contains(value)),
-        Op::Icontains => lower(has).zip(lower(value)).is_some_and(|(has, value)| has.contains(&value)),
+        Op::Icontains => lower(has).zip(value.as_str()).is_some_and(|(has, value)| has.contains(value)),
     }
 }
 
@@ -768,7 +854,7 @@ mod tests {
         };
         let entry = entry(
             json!({ "user_id": "Ada", "run_id": "7" }),
-            json!({ "room": "k", "size": 3, "list": ["a", "b"] }),
+            json!({ "room": "k", "size": 3, "list": ["a", "b"], "key": format!("ghp_{}", "a1B2".repeat(9)) }),
         );
         for (filter, fits) in [
             (json!({}), true),
@@ -799,6 +885,21 @@ mod tests {
             (json!({ "categories": { "in": ["tea"] } }), true),
             (json!({ "created_at": { "gte": "2026-02-18", "lt": "2026-02-19" } }), true),
             (json!({ "created_at": { "lt": "2026-02-18" } }), false),
+            // A moment is the same however it is written.
+            (json!({ "created_at": "2026-02-18T15:30:00+01:00" }), true),
+            (json!({ "created_at": { "lt": "2026-02-18T14:30:00.5Z" } }), true),
+            (json!({ "created_at": { "gt": "2026-02-18T15:00:00+02:00" } }), true),
+            // A star stands for all only by itself, and what has a tag does not lack it.
+            (json!({ "user_id": { "in": ["*"] } }), false),
+            (json!({ "user_id": ["*"] }), false),
+            (json!({ "user_id": { "ne": "*" } }), false),
+            (json!({ "categories": { "ne": "tea" } }), false),
+            (json!({ "categories": { "nin": ["tea"] } }), false),
+            (json!({ "categories": { "icontains": "TEA" } }), true),
+            (json!({ "list": { "ne": "c" } }), true),
+            // A credential can't be guessed letter by letter.
+            (json!({ "key": { "contains": "ghp_" } }), false),
+            (json!({ "key": "*" }), true),
         ] {
             assert_eq!(Filter::parse(&filter).unwrap().fits(&entry), fits, "{filter}");
         }
@@ -808,8 +909,34 @@ mod tests {
             json!({ "size": { "above": 3 } }),
             json!({ "OR": [3] }),
             json!({ "metadata": 3 }),
+            json!({ "user_id": { "in": "Ada" } }),
+            json!({ "created_at": { "gt": "yesterday" } }),
         ] {
             assert_eq!(Filter::parse(&bad).unwrap_err().code(), "bad_argument", "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_filter_has_bounds_and_names_an_owner() {
+        let read = |filter: Value| Filter::read(filter.as_object().unwrap().clone());
+        for filter in
+            [json!({ "OR": vec![json!({ "a": 1 }); 600] }), json!({ "a": "x".repeat(LONGEST_FILTER) })]
+        {
+            assert_eq!(read(filter).unwrap_err().code(), "bad_argument");
+        }
+        for (filter, named) in [
+            (json!({ "user_id": "ada" }), true),
+            (json!({ "user_id": ["ada", "*"] }), true),
+            (json!({ "AND": [{ "size": 3 }, { "run_id": "7" }] }), true),
+            (json!({ "OR": [{ "agent_id": "a" }, { "run_id": "7" }] }), true),
+            (json!({ "OR": [{ "agent_id": "a" }, { "run_id": "*" }] }), false),
+            (json!({ "user_id": "*" }), false),
+            (json!({ "user_id": { "ne": "ada" } }), false),
+            (json!({ "NOT": [{ "user_id": "ada" }] }), false),
+            (json!({ "NOT": [] }), false),
+            (json!({ "memory": { "contains": "" } }), false),
+        ] {
+            assert_eq!(read(filter.clone()).unwrap().names_owner(), named, "{filter}");
         }
     }
 

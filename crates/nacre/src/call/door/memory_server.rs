@@ -2,7 +2,7 @@
 //! ours, its type and each of its observations are facts of it, a relation is a relation. What the graph knows from elsewhere
 //! is shown too: a fact of another key as the observation `key: value`.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use rusqlite::Connection;
 use schemars::JsonSchema;
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::graph::{source, tell_write};
 use crate::call::tools::Request;
-use crate::call::{Action, Call, Gone};
+use crate::call::{Action, Call, Gone, redact};
 use crate::graph::fact::{self, Draft, Fact};
 use crate::graph::relation::{self, Named};
 use crate::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
@@ -86,9 +86,13 @@ impl Known {
         Ok(Known { edges: edges.collect(), nodes, facts })
     }
 
-    /// Tells whether an entity was made here, and not only heard of.
-    fn is_made(&self, folded: &str) -> bool {
-        self.facts.iter().any(|fact| fact.key == ENTITY_TYPE && name::fold(&fact.entity) == folded)
+    /// The entities that were made here, and not only heard of, by the names as they are looked up.
+    fn made(&self) -> HashSet<String> {
+        self.facts
+            .iter()
+            .filter(|fact| fact.key == ENTITY_TYPE)
+            .map(|fact| name::fold(&fact.entity))
+            .collect()
     }
 
     /// The entity that a name means; an alias does too.
@@ -101,10 +105,10 @@ impl Known {
     fn part(self, mut wanted: impl FnMut(&Node) -> bool) -> Graph {
         let entities: Vec<Node> =
             self.nodes.into_iter().map(|(_, node)| node).filter(|node| wanted(node)).collect();
-        let has = |name: &String| entities.iter().any(|node| node.name == *name);
-        let relations =
-            self.edges.into_iter().map(|(_, edge)| edge).filter(|edge| has(&edge.from) || has(&edge.to));
-        Graph { relations: relations.collect(), entities }
+        let names: HashSet<&str> = entities.iter().map(|node| node.name.as_str()).collect();
+        let has = |edge: &Edge| names.contains(edge.from.as_str()) || names.contains(edge.to.as_str());
+        let relations = self.edges.into_iter().map(|(_, edge)| edge).filter(has).collect();
+        Graph { relations, entities }
     }
 }
 
@@ -155,14 +159,9 @@ impl Request for CreateEntities {
     type Answer = Entities;
 
     fn run(self, call: &mut Call<'_>) -> Result<Entities> {
-        let known = call.read(Known::read)?;
-        let mut fresh: Vec<Node> = Vec::new();
-        for node in self.entities {
-            let folded = name::fold(&node.name);
-            if !known.is_made(&folded) && !fresh.iter().any(|other| name::fold(&other.name) == folded) {
-                fresh.push(node);
-            }
-        }
+        let mut known = call.read(Known::read)?.made();
+        let fresh: Vec<Node> =
+            self.entities.into_iter().filter(|node| known.insert(name::fold(&node.name))).collect();
         if fresh.is_empty() {
             return Ok(Entities { entities: fresh });
         }
@@ -436,7 +435,9 @@ impl Request for DeleteObservations {
                 let goes = |fact: &&Fact| {
                     fact.entity == node.name
                         && fact.key != ENTITY_TYPE
-                        && kept.iter().any(|text| *text == observed(fact))
+                        && kept
+                            .iter()
+                            .any(|text| *text == observed(fact) || *text == redact::text(&observed(fact)))
                 };
                 facts.extend(known.facts.iter().filter(goes).map(|fact| fact.id.clone()));
             }
@@ -516,7 +517,8 @@ impl Request for SearchNodes {
 
     fn run(self, call: &mut Call<'_>) -> Result<Graph> {
         let query = self.query.to_lowercase();
-        let has = |text: &String| text.to_lowercase().contains(&query);
+        // As it is shown: what is masked is not to be guessed letter by letter.
+        let has = |text: &String| redact::text(text).to_lowercase().contains(&query);
         let found = call
             .read(Known::read)?
             .part(|node| has(&node.name) || has(&node.entity_type) || node.observations.iter().any(has));

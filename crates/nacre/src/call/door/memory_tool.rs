@@ -2,6 +2,8 @@
 //! workspace, in `memories/`: searched as documents, shown on the page, exported, under the policy (`write.memories`) and the
 //! visibility of every file. What is said to the model is what its own tool says, to the letter.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -22,6 +24,8 @@ const ROOT: &str = "/memories";
 const MOST_LINES: usize = 999_999;
 /// The most characters of a file that one answer has.
 const SHOWN: usize = 100_000;
+/// The most lines that are named where a text stands more than once.
+const NAMED_LINES: usize = 1_000;
 /// The most files there may be.
 const MOST_FILES: usize = 1_000;
 /// How deep a folder is shown.
@@ -315,15 +319,15 @@ impl MemoryToolRequest {
         let old = self.given("old_str", &self.old_str)?;
         let new = self.new_str.as_deref().unwrap_or_default();
         check_mask(text.as_bytes(), new)?;
-        let line = |at: usize| text[..at].matches('\n').count();
-        let at = match text.matches(old).count() {
+        let line = |text: &str, at: usize| text[..at].matches('\n').count();
+        // What is looked for is what the model sees: it can't find out a credential letter by letter.
+        let seen = redact::document(text);
+        let at = match seen.matches(old).take(2).count() {
             _ if old.is_empty() => None,
             0 => None,
-            1 => text.find(old),
+            1 => seen.find(old),
             _ => {
-                // They may overlap.
-                let starts = text.char_indices().map(|(at, _)| at).filter(|at| text[*at..].starts_with(old));
-                let lines = starts.map(|at| (line(at) + 1).to_string()).collect::<Vec<_>>().join(", ");
+                let lines = lines_of(&seen, old);
                 return say(format!(
                     "No replacement was performed. Multiple occurrences of old_str `{old}` in lines: {lines}. Please ensure it is unique"
                 ));
@@ -334,10 +338,16 @@ impl MemoryToolRequest {
                 "No replacement was performed, old_str `{old}` did not appear verbatim in {given}."
             ));
         };
-        let after = format!("{}{new}{}", &text[..at], &text[at + old.len()..]);
+        let put = |text: &str, at: usize| format!("{}{new}{}", &text[..at], &text[at + old.len()..]);
+        let Some(place) = unmasked(text, &seen, at, old.len()) else { return uncovers(given) };
+        let after = put(text, place);
         let masked = redact::document(&after);
+        if matches!(seen, Cow::Owned(_)) && redact::document(&put(&seen, at)) != masked {
+            return uncovers(given);
+        }
         let lines: Vec<&str> = masked.split('\n').collect();
-        let (from, to) = (line(at).saturating_sub(2), (line(at) + 3).min(lines.len()));
+        let number = line(&seen, at);
+        let (from, to) = (number.saturating_sub(2), (number + 3).min(lines.len()));
         let shown = (from..to).map(|number| format!("{:>6}\t{}", number + 1, lines[number]));
         let shown = shown.collect::<Vec<_>>().join("\n");
         let said = format!(
@@ -352,23 +362,73 @@ impl MemoryToolRequest {
         let Some(number) = self.insert_line else {
             return Err(No::Fail(wrong("insert_line", "is missing".into())));
         };
-        let mut lines: Vec<&str> = text.split('\n').collect();
-        if lines.last() == Some(&"") {
-            lines.pop();
-        }
-        let Some(at) = usize::try_from(number).ok().filter(|at| *at <= lines.len()) else {
+        let lines = text.split('\n').count() - usize::from(text.ends_with('\n') || text.is_empty());
+        let Some(at) = usize::try_from(number).ok().filter(|at| *at <= lines) else {
             return say(format!(
-                "Invalid `insert_line` parameter: {number}. It should be within the range [0, {}].",
-                lines.len()
+                "Invalid `insert_line` parameter: {number}. It should be within the range [0, {lines}]."
             ));
         };
-        lines.insert(at, new.trim_end_matches('\n'));
-        let mut after = lines.join("\n");
-        if !after.ends_with('\n') {
-            after.push('\n');
+        let put = |text: &str| {
+            let mut all: Vec<&str> = text.split('\n').take(lines).collect();
+            all.insert(at, new.trim_end_matches('\n'));
+            let mut after = all.join("\n");
+            if !after.ends_with('\n') {
+                after.push('\n');
+            }
+            after
+        };
+        let after = put(text);
+        if let Cow::Owned(seen) = redact::document(text)
+            && redact::document(&put(&seen)) != redact::document(&after)
+        {
+            return uncovers(given);
         }
         Ok((after, format!("The file {given} has been edited.")))
     }
+}
+
+/// The lines in which a text stands, from 1; occurrences may overlap.
+fn lines_of(text: &str, part: &str) -> String {
+    let (mut lines, mut number, mut from, mut counted) = (Vec::new(), 1, 0, 0);
+    while let Some(found) = text[from..].find(part) {
+        if lines.len() == NAMED_LINES {
+            lines.push("…".to_owned());
+            break;
+        }
+        let at = from + found;
+        number += text[counted..at].matches('\n').count();
+        lines.push(number.to_string());
+        counted = at;
+        from = at + text[at..].chars().next().map_or(1, char::len_utf8);
+    }
+    lines.join(", ")
+}
+
+/// Where in a text a part is that stands at a place of the masked one. Lines keep their numbers, and before the first
+/// credential of those it stands in, or behind the last, both are the same; `None`: it stands between two.
+fn unmasked(text: &str, masked: &str, at: usize, length: usize) -> Option<usize> {
+    let lines = |text: &str| text.matches('\n').count();
+    // The end of a line is not yet the next one.
+    let length = length - usize::from(masked[at..at + length].ends_with('\n'));
+    let from = masked[..at].rfind('\n').map_or(0, |end| end + 1);
+    let to = masked[at + length..].find('\n').map_or(masked.len(), |end| at + length + end);
+    let skip = lines(&masked[..from]);
+    let many = lines(&masked[from..to]) + 1;
+    let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).chain([text.len()]).collect();
+    let start = if skip == 0 { 0 } else { ends.get(skip - 1)? + 1 };
+    let end = *ends.get(skip + many - 1)?;
+    let (real, shown) = (text.get(start..end)?.as_bytes(), &masked.as_bytes()[from..to]);
+    let before = real.iter().zip(shown).take_while(|(one, other)| one == other).count();
+    if at - from + length <= before {
+        return Some(start + at - from);
+    }
+    let behind = real.iter().rev().zip(shown.iter().rev()).take_while(|(one, other)| one == other).count();
+    (to - at <= behind).then(|| end - (to - at))
+}
+
+/// Refuses an edit after which a credential would no longer be known for one, and be shown.
+fn uncovers<T>(given: &str) -> Done<T> {
+    say(format!("The file {given} has a credential there; leave the text around it as it is."))
 }
 
 fn delete(seen: &Seen, given: &str, path: &FilePath) -> Done<Plan> {
@@ -621,6 +681,28 @@ mod tests {
         ] {
             assert_eq!(sized(bytes), shown);
         }
+    }
+
+    #[test]
+    fn a_part_is_found_beside_what_is_masked() {
+        let key = format!("ghp_{}", "a1B2".repeat(9));
+        let text = format!("a {key} b\nb {key} c {key} d\nb end");
+        let masked = redact::document(&text);
+        for (part, found) in [
+            ("a ", true),
+            (" b\nb ", false),
+            (" c ", false),
+            (" d\nb e", true),
+            ("b end", true),
+            (" b\n", true),
+        ] {
+            let at = masked.find(part).unwrap();
+            let place = unmasked(&text, &masked, at, part.len());
+            assert_eq!(place.map(|place| &text[place..place + part.len()]), found.then_some(part), "{part}");
+        }
+        assert_eq!(lines_of("aaa\na\n", "a"), "1, 1, 1, 2");
+        let many = lines_of(&"a\n".repeat(2_000_000), "a");
+        assert!(many.ends_with("1000, …"));
     }
 
     #[test]

@@ -36,10 +36,21 @@ pub static DOORS: [Door; 3] = [
 /// The tool of Anthropic's memory tool.
 pub(super) const MEMORY_TOOL: &str = "memory_tool";
 
+/// The tool of mem0 that deletes.
+pub(super) const MEM0_DELETE: &str = "mem0_delete";
+
 const fn at<R: Request>(door: &'static str, name: &'static str, access: Access, idempotent: bool) -> Tool {
     let mut tool = tool_for::<R>(name, access, idempotent);
     tool.door = Some(door);
     tool
+}
+
+/// The memories that a call of `mem0_delete` would delete.
+pub(super) fn going(
+    db: &rusqlite::Connection,
+    arguments: &serde_json::Value,
+) -> crate::Result<Vec<crate::entry::Entry>> {
+    serde_json::from_value::<GoneRequest>(arguments.clone())?.going(db)
 }
 
 /// Every tool of a door.
@@ -48,7 +59,7 @@ pub static DOOR_TOOLS: [Tool; 16] = [
     at::<AddRequest>("mem0", "mem0_add", Access::Write, true),
     at::<FindRequest>("mem0", "mem0_find", Access::Read, true),
     at::<ChangeRequest>("mem0", "mem0_update", Access::Write, true),
-    at::<GoneRequest>("mem0", "mem0_delete", Access::Destroy, true),
+    at::<GoneRequest>("mem0", MEM0_DELETE, Access::Destroy, true),
     at::<PastRequest>("mem0", "mem0_history", Access::Read, true),
     at::<OwnersRequest>("mem0", "mem0_owners", Access::Read, true),
     at::<CreateEntities>("memory-server", "create_entities", Access::Write, false),
