@@ -374,7 +374,7 @@ def memory_of_openclaw(agent):
             assert not any("nacre:memory" in line for line in kept), kept
         with check("openclaw: a session of a group does not see what is private"):
             place.nacre("call", "memory_store", json.dumps({"content": "The user's own tea is kept behind the clock", "private": True}))
-            agent.talk(place, "user", "talk-alone: where is my tea kept?")
+            agent.talk(place, "user", "talk-alone: where is my tea kept?", "--session-key", "agent:main:alone")
             agent.talk(place, "user", "talk-group: where is my tea kept?", "--session-key", "agent:main:telegram:group:7")
             (alone,), (group,) = (model.requests[name][-1].results for name in ("talk-alone", "talk-group"))
             assert "behind the clock" in alone and "behind the clock" not in group, (alone, group)
