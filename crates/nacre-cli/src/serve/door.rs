@@ -208,8 +208,10 @@ pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> 
 /// The secret that a request proves itself by, and whether that is by the page's cookie.
 pub fn proof(state: &State, headers: &HeaderMap) -> Result<(String, bool), &'static str> {
     if let Some(given) = headers.get(AUTHORIZATION) {
-        let secret = given.to_str().ok().and_then(|text| text.strip_prefix("Bearer "));
-        return Ok((secret.ok_or("this is no bearer token")?.to_owned(), false));
+        // The word may be written in any case (RFC 9110).
+        let given = given.to_str().ok().and_then(|text| text.split_once(' '));
+        let secret = given.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        return Ok((secret.ok_or("this is no bearer token")?.1.trim().to_owned(), false));
     }
     let cookies = headers.get_all(COOKIE).iter().filter_map(|value| value.to_str().ok());
     let ours = cookies.flat_map(|line| line.split(';')).find_map(|pair| pair.trim().strip_prefix("nacre="));

@@ -108,7 +108,8 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
     let headers = request.headers();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let given = text(AUTHORIZATION.as_str()).map(|given| {
-        let word = given.split_once(' ').filter(|(word, _)| ["Token", "Bearer"].contains(word));
+        let known = |word: &str| ["token", "bearer"].iter().any(|known| word.eq_ignore_ascii_case(known));
+        let word = given.split_once(' ').filter(|(word, _)| known(word));
         word.map(|(_, secret)| secret)
     });
     let secret = given.flatten().or_else(|| text("x-api-key"));

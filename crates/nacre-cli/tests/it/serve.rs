@@ -160,6 +160,8 @@ fn nothing_is_told_to_whom_nobody_knows() {
             assert_eq!(reply.json()["error"]["code"], "unauthorized");
         }
     }
+    let known = format!("bearer {}", served.key);
+    assert_eq!(served.ask("GET", "/v1/tools", &[("Authorization", &known)], "").status, 200);
     // What is open to all tells nothing of what is remembered.
     for (path, kind) in [("/", "text/html"), ("/assets/app.js", "text/javascript"), ("/alive", "text/plain")]
     {
