@@ -2,6 +2,7 @@
 //! they know. A door's tools stand in a table of their own and pass the same pipeline as ours; they are offered to agents where
 //! the person has opened the door (`tools.doors`).
 
+mod filter;
 mod mem0;
 mod memory_server;
 mod memory_tool;
