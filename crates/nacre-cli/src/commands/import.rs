@@ -48,7 +48,7 @@ fn usual(format: &'static Format) -> Result<PathBuf> {
     format.at_home(&person).ok_or_else(|| {
         let problem = match format.usual {
             [] => "has no usual place; say where it is".to_owned(),
-            usual => format!("is not in its usual place, {}", usual.join(" or ")),
+            usual => format!("is not in its usual place, {}; say where it is", usual.join(" or ")),
         };
         nacre::Error::ForeignSource { format: format.name, path: person, problem }.into()
     })

@@ -14,6 +14,7 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
 use axum::{Json, Router};
+use nacre::call::OWNERS;
 use nacre::{Actor, Caller, Error, Group, Kind};
 use serde_json::{Map, Value, json};
 
@@ -77,8 +78,6 @@ const PATHS: &[(MethodFilter, &str, Ask)] = &[
     (MethodFilter::POST, "/reset", Ask::Reset),
 ];
 
-/// Whose a memory can be.
-const OWNERS: &[&str] = &["user_id", "agent_id", "app_id", "run_id"];
 /// What a search gives when it is not told.
 const TOP_K: u64 = 20;
 const PAGE_SIZE: u64 = 100;
@@ -107,12 +106,10 @@ pub fn routes() -> Router<Arc<State>> {
 pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Request, next: Next) -> Response {
     let headers = request.headers();
     let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    let given = text(AUTHORIZATION.as_str()).map(|given| {
-        let known = |word: &str| ["token", "bearer"].iter().any(|known| word.eq_ignore_ascii_case(known));
-        let word = given.split_once(' ').filter(|(word, _)| known(word));
-        word.map(|(_, secret)| secret)
-    });
-    let secret = given.flatten().or_else(|| text("x-api-key"));
+    let known = |word: &str| ["token", "bearer"].iter().any(|known| word.eq_ignore_ascii_case(known));
+    let given = text(AUTHORIZATION.as_str()).and_then(|given| given.split_once(' '));
+    let given = given.filter(|(word, _)| known(word)).map(|(_, secret)| secret);
+    let secret = given.or_else(|| text("x-api-key"));
     match secret.ok_or("there is no token").and_then(|secret| known_by(&state, secret)) {
         Ok(principal) => {
             request.extensions_mut().insert(principal);

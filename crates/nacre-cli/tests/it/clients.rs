@@ -367,8 +367,10 @@ fn those_that_are_here_are_found() {
     let found = list(&user);
     assert_eq!(found.iter().map(|(name, _, _)| name.as_str()).collect::<Vec<_>>(), names);
     assert!(found.iter().all(|(_, found, set_up)| !found && !set_up), "{found:?}");
-    let said = user.run(&["install"]).stdout;
-    assert!(said.contains("No agent was found") && said.contains("lm-studio"), "{said}");
+    for command in [&["install"][..], &["install", "--all"], &["uninstall", "--all"]] {
+        let said = user.run(command).stdout;
+        assert!(said.contains("No agent was found") && said.contains("lm-studio"), "{command:?}: {said}");
+    }
 
     user.write(".cursor/mcp.json", "{}");
     user.write(".codex/auth.json", "{}");

@@ -45,7 +45,7 @@ pub use boot::BootRequest;
 pub use decide::{
     DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict,
 };
-pub use door::{DOOR_TOOLS, DOORS, Door};
+pub use door::{DOOR_TOOLS, DOORS, Door, OWNERS};
 pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,

@@ -58,6 +58,10 @@ pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
     }
     let here: Vec<&Client> = CLIENTS.iter().filter(|client| client.is_here(&machine)).collect();
     let chosen = match &args.clients[..] {
+        [] if args.all && here.is_empty() && !global.json => {
+            render::out(&none_found(undo))?;
+            return Ok(ExitCode::SUCCESS);
+        }
         [] if args.all => here,
         [] if global.json => {
             return list(&here, |client| Ok(changes(client)?.iter().all(Change::is_none) != undo));
@@ -101,23 +105,26 @@ fn list(here: &[&Client], is_set_up: impl Fn(&Client) -> Result<bool>) -> Result
     Ok(ExitCode::SUCCESS)
 }
 
+fn command(undo: bool) -> &'static str {
+    if undo { "uninstall" } else { "install" }
+}
+
+fn none_found(undo: bool) -> String {
+    let (command, names) = (command(undo), CLIENTS.iter().map(|client| client.name).collect::<Vec<_>>());
+    let names = names.join(", ");
+    format!("No agent was found on this machine. `nacre {command} CLIENT` takes one all the same: {names}.\n")
+}
+
 /// Asks about each that was found. `None`: there is nothing to do, or nobody to be asked, which was said.
 fn ask<'a>(
     here: &[&'a Client],
     undo: bool,
     is_done: impl Fn(&Client) -> Result<bool>,
 ) -> Result<Option<Vec<&'a Client>>> {
-    let command = if undo { "uninstall" } else { "install" };
+    let command = command(undo);
     let (done, open): (Vec<&Client>, Vec<&Client>) =
         here.iter().partition(|client| is_done(client).unwrap_or(false));
-    let mut text = String::new();
-    if here.is_empty() {
-        let names: Vec<&str> = CLIENTS.iter().map(|client| client.name).collect();
-        text = format!(
-            "No agent was found on this machine. `nacre {command} CLIENT` takes one all the same: {}.\n",
-            names.join(", ")
-        );
-    }
+    let mut text = if here.is_empty() { none_found(undo) } else { String::new() };
     for client in done {
         let state = if undo { "without Nacre" } else { "set up" };
         text.push_str(&format!("{} is {state} already\n", client.title));

@@ -88,7 +88,7 @@ impl Filter {
             Filter::Is(name, op, value) => {
                 let named =
                     *op == Op::In || *op == Op::Eq && value.as_str().is_some_and(|value| value != "*");
-                named && OWNERS.iter().any(|(owner, _)| owner == name)
+                named && OWNERS.contains(&name.as_str())
             }
         }
     }
@@ -167,11 +167,11 @@ impl Filter {
     pub(super) fn owners(&self) -> Vec<(&str, &str)> {
         match self {
             Filter::All(all) => all.iter().flat_map(Filter::owners).collect(),
-            Filter::Is(name, Op::Eq, Value::String(value)) if value != "*" => OWNERS
-                .iter()
-                .filter(|(owner, _)| owner == name)
-                .map(|(owner, _)| (*owner, value.as_str()))
-                .collect(),
+            Filter::Is(name, Op::Eq, Value::String(value))
+                if value != "*" && OWNERS.contains(&name.as_str()) =>
+            {
+                vec![(name, value)]
+            }
             _ => Vec::new(),
         }
     }
@@ -196,9 +196,7 @@ fn field_of(entry: &Entry, name: &str) -> Value {
         "updated_at" => entry.last_hit_at.unwrap_or(entry.provenance.timestamp).as_millis().into(),
         "expiration_date" => data.and_then(|data| data.expires.clone()).into(),
         "categories" => entry.tags.iter().map(Value::from).collect(),
-        _ if OWNERS.iter().any(|(owner, _)| *owner == name) => {
-            data.and_then(|data| data.owner.get(name).cloned()).into()
-        }
+        _ if OWNERS.contains(&name) => data.and_then(|data| data.owner.get(name).cloned()).into(),
         _ => {
             let key = name.strip_prefix("metadata.").unwrap_or(name);
             let mut value = data.and_then(|data| data.metadata.get(key).cloned()).unwrap_or_default();

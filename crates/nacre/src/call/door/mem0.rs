@@ -17,9 +17,8 @@ use crate::index::Scope;
 use crate::search;
 use crate::{Error, Result, Time};
 
-/// Whose a memory can be, and what the tag begins with.
-pub(super) const OWNERS: &[(&str, &str)] =
-    &[("user_id", "user"), ("agent_id", "agent"), ("app_id", "app"), ("run_id", "run")];
+/// The fields that say whose a memory is.
+pub const OWNERS: &[&str] = &["user_id", "agent_id", "app_id", "run_id"];
 /// The most characters of metadata, as JSON.
 const MOST_METADATA: usize = 8_000;
 /// How many hits a search looks through for those that a filter leaves.
@@ -53,7 +52,7 @@ pub(super) struct Remembered {
 impl Remembered {
     fn new(entry: Entry, score: Option<f64>) -> Remembered {
         let Data { mut owner, metadata, expires, .. } = entry.data.unwrap_or_default();
-        let own = |tag: &&str| !OWNERS.iter().any(|(_, kind)| tag.starts_with(&format!("{kind}:")));
+        let own = |tag: &&str| !OWNERS.iter().any(|owner| tag.starts_with(&format!("{}:", kind(owner))));
         Remembered {
             hash: entry::folded(&entry.content).chars().take(32).collect(),
             memory: entry.content,
@@ -123,7 +122,7 @@ impl Request for AddRequest {
         const TOOL: &str = "mem0_add";
         let given = [&self.user_id, &self.agent_id, &self.app_id, &self.run_id];
         let mut data = Data { metadata: self.metadata.unwrap_or_default(), ..Data::default() };
-        for ((name, _), value) in OWNERS.iter().zip(given) {
+        for (name, value) in OWNERS.iter().zip(given) {
             if let Some(value) = value {
                 data.owner.insert((*name).to_owned(), checked_owner(TOOL, name, value)?);
             }
@@ -227,10 +226,14 @@ fn check_data(tool: &str, metadata: &Map<String, Value>, expires: Option<&str>) 
     Ok(())
 }
 
+/// What an owner is, as its tag begins: `user` for `user_id`.
+fn kind(owner: &str) -> &str {
+    owner.trim_end_matches("_id")
+}
+
 /// The tag of an owner, where it fits into one.
 fn tag(name: &str, value: &str) -> Option<String> {
-    let (_, kind) = OWNERS.iter().find(|(owner, _)| *owner == name)?;
-    let tag = format!("{kind}:{value}");
+    let tag = format!("{}:{value}", kind(name));
     let is_kept =
         tag.split_whitespace().collect::<Vec<_>>().join(" ") == tag && tag.chars().count() <= MAX_TAG;
     is_kept.then_some(tag)
@@ -579,7 +582,7 @@ impl Request for OwnersRequest {
         call.read(|db| {
             entry::walk_current(db, |entry| {
                 let at = entry.provenance.timestamp;
-                for (place, (name, _)) in OWNERS.iter().enumerate() {
+                for (place, name) in OWNERS.iter().enumerate() {
                     if let Some(value) = entry.data.as_ref().and_then(|data| data.owner.get(*name)) {
                         let known = owners.entry((place, value.clone())).or_insert((0, at, at));
                         *known = (known.0 + 1, known.1.min(at), known.2.max(at));
@@ -589,7 +592,7 @@ impl Request for OwnersRequest {
             })
         })?;
         let row = |((place, name), (count, first, last)): ((usize, String), (usize, Time, Time))| {
-            let kind = OWNERS[place].1;
+            let kind = kind(OWNERS[place]);
             json!({
                 "id": format!("{kind}:{name}"), "name": name, "type": kind, "total_memories": count,
                 "created_at": first, "updated_at": last,

@@ -7,6 +7,7 @@ mod mem0;
 mod memory_server;
 mod memory_tool;
 
+pub use mem0::OWNERS;
 use mem0::{AddRequest, ChangeRequest, FindRequest, GoneRequest, OwnersRequest, PastRequest};
 use memory_server::{
     AddObservations, CreateEntities, CreateRelations, DeleteEntities, DeleteObservations, DeleteRelations,
