@@ -6,18 +6,21 @@ use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::call::audit;
 use crate::ids::{CollectionName, GroupName, shorten};
 use crate::index::{self, Language, Lexicon, Space};
 use crate::settings::Settings;
-use crate::store::{Damage, Db};
+use crate::store::{Damage, Db, Migrations};
 use crate::visibility::{self, Visibility};
-use crate::{Error, Result, Time, files};
+use crate::{Error, Result, Time, entry, files, graph};
 
 /// The schema, one migration after the other. Only ever added to.
-pub(crate) const MIGRATIONS: &[&str] = &[
+pub(crate) const MIGRATIONS: Migrations = Migrations { steps: STEPS, functions: migration_functions };
+
+const STEPS: &[&str] = &[
     include_str!("../migrations/0001.sql"),
     include_str!("../migrations/0002.sql"),
     include_str!("../migrations/0003.sql"),
@@ -29,7 +32,23 @@ pub(crate) const MIGRATIONS: &[&str] = &[
     include_str!("../migrations/0009.sql"),
     include_str!("../migrations/0010.sql"),
     include_str!("../migrations/0011.sql"),
+    include_str!("../migrations/0012.sql"),
 ];
+
+/// The functions that migrations call.
+fn migration_functions(db: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    db.create_scalar_function("entry_identity", 2, flags, |context| {
+        let content: String = context.get(0)?;
+        let data: Option<String> = context.get(1)?;
+        let data = data.and_then(|data| serde_json::from_str(&data).ok());
+        Ok(entry::identity(&content, data.as_ref()))
+    })?;
+    db.create_scalar_function("name_key", 1, flags, |context| {
+        Ok(graph::name::fold(&context.get::<String>(0)?))
+    })?;
+    Ok(())
+}
 
 /// Whose database it is. Written into it, so that one that was copied here from elsewhere is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -97,8 +116,8 @@ impl Database {
 
     fn open_file(path: &Path, owner: &Owner, there: Option<Identity>, now: Time) -> Result<Db> {
         match there {
-            Some(_) => Db::open(path, MIGRATIONS, owner.damage(now)),
-            None => Db::empty(MIGRATIONS),
+            Some(_) => Db::open(path, &MIGRATIONS, owner.damage(now)),
+            None => Db::empty(&MIGRATIONS),
         }
     }
 
@@ -125,7 +144,7 @@ impl Database {
         if let Some(folder) = self.path.parent() {
             files::create_folder(folder)?;
         }
-        self.db = Db::open(&self.path, MIGRATIONS, self.owner.damage(now))?;
+        self.db = Db::open(&self.path, &MIGRATIONS, self.owner.damage(now))?;
         self.shared = OnceCell::new();
         self.identity = identity(&self.path);
         let (owner, language) = (self.owner.clone(), self.language);
@@ -170,8 +189,8 @@ impl Database {
         }
         if self.shared.get().is_none() {
             let db = match self.db.on_disk() {
-                true => Db::open(&self.path, MIGRATIONS, Damage::Leave)?,
-                false => Db::empty(MIGRATIONS)?,
+                true => Db::open(&self.path, &MIGRATIONS, Damage::Leave)?,
+                false => Db::empty(&MIGRATIONS)?,
             };
             db.outside(|connection| visibility::restrict(connection, &self.private))?;
             let _ = self.shared.set(db);

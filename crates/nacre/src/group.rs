@@ -227,7 +227,7 @@ impl Group {
                 audit_rows: count(db, "audit")?,
                 last_write: newest,
                 database_bytes,
-                schema: database::MIGRATIONS.len(),
+                schema: database::MIGRATIONS.steps.len(),
                 sqlite: rusqlite::version(),
                 set_aside: self.set_aside(),
                 pending: count(db, "proposals WHERE state = 'pending'")?,

@@ -56,6 +56,7 @@ pub mod session;
 pub mod settings;
 pub mod spool;
 mod store;
+mod text;
 mod time;
 pub mod turn;
 mod visibility;

@@ -29,6 +29,13 @@ pub(crate) enum Damage {
     Leave,
 }
 
+/// The schema of a database, as steps that bring it forward.
+pub(crate) struct Migrations {
+    pub(crate) steps: &'static [&'static str],
+    /// Registers the functions that the steps call.
+    pub(crate) functions: fn(&Connection) -> Result<()>,
+}
+
 /// One open database.
 pub(crate) struct Db {
     connection: Connection,
@@ -41,7 +48,7 @@ impl Db {
     ///
     /// A damaged file is an error, once it was set aside where `damage` says so; a file from the future, or one
     /// that is not ours, is left as it is.
-    pub(crate) fn open(path: &Path, migrations: &[&str], damage: Damage) -> Result<Db> {
+    pub(crate) fn open(path: &Path, migrations: &Migrations, damage: Damage) -> Result<Db> {
         check_link(path)?;
         match Self::connect(path, migrations) {
             Ok(Some(db)) => return Ok(db),
@@ -63,7 +70,7 @@ impl Db {
 
     /// Makes a database that is empty and stays in memory: what a reader sees of a group nobody has written
     /// to.
-    pub(crate) fn empty(migrations: &[&str]) -> Result<Db> {
+    pub(crate) fn empty(migrations: &Migrations) -> Result<Db> {
         let mut connection = Connection::open_in_memory()?;
         migrate(&mut connection, migrations)?;
         Ok(Db { connection, path: PathBuf::new(), on_disk: false })
@@ -117,7 +124,7 @@ impl Db {
     }
 
     /// Opens a file that is there and up to date. `None`: it is missing, empty or of an older schema.
-    fn connect(path: &Path, migrations: &[&str]) -> Result<Option<Db>> {
+    fn connect(path: &Path, migrations: &Migrations) -> Result<Option<Db>> {
         // Not left to SQLite: it throws away a log without its database, and it opens a file that another
         // process makes at this very moment for reading only.
         if fs::metadata(path).map_or(0, |file| file.len()) == 0 {
@@ -133,7 +140,7 @@ impl Db {
             }
             found => found.map_err(|error| error.at(path))?,
         };
-        let known = i64::try_from(migrations.len()).expect("a handful");
+        let known = i64::try_from(migrations.steps.len()).expect("a handful");
         match found {
             Schema { application: 0, version: 0, tables: 0 } => Ok(None),
             Schema { application: APPLICATION_ID, version, .. } if version > known => {
@@ -152,7 +159,7 @@ impl Db {
 
     /// Opens a file in a folder that can't be written: as it is, without a log. Writes will say that they
     /// can't.
-    fn connect_read_only(path: &Path, migrations: &[&str]) -> Result<Option<Db>> {
+    fn connect_read_only(path: &Path, migrations: &Migrations) -> Result<Option<Db>> {
         let read_only = || Error::ReadOnly { path: path.to_owned() };
         if fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
             return Err(read_only());
@@ -162,7 +169,7 @@ impl Db {
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
-        let known = i64::try_from(migrations.len()).expect("a handful");
+        let known = i64::try_from(migrations.steps.len()).expect("a handful");
         match schema(&connection).map_err(|error| error.at(path))? {
             Schema { application: APPLICATION_ID, version, .. } if version == known => {
                 Ok(Some(Db { connection, path: path.to_owned(), on_disk: true }))
@@ -171,7 +178,7 @@ impl Db {
         }
     }
 
-    fn create_or_migrate(path: &Path, migrations: &[&str]) -> Result<Db> {
+    fn create_or_migrate(path: &Path, migrations: &Migrations) -> Result<Db> {
         // Made by us, so that its mode is ours; SQLite gives its log the same mode.
         files::append_private(path).map_err(Error::io(path))?;
         let mut connection = Connection::open(path).map_err(|error| Error::from(error).at(path))?;
@@ -226,15 +233,16 @@ fn wait_for_lock(tries: i32) -> bool {
 }
 
 /// Brings the schema forward, one migration after the other, in one transaction.
-fn migrate(connection: &mut Connection, migrations: &[&str]) -> Result<()> {
+fn migrate(connection: &mut Connection, migrations: &Migrations) -> Result<()> {
     let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(version).unwrap_or(0);
-    for migration in migrations.iter().skip(done) {
+    (migrations.functions)(&tx)?;
+    for migration in migrations.steps.iter().skip(done) {
         tx.execute_batch(migration)?;
     }
     tx.pragma_update(None, "application_id", APPLICATION_ID)?;
-    tx.pragma_update(None, "user_version", i64::try_from(migrations.len()).expect("a handful"))?;
+    tx.pragma_update(None, "user_version", i64::try_from(migrations.steps.len()).expect("a handful"))?;
     tx.commit()?;
     Ok(())
 }

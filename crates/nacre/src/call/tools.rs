@@ -28,7 +28,7 @@ use super::session::{
 use super::{Access, Action, Answer, Call, Gone, schema};
 use crate::brief::{self, Brief, one_line};
 use crate::collection::Collection;
-use crate::entry::{self, Draft, Edit, Entry, EntryType, Tags, Version};
+use crate::entry::{self, Draft, Edit, Entry, EntryType, OnDuplicate, Tags, Version};
 use crate::group::{Recalled, payload};
 use crate::ids::{CollectionName, EntryId, EntryRef};
 use crate::index::Scope;
@@ -215,6 +215,10 @@ pub struct Stored {
     /// A current entry that says nearly the same.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub resembles: Option<EntryId>,
+    /// The entry that was there took on the type, tags or privacy given now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub amended: bool,
     /// The entry that this one took the place of.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded: Option<EntryId>,
@@ -240,11 +244,18 @@ impl Request for StoreRequest {
             call.check_seen(old)?;
         }
         let (content, tags, supersedes, private) = (self.content, self.tags, self.supersedes, self.private);
-        let draft = Draft { r#type, content, tags, supersedes, private, data: None };
+        // An untrusted session changes nothing that it did not write.
+        let on_duplicate = match call.caller.untrusted {
+            true => OnDuplicate::Keep,
+            false => OnDuplicate::Amend { r#type: self.r#type },
+        };
+        let draft = Draft { r#type, content, tags, supersedes, private, data: None, on_duplicate };
         let stored = call.write(|write| {
             let stored = entry::store(write.db, &write.origin, draft)?;
             if !stored.duplicate {
                 write.spend(Action::Store)?;
+            }
+            if !stored.duplicate || stored.amended {
                 write.record(&stored.entry.id, "chars", stored.entry.content.chars().count());
             }
             match &stored.superseded {
@@ -252,13 +263,13 @@ impl Request for StoreRequest {
                     write.spend(Action::Supersede)?;
                     write.record(old, "superseded", 1);
                 }
-                None if stored.duplicate => write.unchanged(),
+                None if stored.duplicate && !stored.amended => write.unchanged(),
                 None => {}
             }
             Ok(stored)
         })?;
         let entry = stored.entry;
-        if !stored.duplicate {
+        if !stored.duplicate || stored.amended {
             let delta = entry.content.chars().count();
             call.tell(
                 "memory:write",
@@ -276,6 +287,7 @@ impl Request for StoreRequest {
         Ok(Stored {
             duplicate_of: stored.duplicate.then(|| entry.id.clone()),
             resembles: resembles.filter(|other| !stored.duplicate && known(other)),
+            amended: stored.amended,
             superseded: stored.superseded,
             id: entry.id,
             number: entry.number,
@@ -287,6 +299,12 @@ impl Request for StoreRequest {
 
     fn say(answer: &Stored, _: Time) -> String {
         let mut text = match &answer.duplicate_of {
+            Some(_) if answer.amended => {
+                format!(
+                    "Already remembered as [id:{}]; updated to what you gave ({}).",
+                    answer.number, answer.r#type
+                )
+            }
             Some(_) => format!("Already remembered as [id:{}].", answer.number),
             None => format!("Stored as [id:{}] ({}).", answer.number, answer.r#type),
         };

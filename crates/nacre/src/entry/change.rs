@@ -8,11 +8,11 @@ use super::{
     get_current, select,
 };
 use crate::ids::{EntryId, EntryRef, GroupName, SessionId};
-use crate::index::{self, Lexicon, Writer, analyse};
+use crate::index::{self, Lexicon, Writer};
 use crate::settings::Rank;
 use crate::visibility::Visibility;
 use crate::workspace::proposal;
-use crate::{Error, Result, Time, brief, import};
+use crate::{Error, Result, Time, brief, import, text};
 
 /// Who writes: what becomes the provenance of an entry.
 pub(crate) struct Origin<'a> {
@@ -21,6 +21,14 @@ pub(crate) struct Origin<'a> {
     pub(crate) session: &'a SessionId,
     pub(crate) source: Source,
     pub(crate) visibility: Visibility,
+}
+
+/// What a store does to a current entry that has the same content already.
+pub(crate) enum OnDuplicate {
+    /// It stays as it is.
+    Keep,
+    /// It takes on the type given here, the tags and the privacy of the draft.
+    Amend { r#type: Option<EntryType> },
 }
 
 /// An entry to be.
@@ -32,6 +40,7 @@ pub(crate) struct Draft {
     /// `None`: as private as what it supersedes.
     pub(crate) private: Option<bool>,
     pub(crate) data: Option<Data>,
+    pub(crate) on_duplicate: OnDuplicate,
 }
 
 /// What became of a draft.
@@ -39,6 +48,8 @@ pub(crate) struct Stored {
     pub(crate) entry: Entry,
     /// The content was there already; `entry` is the one that has it.
     pub(crate) duplicate: bool,
+    /// The entry that was there took on a type, tags or privacy from the draft.
+    pub(crate) amended: bool,
     /// What it took the place of.
     pub(crate) superseded: Option<EntryId>,
 }
@@ -46,13 +57,14 @@ pub(crate) struct Stored {
 /// Stores an entry, or finds the one that already says the same (E2, E12, E13).
 pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<Stored> {
     let content = checked(&draft.content)?;
-    let old = draft.supersedes.map(|named| get_current(db, &named)).transpose()?;
+    let old = draft.supersedes.as_ref().map(|named| get_current(db, named)).transpose()?;
     if let Some(same) = same_content(db, origin.visibility, (&content, draft.data.as_ref()), None)? {
         let old = old.filter(|old| old.id != same.id);
         if let Some(old) = &old {
             mark_superseded(db, old, &same.id, origin.now)?;
         }
-        return Ok(Stored { entry: same, duplicate: true, superseded: old.map(|old| old.id) });
+        let (entry, amended) = amend(db, origin, same, &draft)?;
+        return Ok(Stored { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
     }
     let entry = Entry {
         id: EntryId::new(origin.now),
@@ -83,7 +95,24 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         mark_superseded(db, old, &entry.id, origin.now)?;
     }
     let entry = insert(db, entry, None)?;
-    Ok(Stored { superseded: entry.supersedes.clone(), entry, duplicate: false })
+    Ok(Stored { superseded: entry.supersedes.clone(), entry, duplicate: false, amended: false })
+}
+
+/// Applies what a draft says beyond the content of an entry that is there already. Tags are added, none is taken away.
+fn amend(db: &Connection, origin: &Origin<'_>, same: Entry, draft: &Draft) -> Result<(Entry, bool)> {
+    let OnDuplicate::Amend { r#type } = draft.on_duplicate else { return Ok((same, false)) };
+    let tags = same.tags.with(&draft.tags);
+    let edit = Edit {
+        content: None,
+        tags: (tags != same.tags).then_some(tags),
+        r#type: r#type.filter(|given| *given != same.r#type),
+        private: draft.private.filter(|given| *given != same.private),
+        data: None,
+    };
+    if edit.tags.is_none() && edit.r#type.is_none() && edit.private.is_none() {
+        return Ok((same, false));
+    }
+    Ok((update(db, origin, &EntryRef::Id(same.id), edit)?, true))
 }
 
 /// Writes a whole entry, with its number where one is given, and its passage.
@@ -331,12 +360,12 @@ pub(crate) fn checked(content: &str) -> Result<String> {
     Ok(content.to_owned())
 }
 
-/// What tells that two entries say the same: the content, and whose it is where another program says so.
-fn identity(content: &str, data: Option<&Data>) -> String {
+/// Whether two entries say the same: by the content, and by whose it is where another program says so.
+pub(crate) fn identity(content: &str, data: Option<&Data>) -> String {
     match data {
         Some(Data { owner, .. }) if !owner.is_empty() => {
             let owner = serde_json::to_string(owner).expect("strings are JSON");
-            blake3::hash(format!("{}\0{owner}", analyse::fold(content)).as_bytes()).to_hex().to_string()
+            blake3::hash(format!("{}\0{owner}", text::canonical(content)).as_bytes()).to_hex().to_string()
         }
         _ => folded(content),
     }
@@ -348,5 +377,5 @@ fn to_json(data: Option<&Data>) -> Option<String> {
 
 /// What tells that two contents say the same, and nothing else of them.
 pub(crate) fn folded(content: &str) -> String {
-    blake3::hash(analyse::fold(content).as_bytes()).to_hex().to_string()
+    blake3::hash(text::canonical(content).as_bytes()).to_hex().to_string()
 }

@@ -21,8 +21,8 @@ use crate::index::{Passage, Standing};
 use crate::{Error, Result, Time};
 
 pub(crate) use change::{
-    Draft, Edit, Origin, archive_lowest, checked, delete, folded, insert, insert_version, insert_with,
-    purge_superseded, reinforce, said, same_content, store, update,
+    Draft, Edit, OnDuplicate, Origin, archive_lowest, checked, delete, folded, identity, insert,
+    insert_version, insert_with, purge_superseded, reinforce, said, same_content, store, update,
 };
 
 /// The most characters an entry holds (E1).
@@ -141,6 +141,11 @@ impl Tags {
             }
         }
         Tags(tags)
+    }
+
+    /// Returns these tags and those of `other` that are not among them.
+    pub(crate) fn with(&self, other: &Tags) -> Tags {
+        Tags::new(self.iter().chain(other.iter()))
     }
 
     /// Returns the tags.

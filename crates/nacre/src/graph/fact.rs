@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::name::{self, Entity};
 use super::{Cite, EntityId, Origin, Source, activation, cites, guard, source_name};
 use crate::call::redact;
-use crate::index::{self, Lexicon, Passage, Writer, analyse};
-use crate::{Error, Result, Time};
+use crate::index::{self, Lexicon, Passage, Writer};
+use crate::{Error, Result, Time, text};
 
 /// The kind of a fact's passage.
 pub(crate) const KIND: &str = "fact";
@@ -185,7 +185,8 @@ pub(crate) fn set_with(
     let before = seen;
     let read = origin.source.is_read();
     let same = |fact: &&Fact| {
-        analyse::fold(&fact.value) == analyse::fold(&value) || read && guard::nearly_same(&fact.value, &value)
+        text::canonical(&fact.value) == text::canonical(&value)
+            || read && guard::nearly_same(&fact.value, &value)
     };
     if let Some(same) =
         before.iter().filter(|fact| fact.until.is_none() || fact.since <= origin.since).find(same)

@@ -10,8 +10,8 @@ use rusqlite::Connection;
 use super::fact::{self, Draft};
 use super::read::{Claim, Reading};
 use super::{EntityId, Origin, Source, name, relation, source_name};
-use crate::index::{Writer, analyse};
-use crate::{Error, Result};
+use crate::index::Writer;
+use crate::{Error, Result, text};
 
 /// What a document said when it was last read: the row and the line of each.
 type Cited = HashMap<(&'static str, i64), i64>;
@@ -180,10 +180,10 @@ fn said_before(db: &Connection, before: &Cited, entity: &str, key: &str, value: 
     let mut statement = db.prepare_cached(sql)?;
     let rows =
         statement.query_map((entity.id, key), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
-    let value = analyse::fold(value);
+    let value = text::canonical(value);
     for row in rows {
         let (id, known) = row?;
-        if before.contains_key(&(fact::KIND, id)) && analyse::fold(&known) == value {
+        if before.contains_key(&(fact::KIND, id)) && text::canonical(&known) == value {
             return Ok(Some(id));
         }
     }

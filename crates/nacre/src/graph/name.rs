@@ -55,17 +55,30 @@ pub(crate) fn fold(name: &str) -> String {
 pub(crate) fn words(text: &str) -> Vec<String> {
     let folded = analyse::fold_marks(text).to_lowercase();
     let mut words: Vec<String> = Vec::new();
-    for run in folded.split(|c: char| !(analyse::is_word(c) || matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ')))
-    {
-        let apostrophe = |c: char| matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
-        let run = run.trim_matches(apostrophe);
-        let bare = run.strip_suffix('s').filter(|rest| rest.ends_with(apostrophe)).unwrap_or(run);
-        let word: String = bare.chars().filter(|c| !apostrophe(*c)).collect();
-        if !word.is_empty() {
-            words.push(word);
+    let apostrophe = |c: char| matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
+    for run in folded.split(|c: char| !(analyse::is_word(c) || apostrophe(c) || is_sign(c))) {
+        // Signs behind a word are part of it: `C++` is not `C#`. Others part words, like any punctuation.
+        let end = run.trim_end_matches(is_sign).len();
+        let (body, signs) = run.split_at(end);
+        let parts: Vec<&str> = body.split(is_sign).collect();
+        for (place, part) in parts.iter().enumerate() {
+            let part = part.trim_matches(apostrophe);
+            let bare = part.strip_suffix('s').filter(|rest| rest.ends_with(apostrophe)).unwrap_or(part);
+            let mut word: String = bare.chars().filter(|c| !apostrophe(*c)).collect();
+            if !word.is_empty() {
+                if place + 1 == parts.len() {
+                    word.push_str(signs);
+                }
+                words.push(word);
+            }
         }
     }
     words
+}
+
+/// Tells whether a character behind a word belongs to a name, as in `C++` and `C#`.
+pub(super) fn is_sign(c: char) -> bool {
+    matches!(c, '+' | '#')
 }
 
 /// Returns the entity that goes by a name.

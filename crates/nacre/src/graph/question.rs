@@ -194,7 +194,8 @@ fn join_phrases(tokens: &mut [Token], language: Language) {
     }
 }
 
-/// The runs of letters, digits and apostrophes, each with whether a sentence ends behind it.
+/// The runs of letters, digits and apostrophes, with the signs of a name behind them (`C++`), each with whether a
+/// sentence ends behind it.
 fn runs(text: &str) -> Vec<(&str, bool)> {
     let within = |c: char| analyse::is_word(c) || matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
     let mut runs = Vec::new();
@@ -202,6 +203,9 @@ fn runs(text: &str) -> Vec<(&str, bool)> {
     while let Some(start) = rest.find(within) {
         rest = &rest[start..];
         let end = rest.find(|c: char| !within(c)).unwrap_or(rest.len());
+        let signs = rest[end..].find(|c: char| !name::is_sign(c)).unwrap_or(rest.len() - end);
+        // A sign between two words parts them.
+        let end = if rest[end + signs..].starts_with(within) { end } else { end + signs };
         let (run, after) = rest.split_at(end);
         let gap = after.find(within).map_or(after, |next| &after[..next]);
         runs.push((run, gap.contains(['.', '?', '!', '\n', ':'])));

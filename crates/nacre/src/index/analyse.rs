@@ -89,8 +89,8 @@ pub(crate) fn words(text: &str, language: Language) -> Vec<String> {
     words.out
 }
 
-/// Returns what is left of a text without case, accents, space and punctuation: equal for texts that say the
-/// same (E12).
+/// Returns what is left of a text without case, accents, space and punctuation: equal for texts that say nearly the
+/// same. Whether two memories are the same is for `text::canonical` to say.
 pub(crate) fn fold(text: &str) -> String {
     let folded: String =
         fold_marks(text).chars().filter(|c| is_word(*c)).flat_map(char::to_lowercase).collect();

@@ -10,7 +10,7 @@ use super::take_in;
 use super::transcript::{self, Files, Line, Role};
 use super::{append, listing};
 use crate::call::{Caller, audit};
-use crate::entry::{self, Draft, EntryType, MAX_CONTENT, Origin, Source, Tags};
+use crate::entry::{self, Draft, EntryType, MAX_CONTENT, OnDuplicate, Origin, Source, Tags};
 use crate::event::Event;
 use crate::group::{Group, payload};
 use crate::ids::{EntryId, SessionId, shorten};
@@ -146,8 +146,15 @@ pub(super) fn store(
         // As private as the conversation.
         let private = Some(take_in::is_private(tx, session)?);
         let tags = Tags::new(["session"]);
-        let draft =
-            Draft { r#type: EntryType::Context, content, tags, supersedes: None, private, data: None };
+        let draft = Draft {
+            r#type: EntryType::Context,
+            content,
+            tags,
+            supersedes: None,
+            private,
+            data: None,
+            on_duplicate: OnDuplicate::Keep,
+        };
         let stored = entry::store(tx, &origin, draft)?;
         let sql = "UPDATE entries SET narrative_id = ?2 WHERE id = ?1 AND narrative_id IS NULL";
         tx.prepare_cached(sql)?.execute((&stored.entry.id, session))?;

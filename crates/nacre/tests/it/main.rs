@@ -5,6 +5,8 @@
 mod sealed;
 // What entries do: store, supersede, find, judge, correct, delete (SPEC E).
 mod entries;
+// Same means same: when two memories are one (SPEC E12).
+mod duplicates;
 // Documents: found by what they say, followed as they change (SPEC W1, Q1, Q3, Q5).
 mod documents;
 // Files of the workspace, read and written within it (SPEC W5, W9, W10).

@@ -16,6 +16,7 @@ const RELEASED: &[(u32, &str)] = &[
     (5, "The staging server is called kestrel"),
     (6, "The staging server is called kestrel"),
     (9, "The staging server is called kestrel"),
+    (11, "The staging server is called kestrel"),
 ];
 
 #[test]

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::filter::Filter;
 use crate::call::tools::Request;
 use crate::call::{Action, Actor, Call, Gone};
-use crate::entry::{self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, Tags};
+use crate::entry::{self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags};
 use crate::group::payload;
 use crate::ids::{EntryId, EntryRef};
 use crate::index::Scope;
@@ -151,6 +151,7 @@ impl Request for AddRequest {
                     supersedes: None,
                     private: None,
                     data: Some(data),
+                    on_duplicate: OnDuplicate::Keep,
                 });
             }
         }

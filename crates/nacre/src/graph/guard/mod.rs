@@ -262,9 +262,14 @@ pub(crate) fn inverse(predicate: &str) -> Option<&'static str> {
 ///
 /// Numbers and denials have to be the same ones: they are what a change changes.
 pub(crate) fn nearly_same(a: &str, b: &str) -> bool {
+    // Signs inside and before a word are part of it: `-5`, `1.5`, `C++`, `a.b@x.com`.
+    fn bare(word: &str) -> &str {
+        word.trim_start_matches(['(', '"', '\'', '“', '‘'])
+            .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'', '”', '’'])
+    }
     let (a, b) = (lower(a), lower(b));
     let sets = [&a, &b].map(|text| {
-        text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect::<HashSet<&str>>()
+        text.split_whitespace().map(bare).filter(|word| !word.is_empty()).collect::<HashSet<&str>>()
     });
     let [left, right] = &sets;
     let larger = left.len().max(right.len());

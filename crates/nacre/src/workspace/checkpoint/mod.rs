@@ -154,7 +154,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
         reason: reason.trim().to_owned(),
         at: caller.now,
         group: held.group.name().to_string(),
-        schema: MIGRATIONS.len(),
+        schema: MIGRATIONS.steps.len(),
         counts,
         files,
         left_out,
@@ -439,7 +439,7 @@ fn set_mode(folder: &Path, kept: &FileKept) -> Result<()> {
 
 /// Writes a database with the records of the live one.
 fn write_records(group: &mut Group, file: &Path) -> Result<BTreeMap<String, i64>> {
-    drop(Db::open(file, MIGRATIONS, Damage::Leave)?);
+    drop(Db::open(file, &MIGRATIONS, Damage::Leave)?);
     let counts = group.with_attached(file, |group| {
         group.outside(|db| {
             db.execute_batch("BEGIN")?;
@@ -509,8 +509,8 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
     let checkpoint = find(&place, held.group.name().as_str(), id)?;
     let folder = place.join(&checkpoint.id);
     let bad = |problem: String| Error::BadCheckpoint { path: folder.clone(), problem };
-    if checkpoint.schema > MIGRATIONS.len() {
-        let (found, known) = (checkpoint.schema, MIGRATIONS.len());
+    if checkpoint.schema > MIGRATIONS.steps.len() {
+        let (found, known) = (checkpoint.schema, MIGRATIONS.steps.len());
         let (found, known) = (i64::try_from(found).unwrap_or(i64::MAX), i64::try_from(known).unwrap_or(0));
         return Err(Error::Newer { path: folder, found, known });
     }
@@ -562,7 +562,7 @@ impl Copy {
         let copy = Copy(folder.with_file_name(format!(".copy-{}", checkpoint.id)));
         copy.remove();
         copy_private(&folder.join(RECORDS), &copy.0)?;
-        let db = match Db::open(&copy.0, MIGRATIONS, Damage::Leave) {
+        let db = match Db::open(&copy.0, &MIGRATIONS, Damage::Leave) {
             Ok(db) => db,
             Err(error @ Error::Newer { .. }) => return Err(error),
             Err(error) => return Err(bad(format!("has records that can't be opened: {error}"))),

@@ -302,7 +302,7 @@ mod tests {
     /// Who adds a table says what becomes of it.
     #[test]
     fn every_table_is_classified() {
-        let db = Db::empty(MIGRATIONS).unwrap();
+        let db = Db::empty(&MIGRATIONS).unwrap();
         let names: Vec<String> = db
             .read(|db| {
                 let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
