@@ -154,7 +154,7 @@ def to_int8(rows):
 
 
 def pack(names, scales, quantised):
-    """Returns the model file; crates/nacre/src/embed/builtin.rs describes it."""
+    """Returns the model file; crates/nacre/src/index/embed/builtin.rs describes it."""
     blob = [name.encode() for name in names]
     ends = np.cumsum([0, *map(len, blob)]).astype("<u4")
     slots = np.full(1 << (2 * len(names) - 1).bit_length(), 0xFFFF_FFFF, "<u4")

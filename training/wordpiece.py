@@ -1,4 +1,4 @@
-"""WordPiece in the manner of BERT uncased: the reference for crates/nacre/src/embed/wordpiece.rs.
+"""WordPiece in the manner of BERT uncased: the reference for crates/nacre/src/index/embed/wordpiece.rs.
 
 Two differences from BERT, the same in both: a sign outside ASCII always stands alone ("€50" is "€", "50"), and control
 characters separate words.

@@ -1,6 +1,7 @@
 //! One open group: its database and its folder, the handle that all else takes. A handle can't reach another
 //! group.
 
+use crate::store::event::payload;
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,23 +13,29 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rusqlite::{Connection, Transaction};
 use serde::Serialize;
-use serde_json::{Map, Value};
+use serde_json::Map;
 
-use crate::call::{Caller, Verified, audit};
-use crate::database::{self, Database, Owner};
-use crate::embed::{Embedder, http};
-use crate::entry::{self, Counts};
-use crate::event::{Event, Events};
-use crate::ids::{CollectionName, EntryId, GroupName, SessionId};
+use crate::base::Settings;
+use crate::base::caller::Caller;
+use crate::base::caller::Visibility;
+use crate::base::ids::{CollectionName, EntryId, GroupName, SessionId};
+use crate::base::{Error, Result, Time};
+use crate::context::turn;
+use crate::index;
+use crate::index::database::{self, Database, Owner};
+use crate::index::embed::{Embedder, http};
 use crate::index::{Lexicon, Renewed, Scope, dense};
-use crate::search::{self, Found};
-use crate::session::{self, Recorded};
-use crate::settings::Settings;
-use crate::visibility::{self, Visibility};
-use crate::workspace::{
+use crate::records::entry::{self, Counts};
+use crate::records::session::{self, Recorded};
+use crate::records::workspace::{
     self, Checkpoint, CheckpointDiff, Checkpoints, Restored, Synced, change, checkpoint, memory_file,
 };
-use crate::{Error, Result, Time, collection, export, graph, import, index, maintain, project, turn};
+use crate::records::{collection, export, graph, import, project};
+use crate::search::{self, Found};
+use crate::store::audit::{self, Verified};
+use crate::store::event::{Event, Events};
+use crate::store::visibility;
+use crate::tools::maintain;
 
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
@@ -923,9 +930,4 @@ fn documents(db: &Connection) -> Result<Documents> {
 
 fn count(db: &Connection, table: &str) -> Result<i64> {
     Ok(db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
-}
-
-/// A payload of an event.
-pub(crate) fn payload<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
-    fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -29,69 +29,48 @@
 //! The library is synchronous. It takes the time, the settings and the paths as arguments; it never prints,
 //! never reads the environment or the clock.
 
-mod brief;
-pub mod call;
-mod checksum;
-mod collection;
-mod database;
-pub mod diff;
-mod embed;
-mod entry;
-mod error;
-pub mod event;
-mod export;
-mod files;
-pub mod graph;
+mod base;
+mod context;
 mod group;
-mod home;
-mod ids;
-pub mod import;
 mod index;
-pub mod maintain;
-pub mod model;
-pub mod project;
+mod records;
 mod search;
-mod secret;
-pub mod session;
-pub mod settings;
-pub mod spool;
 mod store;
-mod text;
-mod time;
-pub mod turn;
-mod visibility;
-mod workspace;
+pub mod tools;
 
-pub use brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
-pub use call::{
-    Access, Actor, Answer, Caller, DOOR_TOOLS, DOORS, Door, Role, TOOLS, Tool, call, call_across, tool,
-};
-pub use collection::{Collection, Indexed, Reading, Record as CollectionRecord};
-pub use embed::{Builtin, Embedder, Installed, MiniLm, http};
-pub use entry::{
+pub use base::caller::{Actor, Caller, Role, Visibility};
+pub use base::error::Kind;
+pub use base::ids::{CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
+pub use base::secret::Secret;
+pub use base::{Day, Error, Result, Settings, Time, Zone, diff, redact, settings};
+pub use context::brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
+pub use context::turn;
+pub use group::{Documents, Embedded, Group, Status, Written};
+pub use index::embed::{Builtin, Embedder, Installed, MiniLm, http};
+pub use index::{Renewed, Scope, model};
+pub use jiff::tz::TimeZone;
+pub use records::collection::{Collection, Indexed, Reading, Record as CollectionRecord};
+pub use records::entry::{
     Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags,
     Version,
 };
-pub use error::{Error, Kind, Result};
-pub use export::{Exported, Imported};
-pub use group::{Documents, Embedded, Group, Status, Written};
-pub use home::{Home, SETTINGS_FILE};
-pub use ids::{CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
-pub use index::{Renewed, Scope};
-pub use jiff::tz::TimeZone;
-pub use search::{
-    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, Part, TaskHit,
-    Why,
-};
-pub use secret::Secret;
-pub use settings::Settings;
-pub use time::{Day, Time, Zone};
-pub use visibility::Visibility;
-pub use workspace::{
+pub use records::export::{Exported, Imported};
+pub use records::workspace::{
     Boot, Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note,
     Part as BootPart, Restored, Rows, Stale, Synced, TEMPLATES, TableDiff, Template, daily,
     look_at_memory_file, promote, proposal,
 };
+pub use records::{graph, import, project, session};
+pub use search::{
+    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, Part, TaskHit,
+    Why,
+};
+pub use store::event;
+pub use tools as call;
+pub use tools::home::{Home, SETTINGS_FILE};
+pub use tools::{
+    Access, Answer, DOOR_TOOLS, DOORS, Door, TOOLS, Tool, call, call_across, maintain, spool, tool,
+};
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
-pub const SKILL: &str = include_str!("skill.md");
+pub const SKILL: &str = include_str!("tools/skill.md");

@@ -97,7 +97,7 @@ pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
 fn seed(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
     let mut seeded = context.group()?.seed(&context.caller(), file)?;
     for kept_out in &mut seeded.kept_out {
-        *kept_out = nacre::call::redact::text(kept_out).into_owned();
+        *kept_out = nacre::redact::text(kept_out).into_owned();
     }
     if context.global.json {
         render::json(&seeded)?;
@@ -117,7 +117,7 @@ fn kept_out(context: &Context) -> Result<ExitCode> {
     let kept_out = group.kept_out()?;
     if context.global.json {
         let mut kept_out = serde_json::to_value(&kept_out)?;
-        nacre::call::redact::value(&mut kept_out);
+        nacre::redact::value(&mut kept_out);
         render::json(&kept_out)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -128,7 +128,7 @@ fn kept_out(context: &Context) -> Result<ExitCode> {
     let rows: Vec<(String, String)> = kept_out
         .iter()
         .map(|out| {
-            let what = nacre::call::redact::text(&out.what).into_owned();
+            let what = nacre::redact::text(&out.what).into_owned();
             let place = format!("{}:{}", line(&out.path, usize::MAX), out.line);
             (place, format!("`{}` {}", line(&what, 80), line(&out.reason, usize::MAX)))
         })

@@ -65,6 +65,6 @@ fn told(answer: nacre::Result<Value>) -> Value {
 }
 
 fn refused(error: &Error) -> Value {
-    let text = nacre::call::redact::text(&error.to_string()).into_owned();
+    let text = nacre::redact::text(&error.to_string()).into_owned();
     json!({ "content": text, "is_error": true })
 }

@@ -121,7 +121,7 @@ pub async fn authenticate(Extract(state): Extract<Arc<State>>, mut request: Requ
 
 /// A failure, in mem0's form.
 fn detail(status: StatusCode, text: &str) -> Response {
-    let text = nacre::call::redact::text(text);
+    let text = nacre::redact::text(text);
     let mut answer = (status, Json(json!({ "detail": text }))).into_response();
     if status == StatusCode::TOO_MANY_REQUESTS {
         answer.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("60"));

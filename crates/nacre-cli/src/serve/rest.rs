@@ -265,7 +265,7 @@ pub fn failed(error: &Error) -> Response {
 }
 
 pub fn refuse(status: StatusCode, code: &str, message: &str, hint: Option<&str>) -> Response {
-    let mut error = json!({ "code": code, "message": nacre::call::redact::text(message) });
+    let mut error = json!({ "code": code, "message": nacre::redact::text(message) });
     if let Some(hint) = hint {
         error["hint"] = hint.into();
     }

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use nacre::call::redact;
+use nacre::redact;
 
 fuzz_target!(|text: &str| {
     let masked = redact::text(text).into_owned();

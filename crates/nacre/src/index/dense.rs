@@ -7,9 +7,9 @@
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use super::{packed, piece};
-use crate::Result;
-use crate::call::redact;
-use crate::embed::Embedder;
+use crate::base::Result;
+use crate::base::redact;
+use crate::index::embed::Embedder;
 
 /// The key in `meta` that names the model.
 const MODEL: &str = "embedding";

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use super::analyse::{self, Language};
 use super::mark::Hints;
 use super::piece::{self, Cut};
-use crate::embed::wordpiece;
+use crate::index::embed::wordpiece;
 
 /// How many runs a shelf holds: as many as a table of 65,536 places takes.
 const SHELF: usize = 7 << 13;

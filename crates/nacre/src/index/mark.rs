@@ -87,7 +87,7 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn new(score: i64, confirmed: crate::Time) -> Standing {
+    pub(crate) fn new(score: i64, confirmed: crate::base::Time) -> Standing {
         let day = confirmed.as_millis().div_euclid(86_400_000).clamp(0, (1 << 24) - 1);
         Standing {
             score: i8::try_from(score.clamp(-127, 127)).expect("clamped"),
@@ -114,7 +114,7 @@ impl Mark {
         self.author = standing.pack();
     }
 
-    pub(crate) fn set_time(&mut self, at: crate::Time) {
+    pub(crate) fn set_time(&mut self, at: crate::base::Time) {
         self.minute = i32::try_from(at.as_millis().div_euclid(60_000)).unwrap_or(0);
     }
 
@@ -167,7 +167,7 @@ impl Mark {
             flags |= flag::FIRST;
         }
         let name = passage.reference.rsplit('/').next().unwrap_or_default();
-        if passage.kind == "chunk" && crate::Time::in_name(name).is_some() {
+        if passage.kind == "chunk" && crate::base::time::Time::in_name(name).is_some() {
             flags |= flag::DATED;
         }
         Mark {
@@ -473,7 +473,7 @@ mod tests {
     #[test]
     fn a_standing_packs_and_unpacks() {
         for score in [-15, -1, 0, 3, 15] {
-            let standing = Standing::new(score, crate::Time::parse("2026-01-15").unwrap());
+            let standing = Standing::new(score, crate::base::time::Time::parse("2026-01-15").unwrap());
             assert_eq!(Standing::unpack(standing.pack()), standing);
         }
     }

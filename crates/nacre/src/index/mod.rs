@@ -6,9 +6,12 @@
 
 pub(crate) mod analyse;
 pub(crate) mod chunk;
+pub(crate) mod database;
 pub(crate) mod dense;
+pub mod embed;
 mod lexicon;
 pub(crate) mod mark;
+pub mod model;
 mod packed;
 mod passage;
 mod piece;
@@ -18,9 +21,10 @@ mod sketch;
 
 use rusqlite::Connection;
 
-use crate::project::{item, task};
-use crate::turn::exchange;
-use crate::{Result, entry, graph};
+use crate::base::Result;
+use crate::context::turn::exchange;
+use crate::records::project::{item, task};
+use crate::records::{entry, graph};
 
 pub(crate) use analyse::Language;
 pub(crate) use lexicon::Lexicon;

@@ -13,8 +13,8 @@ use super::mark::{self, Mark};
 use super::renew::{self, Renewed};
 use super::scan;
 use super::sketch::Sketches;
-use crate::Result;
-use crate::embed::builtin::DIMS;
+use crate::base::Result;
+use crate::index::embed::builtin::DIMS;
 
 /// How many records stand in one row.
 const MARKS: usize = 1024;
@@ -420,7 +420,7 @@ mod tests {
         const COUNT: u32 = 600;
         let vector = |passage: u32| (1.0, [passage.to_le_bytes()[0].cast_signed(); DIMS]);
         let written = |at_once: u32| {
-            let mut store = crate::store::Db::empty(&crate::database::MIGRATIONS).unwrap();
+            let mut store = crate::store::Db::empty(&crate::index::database::MIGRATIONS).unwrap();
             let written = store.write(|db| {
                 let mut space = Space::default();
                 for first in (1..=COUNT).step_by(at_once as usize) {

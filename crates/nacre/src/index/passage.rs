@@ -10,9 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, Standing, flag};
 use super::{dense, packed, piece};
-use crate::embed::builtin;
-use crate::turn::exchange;
-use crate::{Result, Time};
+use crate::base::{Result, Time};
+use crate::context::turn::exchange;
+use crate::index::embed::builtin;
 
 /// Where to search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

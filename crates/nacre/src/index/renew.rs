@@ -14,8 +14,8 @@ use serde::Serialize;
 
 use super::lexicon::{Lexicon, Reading};
 use super::{Documents, Language, analyse, chunk, packed, passage, piece, rebuild};
-use crate::Result;
-use crate::embed::builtin;
+use crate::base::Result;
+use crate::index::embed::builtin;
 
 /// The key in `meta` that says what made the index.
 const MADE_BY: &str = "analyser";

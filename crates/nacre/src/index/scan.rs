@@ -5,7 +5,7 @@
 
 use super::packed::VECTOR_BYTES;
 use super::sketch::Signs;
-use crate::embed::builtin::DIMS;
+use crate::index::embed::builtin::DIMS;
 
 /// A vector as it is packed: passage, scale, components.
 pub(crate) type Record = [u8; VECTOR_BYTES];

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::Quantised;
 use super::scan::{self, Record};
-use crate::embed::builtin::DIMS;
+use crate::index::embed::builtin::DIMS;
 
 /// Up to this many vectors all are compared exactly, and there are no sketches. Tests make do with fewer.
 pub(crate) const MANY: usize = if cfg!(test) { 1_000 } else { 100_000 };

@@ -3,10 +3,10 @@
 use rusqlite::Connection;
 
 use super::lanes;
-use crate::Result;
-use crate::entry;
-use crate::ids::EntryId;
+use crate::base::Result;
+use crate::base::ids::EntryId;
 use crate::index::{self, Language, analyse};
+use crate::records::entry;
 
 /// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
 /// both together (E12).

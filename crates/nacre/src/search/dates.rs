@@ -5,7 +5,7 @@ use jiff::civil::{Date, Weekday, date};
 use jiff::tz::TimeZone;
 
 use super::query::says;
-use crate::Time;
+use crate::base::Time;
 
 const MONTHS: [&str; 12] = [
     "january",

@@ -12,9 +12,9 @@ use super::dates;
 use super::lanes::TermHits;
 use super::query::{Mode, Query};
 use super::words::{Inside, Spread, Words, idf};
-use crate::Time;
+use crate::base::Time;
+use crate::base::settings;
 use crate::index::{Language, Mark, Quantised, Space, Standing, flag};
-use crate::settings;
 
 /// The parts of a score, by the names that `--explain` shows.
 pub const PARTS: [&str; 18] = [

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use rusqlite::{Connection, OptionalExtension};
 
 use super::Request;
-use crate::Result;
-use crate::graph::recall::{self, ENTITY, Known, Speaker};
-use crate::graph::unknown::Unknown;
-use crate::graph::{self};
+use crate::base::Result;
 use crate::index::{Language, Scope};
+use crate::records::graph;
+use crate::records::graph::recall::{self, ENTITY, Known, Speaker};
+use crate::records::graph::unknown::Unknown;
 
 /// How much of a recalled fact's worth the lines have that say it.
 const CITED: f32 = 0.5;

@@ -5,12 +5,12 @@ use serde::Serialize;
 
 use super::fuse::{Field, PARTS};
 use super::{Asked, Request};
-use crate::entry::{self, Entry, EntryType, Tags};
-use crate::ids::{CollectionName, EntryId, ProjectName};
+use crate::base::ids::{CollectionName, EntryId, ProjectName};
+use crate::base::{Result, Time};
+use crate::context::turn::exchange;
 use crate::index::analyse;
-use crate::project::{ItemOf, ItemType, Status, item, task};
-use crate::turn::exchange;
-use crate::{Result, Time};
+use crate::records::entry::{self, Entry, EntryType, Tags};
+use crate::records::project::{ItemOf, ItemType, Status, item, task};
 
 /// The most characters of a hit that are shown (Q1).
 const SNIPPET: usize = 700;
@@ -96,7 +96,7 @@ pub struct GraphHit {
     /// The lines that say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
-    pub cites: Vec<crate::graph::Cite>,
+    pub cites: Vec<crate::records::graph::Cite>,
 }
 
 /// What an item adds to its hit, beside the file and the line.
@@ -178,7 +178,7 @@ pub(super) fn load(
     let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
         LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
     let mut statement = db.prepare_cached(sql)?;
-    let documents = request.scope.contains(&crate::Scope::Memory) && !field.is_words_alone();
+    let documents = request.scope.contains(&crate::index::Scope::Memory) && !field.is_words_alone();
     let mut hits = Vec::new();
     let mut sorted = 0;
     for place in 0..ranked.len() {
@@ -246,10 +246,10 @@ pub(super) fn load(
                 let (id, text) = (format!("{path}#L{}-L{}", lines[0], lines[1]), excerpt(&text, field, *id));
                 let document = Some(DocumentHit { collection: asked.collection.cloned(), path, lines });
                 Hit { kind: "document", id, text, document, ..bare }
-            } else if let Some((kind, cites)) = crate::graph::cites_of(db, &kind, &reference)? {
+            } else if let Some((kind, cites)) = crate::records::graph::cites_of(db, &kind, &reference)? {
                 // What a document says is found in it, unless the graph answers with it or it is a rule.
                 let hidden = documents && !cites.is_empty() && !field.recalled.contains_key(id);
-                if hidden && !crate::graph::fact::is_rule(db, &reference)? {
+                if hidden && !crate::records::graph::fact::is_rule(db, &reference)? {
                     continue;
                 }
                 Hit { kind, graph: Some(GraphHit { cites }), ..bare }

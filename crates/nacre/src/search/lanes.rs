@@ -5,8 +5,8 @@ use rusqlite::{Connection, OptionalExtension};
 
 use super::fuse::{Estimated, Heard};
 use super::query::{Query, Term};
-use crate::Result;
-use crate::embed::{Embedder, builtin};
+use crate::base::Result;
+use crate::index::embed::{Embedder, builtin};
 use crate::index::{Quantised, Space, analyse, scan};
 
 /// Above this many passages a word is read without counting how often it stands in each: the count would cost

@@ -15,14 +15,14 @@ use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::embed::Embedder;
-use crate::entry::{self, Entry, EntryType, Tags};
-use crate::graph::unknown::Unknown;
-use crate::ids::CollectionName;
+use crate::base::caller::Visibility;
+use crate::base::ids::CollectionName;
+use crate::base::settings::{self, Rank};
+use crate::base::{Error, Result, Time};
+use crate::index::embed::Embedder;
 use crate::index::{self, Kinds, Language, Scope, Space, Standing, analyse, flag};
-use crate::settings::{self, Rank};
-use crate::visibility::Visibility;
-use crate::{Error, Result, Time};
+use crate::records::entry::{self, Entry, EntryType, Tags};
+use crate::records::graph::unknown::Unknown;
 
 use fuse::{Field, Heard, Rules};
 use hit::Ranked;
@@ -199,7 +199,7 @@ fn by_question(
     // A collection that can't be read is named and left out; without its memory a group can't answer at all.
     let mut leave_out = |asked: &Asked<'_>, error: Error| match asked.collection {
         Some(name) => {
-            missing.push(crate::collection::is_down(name, &error.at(asked.path)));
+            missing.push(crate::records::collection::is_down(name, &error.at(asked.path)));
             Ok(())
         }
         None => Err(error.at(asked.path)),

@@ -138,15 +138,17 @@ mod tests {
             talk += &format!("{line}\n");
         }
         let folder = tempfile::tempdir().unwrap();
-        let home = crate::Home::new(folder.path(), crate::Settings::default());
-        let caller =
-            crate::Caller::person("ada".parse().unwrap(), crate::Time::from_millis(1_790_000_000_000));
+        let home = crate::tools::home::Home::new(folder.path(), crate::base::settings::Settings::default());
+        let caller = crate::base::caller::Caller::person(
+            "ada".parse().unwrap(),
+            crate::base::time::Time::from_millis(1_790_000_000_000),
+        );
         let mut group = home.group(&"main".parse().unwrap(), caller.now).unwrap();
         group.import_session(&caller, talk.as_bytes(), "talk", |_| {}).unwrap();
         let mut ask = |query: &str, all: bool| -> Vec<String> {
             let request =
                 serde_json::json!({ "query": query, "scope": ["sessions"], "include_superseded": all });
-            let answer = crate::call(&mut group, &caller, "memory_search", request).unwrap();
+            let answer = crate::tools::call(&mut group, &caller, "memory_search", request).unwrap();
             let hits = answer.data["hits"].as_array().unwrap().clone();
             hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
         };

@@ -8,7 +8,7 @@
 use std::collections::HashSet;
 
 use super::dates;
-use crate::Time;
+use crate::base::Time;
 use crate::index::{Language, analyse, flag};
 
 /// More terms than this add work, not meaning.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use nacre::call::{parse, redact};
+use nacre::call::parse;
+use nacre::redact;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

@@ -1,0 +1,62 @@
+//! Files and folders: written whole or not at all, readable by their owner alone.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use crate::base::{Error, Result};
+
+/// Writes `bytes` aside and renames them into place, so that a reader sees the old file or the new one, never
+/// a half.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(path, bytes, File::sync_all)
+}
+
+/// The same, without waiting for the disk: a loss of power may leave an empty file.
+pub(crate) fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
+    write(path, bytes, |_| Ok(()))
+}
+
+fn write(path: &Path, bytes: &[u8], sync: fn(&File) -> std::io::Result<()>) -> Result<()> {
+    let aside = path.with_extension(format!("tmp-{}", std::process::id()));
+    let written = create_private(&aside)
+        .and_then(|mut file| file.write_all(bytes).and_then(|()| sync(&file)))
+        .and_then(|()| fs::rename(&aside, path));
+    written.map_err(|source| {
+        // The half-written file is of no use to anyone; that it can't be removed either changes nothing.
+        let _ = fs::remove_file(&aside);
+        Error::io(path)(source)
+    })
+}
+
+/// Makes a folder, with those above it, that only its owner can enter.
+pub(crate) fn create_folder(path: &Path) -> Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(path).map_err(Error::io(path))
+}
+
+/// Opens a file for appending, made readable by its owner alone where it is new.
+pub(crate) fn append_private(path: &Path) -> std::io::Result<File> {
+    private().append(true).create(true).open(path)
+}
+
+/// Makes a file readable by its owner alone where nothing stands, not even a link.
+pub(crate) fn create_new_private(path: &Path) -> std::io::Result<File> {
+    private().write(true).create_new(true).open(path)
+}
+
+/// Makes a new file readable by its owner alone; what stood there is cut.
+fn create_private(path: &Path) -> std::io::Result<File> {
+    private().write(true).create(true).truncate(true).open(path)
+}
+
+fn private() -> OpenOptions {
+    #[allow(unused_mut, reason = "changed on Unix only")]
+    let mut options = OpenOptions::new();
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}

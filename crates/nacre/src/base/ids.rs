@@ -1,0 +1,323 @@
+//! Typed ids and checked names. A value of one of these types has been checked; a `&str` has not.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, de};
+use uuid::{NoContext, Timestamp, Uuid};
+
+use crate::base::text::shorten;
+use crate::base::{Error, Result, Time};
+
+/// Makes a string type of its own for one kind of id, with the check that every value has passed.
+macro_rules! id_type {
+    ($(#[$doc:meta])* $name:ident, $check:expr, $error:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+        #[serde(transparent)]
+        pub struct $name(String);
+
+        impl $name {
+            /// Returns the id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<$name> {
+                let check: fn(&str) -> bool = $check;
+                if check(text) { Ok($name(text.to_owned())) } else { Err(Error::$error { given: shorten(text) }) }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<$name, D::Error> {
+                String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+            }
+        }
+
+        impl JsonSchema for $name {
+            fn schema_name() -> Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut SchemaGenerator) -> Schema {
+                json_schema!({ "type": "string" })
+            }
+        }
+
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                self.0.to_sql()
+            }
+        }
+
+        impl FromSql for $name {
+            // What stands in our own tables was checked when it was written.
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<$name> {
+                String::column_result(value).map($name)
+            }
+        }
+    };
+}
+
+id_type! {
+    /// The name of a group: 1 to 64 letters, digits, `_` or `-`, so that it is safe as a folder name
+    /// everywhere (A1).
+    GroupName,
+    is_safe_name,
+    BadGroupName
+}
+
+id_type! {
+    /// The name of a collection; safe as a file name as a group's is (Q7).
+    CollectionName,
+    is_safe_name,
+    BadCollectionName
+}
+
+fn is_safe_name(text: &str) -> bool {
+    (1..=64).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+}
+
+id_type! {
+    /// The id of one conversation: 1 to 128 visible characters.
+    SessionId,
+    |text| (1..=128).contains(&text.chars().count()) && !text.chars().any(|c| c.is_control() || c.is_whitespace()),
+    BadSession
+}
+
+id_type! {
+    /// The id of an entry: `mem-` and a UUID (E1).
+    EntryId,
+    |text| text.strip_prefix("mem-").is_some_and(|uuid| uuid.len() == 36 && Uuid::try_parse(uuid).is_ok()),
+    BadId
+}
+
+id_type! {
+    /// The name of a project: 1 to 100 characters on one line.
+    ProjectName,
+    |text| (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control) && text.trim() == text,
+    BadProjectName
+}
+
+/// The id of a task: `TASK-001`. Callers may leave out the word and the zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct TaskId(pub(crate) i64);
+
+impl TaskId {
+    /// The last number that a task may come with.
+    const LAST: i64 = 999_999_999;
+}
+
+impl FromStr for TaskId {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<TaskId> {
+        let bare = text.trim();
+        let is_word = bare.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("task-"));
+        let digits = if is_word { &bare[5..] } else { bare };
+        let number = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+        // Behind the last number that a database has, no other task could be added.
+        let number = number.and_then(|digits| digits.parse().ok());
+        let number = number.filter(|number| (1..=TaskId::LAST).contains(number));
+        number.map(TaskId).ok_or_else(|| Error::BadTaskId { given: shorten(text) })
+    }
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "TASK-{:03}", self.0)
+    }
+}
+
+impl Serialize for TaskId {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for TaskId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<TaskId, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl JsonSchema for TaskId {
+    fn schema_name() -> Cow<'static, str> {
+        "TaskId".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string" })
+    }
+}
+
+impl ToSql for TaskId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.0.to_sql()
+    }
+}
+
+impl FromSql for TaskId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<TaskId> {
+        i64::column_result(value).map(TaskId)
+    }
+}
+
+impl EntryId {
+    /// Makes a new id whose order follows `now` (UUIDv7).
+    pub fn new(now: Time) -> EntryId {
+        EntryId(format!("mem-{}", uuid_v7(now)))
+    }
+}
+
+impl SessionId {
+    /// Makes an id for a process that was given none.
+    pub fn new(now: Time) -> SessionId {
+        SessionId(format!("ses-{}", uuid_v7(now)))
+    }
+}
+
+fn uuid_v7(now: Time) -> Uuid {
+    let millis = u64::try_from(now.as_millis()).unwrap_or(0);
+    let nanos = u32::try_from(millis % 1000).expect("below 1000") * 1_000_000;
+    Uuid::new_v7(Timestamp::from_unix(NoContext, millis / 1000, nanos))
+}
+
+/// What a caller may write where an entry is meant: its id, its number, or `[id:N]` as listings show it (E1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryRef {
+    /// The full id.
+    Id(EntryId),
+    /// The short number.
+    Number(i64),
+}
+
+impl FromStr for EntryRef {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<EntryRef> {
+        let text = text.trim();
+        let inner = text.strip_prefix("[id:").and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
+        let number = inner.strip_prefix('#').unwrap_or(inner);
+        if !number.is_empty()
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+            && let Ok(number) = number.parse()
+        {
+            return Ok(EntryRef::Number(number));
+        }
+        inner.to_ascii_lowercase().parse().map(EntryRef::Id)
+    }
+}
+
+impl fmt::Display for EntryRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EntryRef::Id(id) => id.fmt(f),
+            EntryRef::Number(number) => number.fmt(f),
+        }
+    }
+}
+
+impl Serialize for EntryRef {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for EntryRef {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<EntryRef, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Given {
+            Number(i64),
+            Text(String),
+        }
+        match Given::deserialize(deserializer)? {
+            Given::Number(number) => Ok(EntryRef::Number(number)),
+            Given::Text(text) => text.parse().map_err(de::Error::custom),
+        }
+    }
+}
+
+impl JsonSchema for EntryRef {
+    fn schema_name() -> Cow<'static, str> {
+        "EntryRef".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["string", "integer"] })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn group_names_are_safe_as_folders() {
+        for good in ["main", "A-1_b", &"x".repeat(64)] {
+            assert!(good.parse::<GroupName>().is_ok(), "{good}");
+        }
+        for bad in ["", ".", "..", "../x", "a/b", "a b", "é", "a\0", &"x".repeat(65)] {
+            assert!(bad.parse::<GroupName>().is_err(), "{bad}");
+            assert!(bad.parse::<CollectionName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn an_entry_is_named_by_id_or_number() {
+        let id = EntryId::new(Time::from_millis(1_700_000_000_000));
+        for (given, meant) in [
+            (id.to_string(), EntryRef::Id(id.clone())),
+            (id.to_string().to_uppercase(), EntryRef::Id(id.clone())),
+            ("7".into(), EntryRef::Number(7)),
+            ("#7".into(), EntryRef::Number(7)),
+            (" [id:7] ".into(), EntryRef::Number(7)),
+        ] {
+            assert_eq!(given.parse::<EntryRef>().unwrap(), meant, "{given}");
+        }
+        for bad in ["", "-7", "seven", "mem-1", "mem-", "[id:]", "99999999999999999999"] {
+            assert!(bad.parse::<EntryRef>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_task_is_named_by_id_or_number() {
+        for given in ["TASK-007", "task-7", " 7 ", "TASK-0000007"] {
+            assert_eq!(given.parse::<TaskId>().unwrap().to_string(), "TASK-007", "{given}");
+        }
+        assert_eq!("TASK-1234".parse::<TaskId>().unwrap().to_string(), "TASK-1234");
+        for bad in ["", "TASK-", "TASK-0", "TASK--1", "-1", "T-1", "TASK-1x", "ÄÄÄ-1", "99999999999999999999"]
+        {
+            assert!(bad.parse::<TaskId>().is_err(), "{bad}");
+        }
+        for bad in ["", " x", "a\nb", "a\tb", &"x".repeat(101)] {
+            assert!(bad.parse::<ProjectName>().is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn ids_made_later_sort_later() {
+        let earlier = EntryId::new(Time::from_millis(1_700_000_000_000));
+        let later = EntryId::new(Time::from_millis(1_700_000_000_001));
+        assert!(earlier < later);
+    }
+}

@@ -1,0 +1,17 @@
+//! The ground floor: values that know nothing of the memory. Text, time, ids, errors, settings, and who asks.
+
+pub(crate) mod caller;
+pub(crate) mod checksum;
+pub mod diff;
+pub(crate) mod error;
+pub(crate) mod files;
+pub(crate) mod ids;
+pub mod redact;
+pub(crate) mod secret;
+pub mod settings;
+pub(crate) mod text;
+pub(crate) mod time;
+
+pub use error::{Error, Result};
+pub use settings::Settings;
+pub use time::{Day, Time, Zone};

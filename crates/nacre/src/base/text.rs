@@ -1,0 +1,179 @@
+//! Plain text, without knowing whose it is: bytes to text, how long it is, when two texts are the same or alike.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Returns the form in which two texts are compared: they are the same if they are equal after trimming, Unicode NFC,
+/// white space and case.
+///
+/// Signs, digits, punctuation and accents carry meaning: `-5` is not `5`, `C++` is not `C#`, `10.1.12.3` is not
+/// `10.11.2.3`.
+pub(crate) fn canonical(text: &str) -> String {
+    // Case before NFC: lower case may compose to something that upper case does not.
+    let lower: String = text.nfc().flat_map(char::to_lowercase).nfc().collect();
+    lower.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// How much of a file is looked at to tell whether it is binary.
+const PROBED: usize = 8 << 10;
+
+/// Reads bytes as text, with what had to be repaired; an error says why they are none. Lines end in `\n`.
+pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
+    let utf16 = |unit: fn([u8; 2]) -> u16| {
+        let (pairs, rest) = bytes[2..].as_chunks::<2>();
+        let units: Vec<u16> = pairs.iter().map(|pair| unit(*pair)).collect();
+        let mut text = String::from_utf16_lossy(&units);
+        text.extend(rest.iter().map(|_| char::REPLACEMENT_CHARACTER));
+        (text, Some("was UTF-16".to_owned()))
+    };
+    let (text, note) = match bytes {
+        [0xff, 0xfe, after @ ..] if !after.starts_with(&[0, 0]) => utf16(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => utf16(u16::from_be_bytes),
+        _ if bytes[..bytes.len().min(PROBED)].contains(&0) => return Err("is binary".into()),
+        _ => match std::str::from_utf8(bytes) {
+            Ok(text) => (text.to_owned(), None),
+            Err(problem) => {
+                let at = 1 + bytes[..problem.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+                let note = format!("is not UTF-8 from line {at} on; what can't be read is shown as \u{fffd}");
+                (String::from_utf8_lossy(bytes).into_owned(), Some(note))
+            }
+        },
+    };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    Ok((if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() }, note))
+}
+
+/// About how many tokens a model makes of a text: a quarter of its letters, and one for each character of
+/// other scripts. Rather too many than too few.
+pub fn tokens(text: &str) -> usize {
+    if text.is_ascii() {
+        return text.len().div_ceil(4);
+    }
+    let plain = text.chars().filter(char::is_ascii).count();
+    plain.div_ceil(4) + text.chars().filter(|c| !c.is_ascii() && !c.is_whitespace()).count()
+}
+
+/// Cuts a text at a word so that it has at most so many characters, and shows that it was cut.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
+    let head = &text[..end];
+    let word = head.rfind(char::is_whitespace).filter(|at| *at > end / 2).unwrap_or(end);
+    format!("{} …", head[..word].trim_end())
+}
+
+/// Returns the one of `known` that `given` was probably meant to be.
+pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let given: Vec<char> = given.chars().take(64).collect();
+    known
+        .into_iter()
+        .map(|name| (edits(&given, &name.chars().collect::<Vec<_>>()), name))
+        .filter(|(edits, name)| *edits <= 1 + name.len() / 4)
+        .min()
+        .map(|(_, name)| name)
+}
+
+/// Tells whether one edit makes one word the other.
+pub(crate) fn is_one_edit(left: &str, right: &str) -> bool {
+    left.len().abs_diff(right.len()) <= 4
+        && edits(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>()) == 1
+}
+
+/// The number of single-character edits between two words (Levenshtein).
+fn edits(left: &[char], right: &[char]) -> usize {
+    let mut row: Vec<usize> = (0..=right.len()).collect();
+    for (i, l) in left.iter().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, r) in right.iter().enumerate() {
+            let substituted = diagonal + usize::from(l != r);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[right.len()]
+}
+
+/// Cuts what a caller gave for a message, so that a megabyte of nonsense does not come back whole.
+pub(crate) fn shorten(text: &str) -> String {
+    const SHOWN: usize = 60;
+    let mut shown: String =
+        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(SHOWN).collect();
+    if text.chars().nth(SHOWN).is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_white_space_case_and_normal_form_are_ignored() {
+        for (left, right) in [
+            ("  The  staging\tserver\n", "the STAGING server"),
+            ("Caf\u{e9}", "cafe\u{301}"),
+            ("\u{c5}ngstr\u{f6}m", "\u{212b}ngstro\u{308}m"),
+        ] {
+            assert_eq!(canonical(left), canonical(right));
+        }
+        for (left, right) in [
+            ("-5", "5"),
+            ("version 1.5", "version 15"),
+            ("IP is 10.1.12.3", "IP is 10.11.2.3"),
+            ("C++", "C#"),
+            ("x >= 5", "x <= 5"),
+            ("rm -rf ./tmp", "rm -rf /tmp"),
+            (":-)", ":-("),
+            ("* * 1", "* 1 *"),
+            ("a.b@x.com", "ab@x.com"),
+            ("a\u{f1}o", "ano"),
+            ("\u{1f980}", "\u{1f422}"),
+            ("It works.", "It works!"),
+        ] {
+            assert_ne!(canonical(left), canonical(right));
+        }
+    }
+
+    #[test]
+    fn tokens_are_rather_too_many() {
+        for (text, least, most) in [("", 0, 0), ("a word or two", 4, 5), ("日本語", 3, 3), ("Lydhør", 2, 3)]
+        {
+            assert!((least..=most).contains(&tokens(text)), "{text}: {}", tokens(text));
+        }
+    }
+
+    #[test]
+    fn suggests_what_was_probably_meant() {
+        let known = ["memory_store", "memory_search", "memory_brief"];
+        for (given, meant) in [
+            ("memory_stor", Some("memory_store")),
+            ("memry_search", Some("memory_search")),
+            ("zzz", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(given, known), meant, "{given}");
+        }
+    }
+
+    #[test]
+    fn bytes_become_text() {
+        let wide = |text: &str, order: fn(u16) -> [u8; 2]| {
+            std::iter::once(0xfeff).chain(text.encode_utf16()).flat_map(order).collect::<Vec<u8>>()
+        };
+        for (bytes, text, repaired) in [
+            (b"plain\r\ntext".to_vec(), "plain\ntext", false),
+            ("\u{feff}Größe".as_bytes().to_vec(), "Größe", false),
+            (b"caf\xe9 au lait".to_vec(), "caf\u{fffd} au lait", true),
+            (wide("Größe 🐚", u16::to_le_bytes), "Größe 🐚", true),
+            (wide("Größe", u16::to_be_bytes), "Größe", true),
+            ([wide("odd", u16::to_le_bytes), vec![b'x']].concat(), "odd\u{fffd}", true),
+            (Vec::new(), "", false),
+        ] {
+            let (found, note) = decode(&bytes).unwrap();
+            assert_eq!((found.as_str(), note.is_some()), (text, repaired));
+        }
+        for binary in [&b"\x7fELF\0"[..], b"\xff\xfe\0\0a\0\0\0"] {
+            assert_eq!(decode(binary).unwrap_err(), "is binary");
+        }
+    }
+}

@@ -1,0 +1,4 @@
+//! What goes into an agent's context: the brief at the start of a session, and the lines before each message.
+
+pub(crate) mod brief;
+pub mod turn;

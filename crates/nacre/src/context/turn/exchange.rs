@@ -1,0 +1,354 @@
+//! Exchanges: one message of the user with the agent's answer, archived for continuity across sessions (T3).
+//!
+//! An exchange is a row and, unless it is noise, a passage in the scope of sessions, written in one
+//! transaction with its audit row. Where the transcript of the same session is imported too, its messages are
+//! what is found and the exchange steps back, whichever came first: nothing is found twice.
+
+use crate::base::text::cut;
+use rusqlite::Connection;
+use serde::{Deserialize, Serialize};
+
+use super::{lesson, said, stability, state, topic};
+use crate::base::caller::Caller;
+use crate::base::ids::SessionId;
+use crate::base::redact;
+use crate::base::{Result, Time};
+use crate::group::Group;
+use crate::index::{self, Passage, analyse};
+use crate::store::audit;
+use crate::store::event::Event;
+use crate::store::event::payload;
+
+/// The kind of passage that stands for an exchange.
+pub(crate) const KIND: &str = "exchange";
+
+/// The most characters of each side that are kept.
+const LONGEST: usize = 6_000;
+
+/// One exchange. Either side may be empty, not both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Exchange {
+    /// What the user said.
+    pub user: String,
+    /// What the agent answered.
+    pub agent: String,
+    /// When.
+    pub at: Time,
+}
+
+/// What became of an exchange.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Archived {
+    /// Its id; empty where there was nothing to keep.
+    pub id: String,
+    /// Whether it is new here.
+    pub added: bool,
+    /// What was learned from it.
+    pub lessons: Vec<String>,
+}
+
+/// A row of the archive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Row {
+    pub(crate) id: String,
+    pub(crate) session: String,
+    pub(crate) user: String,
+    pub(crate) agent: String,
+    pub(crate) at: Time,
+    pub(crate) searchable: bool,
+    /// Absent in older exports, which nobody knows better of.
+    #[serde(default = "unknown")]
+    pub(crate) private: bool,
+}
+
+fn unknown() -> bool {
+    true
+}
+
+pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -> Result<Archived> {
+    let settings = group.settings().turn.clone();
+    let kept = |text: &str| cut(&redact::text(&said::own(text)), LONGEST);
+    let (user, agent) = (kept(&exchange.user), kept(&exchange.agent));
+    if !settings.archive || (user.is_empty() && agent.is_empty()) {
+        return Ok(Archived::default());
+    }
+    let session = caller.session.as_str();
+    let id = hash(&[session, &user, &agent]);
+    if group.read_all(|db| is_present(db, &id))? {
+        return Ok(Archived { id, ..Archived::default() });
+    }
+    let searchable = !is_noise(&user, &agent);
+    let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
+    let row = Row { id: id.clone(), session: session_id, user, agent, at: exchange.at, searchable, private };
+    // Looked up before the write, so that nobody waits for it.
+    let principles = stability::principles(group, caller.visibility);
+    let doubts = stability::doubts(group, caller, &row)?;
+    let learns = settings.contributors.iter().any(|name| name == "lessons");
+    let drafts = if learns && !caller.untrusted { lesson::detect(&row.user) } else { Vec::new() };
+    let language = group.settings().search.language();
+    let (added, lessons) = group.write(caller.now, |tx| {
+        if is_present(tx, &id)? {
+            return Ok((false, Vec::new()));
+        }
+        let mut state = state::load(tx, &caller.session)?;
+        let before = last(tx, session)?;
+        insert(tx, &row)?;
+        state.turn += 1;
+        let asked = before.as_ref().map_or("", |before| before.user.as_str());
+        let learned = lesson::learn(tx, &drafts, asked, caller, exchange.at)?;
+        lesson::judge(tx, &mut state, &row.user, &drafts)?;
+        topic::follow(&mut state, &row, language);
+        stability::follow(&mut state, &row, &principles, doubts, language);
+        state::save(tx, caller, &state)?;
+        let mut audited = audit::Row::new("exchange_archive");
+        audited.ids.push(id.clone());
+        audited.detail.insert("chars".into(), (row.user.chars().count() + row.agent.chars().count()).into());
+        if !learned.is_empty() {
+            audited.detail.insert("lessons".into(), learned.len().into());
+        }
+        audit::append(tx, caller, &audited, audit::Outcome::Done)?;
+        Ok((true, learned))
+    })?;
+    if added {
+        let delta = row.user.chars().count() + row.agent.chars().count();
+        let data = payload([("type", KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
+        let (at, session) = (caller.now, caller.session.clone());
+        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
+    }
+    Ok(Archived { id, added, lessons })
+}
+
+/// Writes an exchange and its passage.
+pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
+    let said = said_hash(&row.user);
+    let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
+    let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
+    let sql = "INSERT INTO exchanges (id, session, user, agent, at, seq, said, searchable, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let Row { id, session: name, user, agent, at, private, .. } = row;
+    db.prepare_cached(sql)?.execute((id, name, user, agent, at, seq, said, searchable, private))?;
+    if searchable {
+        index::put(db, &passage(row, (session, seq)))?;
+    }
+    Ok(())
+}
+
+/// Writes an exchange of an export, unless it is here. Its id is made anew: a file may say anything.
+pub(super) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
+    let kept = |text: &str| cut(&redact::text(&said::own(text)), LONGEST);
+    let (user, agent) = (kept(&row.user), kept(&row.agent));
+    let id = hash(&[&row.session, &user, &agent]);
+    if user.is_empty()
+        || agent.is_empty()
+        || row.session.parse::<SessionId>().is_err()
+        || is_present(db, &id)?
+    {
+        return Ok(false);
+    }
+    let searchable = !is_noise(&user, &agent);
+    let (session, private) = (row.session.clone(), row.private);
+    insert(db, &Row { id, session, user, agent, at: row.at, searchable, private })?;
+    Ok(true)
+}
+
+/// Steps back from what a transcript of the session has too.
+pub(crate) fn step_back<'a>(
+    db: &Connection,
+    session: &str,
+    texts: impl IntoIterator<Item = &'a str>,
+) -> Result<()> {
+    let sql = "SELECT id, said FROM exchanges WHERE session = ?1 AND searchable";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let ours: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>()?;
+    if ours.is_empty() {
+        return Ok(());
+    }
+    let theirs: Vec<String> = texts.into_iter().map(said_hash).collect();
+    for (id, _) in ours.iter().filter(|(_, said)| theirs.contains(said)) {
+        db.prepare_cached("UPDATE exchanges SET searchable = 0 WHERE id = ?1")?.execute([id])?;
+        index::remove(db, KIND, &reference(session, id))?;
+    }
+    Ok(())
+}
+
+/// The passages of all exchanges, for an index that is made anew.
+pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
+    let sql = "SELECT exchanges.id, exchanges.session, user, agent, at, searchable, exchanges.private,
+            sessions.number, seq
+        FROM exchanges JOIN sessions ON sessions.id = exchanges.session WHERE searchable ORDER BY exchanges.number";
+    let mut statement = db.prepare_cached(sql)?;
+    let found = statement.query_map([], |row| Ok(passage(&from_row(row)?, (row.get(7)?, row.get(8)?))))?;
+    Ok(found.collect::<rusqlite::Result<_>>()?)
+}
+
+/// All exchanges, oldest first.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Row>> {
+    let sql = "SELECT id, session, user, agent, at, searchable, private FROM exchanges ORDER BY number";
+    let mut statement = db.prepare_cached(sql)?;
+    Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+/// An exchange, and what came of it.
+pub(crate) struct Behind {
+    pub(crate) row: Row,
+    /// How many of its session came after it.
+    pub(crate) after: i64,
+    /// What the user said next.
+    pub(crate) next: String,
+}
+
+/// The exchange behind a passage.
+pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>> {
+    let id = reference.rsplit('/').next().unwrap_or_default();
+    let sql = "SELECT id, session, user, agent, at, searchable, private,
+        (SELECT count(*) FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number),
+        (SELECT user FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number
+            ORDER BY number LIMIT 1)
+        FROM exchanges WHERE id = ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([id])?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    let next: Option<String> = row.get(8)?;
+    Ok(Some(Behind { row: from_row(row)?, after: row.get(7)?, next: next.unwrap_or_default() }))
+}
+
+/// The newest exchange of a session.
+fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
+    let sql = "SELECT id, session, user, agent, at, searchable, private FROM exchanges WHERE session = ?1
+        ORDER BY number DESC LIMIT 1";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([session])?;
+    Ok(rows.next()?.map(from_row).transpose()?)
+}
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+    Ok(Row {
+        id: row.get(0)?,
+        session: row.get(1)?,
+        user: row.get(2)?,
+        agent: row.get(3)?,
+        at: row.get(4)?,
+        searchable: row.get(5)?,
+        private: row.get(6)?,
+    })
+}
+
+fn passage(row: &Row, place: (i64, i64)) -> Passage {
+    Passage {
+        kind: KIND,
+        reference: reference(&row.session, &row.id),
+        text: format!("{}\n{}", row.user, row.agent).trim().to_owned(),
+        // As messages have it: people ask for what was said on a day.
+        title: row.at.day_in_words(),
+        // Two speak. What the agent says in it must not pass for the user's word.
+        author: None,
+        at: row.at,
+        live: true,
+        place: Some(place),
+        standing: None,
+        slice: None,
+    }
+}
+
+fn reference(session: &str, id: &str) -> String {
+    format!("{session}/{id}")
+}
+
+/// The number of its session, which is made where there is none, and its place in it.
+fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
+    let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES (?1, 'turns', ?2, ?2, ?3)
+        ON CONFLICT (id) DO UPDATE SET private = max(private, excluded.private), started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?2), ?2)";
+    db.prepare_cached(sql)?.execute((&row.session, row.at, row.private))?;
+    let sql = "SELECT number FROM sessions WHERE id = ?1";
+    let number: i64 = db.prepare_cached(sql)?.query_row([&row.session], |row| row.get(0))?;
+    let sql = "SELECT coalesce(max(seq) + 1, 0) FROM passages WHERE session = ?1";
+    Ok((number, db.prepare_cached(sql)?.query_row([number], |row| row.get(0))?))
+}
+
+fn is_present(db: &Connection, id: &str) -> Result<bool> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE id = ?1)";
+    Ok(db.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
+}
+
+fn is_in_transcript(db: &Connection, session: &str, said: &str) -> Result<bool> {
+    let sql = "SELECT text FROM passages JOIN sessions ON sessions.number = passages.session
+        WHERE sessions.id = ?1 AND kind = 'message' AND author = 'user'";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut rows = statement.query([session])?;
+    while let Some(row) = rows.next()? {
+        if said_hash(&row.get::<_, String>(0)?) == said {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn said_hash(text: &str) -> String {
+    hash(&[&analyse::fold(&cut(&redact::text(&said::own(text)), LONGEST))])
+}
+
+/// A hash of texts, each apart from the next.
+pub(super) fn hash(texts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// Tells whether an exchange is only about remembering: a question whether something is remembered that the
+/// agent denies. It would outrank what it asks about.
+fn is_noise(user: &str, agent: &str) -> bool {
+    const DENIES: &[&str] = &[
+        "i don't have any memory",
+        "i don't have a memory",
+        "i have no memory",
+        "i don't remember",
+        "i do not remember",
+        "i don't recall",
+        "i can't recall",
+        "i cannot recall",
+        "i have no record",
+        "i don't have any record",
+        "i don't have access to previous",
+        "i don't have access to earlier",
+        "i don't have information about",
+        "don't have that in",
+        "nothing about that in",
+    ];
+    const ASKS: &[&str] = &[
+        "do you remember",
+        "can you remember",
+        "do you recall",
+        "what do you remember",
+        "what do you know about me",
+    ];
+    let (user_words, agent_words) = (said::words(user), said::words(agent));
+    let denies = DENIES.iter().any(|phrase| said::says(&agent_words, phrase));
+    let asks = user.trim_end().ends_with('?') || ASKS.iter().any(|phrase| said::says(&user_words, phrase));
+    denies && asks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn talk_about_remembering_is_noise() {
+        for (user, agent, noise) in [
+            ("Do you remember my dog's name?", "I don't have any memory of that.", true),
+            ("What did we decide on Monday?", "I'm sorry, I have no record of it.", true),
+            ("ok", "Great!", false),
+            ("Do you remember my dog's name?", "Yes, Luna.", false),
+            (
+                "My dog is called Luna.",
+                "I don't remember hearing that before, but Luna is a fine name.",
+                false,
+            ),
+        ] {
+            assert_eq!(is_noise(user, agent), noise, "{user} / {agent}");
+        }
+    }
+}

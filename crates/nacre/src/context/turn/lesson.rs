@@ -1,0 +1,667 @@
+//! Lessons (T5): what the user corrected, kept with what had been asked, and told again where it applies.
+//!
+//! A lesson is learned from a sentence that tells the agent how to behave. Ordinary talk has the same words
+//! ("don't worry", "you should see this film", "no problem"), so a sentence counts only in a form that
+//! addresses the agent. What a lesson is worth is known by its outcomes: whether the user had to say it again
+//! after it was put in. Whether the conversation was calmer afterwards says nothing: it always is.
+
+use crate::base::text::cut;
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use super::relevance::{About, is_request};
+use super::state::State;
+use super::{Offer, Turning, said};
+use crate::base::caller::Caller;
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::context::brief::{one_line, strip_injected};
+use crate::group::Group;
+use crate::index::{self, Language, analyse};
+use crate::search;
+use crate::store::audit;
+
+/// How many lessons are kept, and how many a turn gets at most.
+const MOST: usize = 200;
+const LINES: usize = 2;
+/// The most characters of a lesson.
+const LONGEST: usize = 300;
+/// From which likeness on two lessons are one.
+const SAME: f64 = 0.5;
+/// From which likeness on what the user says now is what a lesson says: it was broken.
+const SAID_AGAIN: f64 = 0.34;
+/// What a new lesson counts at least: it is worth most on the day it was learned.
+const FLOOR: f64 = 0.6;
+/// How much of a message a lesson must cover with which it shares one word only.
+const COVERED: f64 = 0.7;
+/// When a lesson may become a principle: its age, how often it was put in, and how well that worked.
+const RIPE_DAYS: i64 = 30;
+const RIPE_INJECTED: i64 = 5;
+const RIPE_EFFECTIVENESS: f64 = 0.8;
+/// A lesson that was put in this often and hardly ever kept is not put in any more.
+const SPENT_INJECTED: i64 = 10;
+const SPENT_EFFECTIVENESS: f64 = 0.2;
+
+/// Something the user taught.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lesson {
+    /// Its number.
+    pub number: i64,
+    /// What the user said.
+    pub text: String,
+    /// What had been asked.
+    pub asked: String,
+    /// How plainly it was said, 0 to 1.
+    pub weight: f64,
+    /// How often it was said again.
+    pub recurred: i64,
+    /// How often it was put in.
+    pub injected: i64,
+    /// How often the user then had no need to say it again, and how often they had.
+    pub kept: i64,
+    /// Said again all the same.
+    pub broken: i64,
+    /// When.
+    pub learned_at: Time,
+    /// In which session.
+    pub session: String,
+    /// Shared sessions never see it; nearly all are.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub private: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A lesson that may become a principle. A person decides; nothing is written by itself.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Proposal {
+    /// The lesson.
+    pub lesson: i64,
+    /// The file it would go to.
+    pub path: &'static str,
+    /// The line it would add.
+    pub line: String,
+    /// What speaks for it.
+    pub because: String,
+}
+
+impl Lesson {
+    /// Returns how well it works, 0 to 1: the share of outcomes in which it was kept. Before any, it is
+    /// believed.
+    pub fn effectiveness(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        let share = (self.kept + 1) as f64 / (self.kept + self.broken + 1) as f64;
+        share
+    }
+
+    /// What it counts when it is matched. Never nothing, from the first day.
+    fn counts(&self) -> f64 {
+        FLOOR.max(self.effectiveness())
+    }
+
+    fn is_spent(&self) -> bool {
+        self.injected >= SPENT_INJECTED && self.effectiveness() <= SPENT_EFFECTIVENESS
+    }
+
+    pub(super) fn proposal(&self, now: Time) -> Option<Proposal> {
+        let days = now.whole_days_since(self.learned_at);
+        let ripe =
+            days >= RIPE_DAYS && self.injected >= RIPE_INJECTED && self.effectiveness() > RIPE_EFFECTIVENESS;
+        ripe.then(|| Proposal {
+            lesson: self.number,
+            path: "SOUL.md",
+            line: format!("- **Lesson {}**: {}", self.number, one_line(&self.text)),
+            because: format!(
+                "learned {days} days ago, put in {} times, kept {} times, broken {} times",
+                self.injected, self.kept, self.broken
+            ),
+        })
+    }
+
+    pub(super) fn redact(&mut self) {
+        self.text = redact::text(&self.text).into_owned();
+        self.asked = redact::text(&self.asked).into_owned();
+    }
+}
+
+pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
+    if !turning.message.says_something() {
+        return Ok(Vec::new());
+    }
+    let lessons = turning.group.read(all)?;
+    let now = turning.caller.now;
+    let about = About { behavioral: true, ..About::default() };
+    let mut offers = Vec::new();
+    for lesson in lessons.into_iter().filter(|lesson| !lesson.is_spent()) {
+        // What was asked then is what is asked now, or the lesson names it.
+        let texts = [lesson.text.clone(), format!("{} {}", lesson.asked, lesson.text)];
+        let weighed = texts.map(|text| turning.message.weigh(&text, about, &mut turning.known));
+        let best = weighed.into_iter().max_by(|a, b| a.score.total_cmp(&b.score)).expect("two texts");
+        let source = source(lesson.number);
+        turning.consider("lessons", &source, &lesson.text, &best);
+        let score = best.score * lesson.counts();
+        // One word is too little: `summarise this` is not `summarise the incident`.
+        let applies = best.shared.len() > 1 || best.covered >= COVERED;
+        if applies && best.score >= turning.least && score >= turning.least * FLOOR {
+            let age = now.whole_days_since(lesson.learned_at);
+            let text = format!("- [lesson] {} ({age}d ago)", one_line(&lesson.text));
+            let reason = match lesson.recurred {
+                0 => format!("the user said so when they asked the like; {:.2}", best.score),
+                times => format!("the user has said so {} times; {:.2}", times + 1, best.score),
+            };
+            offers.push((score, Offer { text, reason, source }));
+        }
+    }
+    offers.sort_by(|a, b| b.0.total_cmp(&a.0));
+    Ok(offers.into_iter().take(LINES).map(|(_, offer)| offer).collect())
+}
+
+/// A lesson to be.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Draft {
+    pub(crate) text: String,
+    pub(crate) weight: f64,
+}
+
+/// Finds what a message teaches. Questions teach nothing.
+pub(crate) fn detect(user: &str) -> Vec<Draft> {
+    let prose = said::prose(user);
+    let sentences: Vec<&str> = said::sentences(&prose);
+    let corrects = sentences.iter().any(|sentence| is_correction(&said::words(sentence)));
+    let mut drafts: Vec<Draft> = Vec::new();
+    let mut reaction = None;
+    for sentence in sentences.iter().filter(|sentence| !sentence.ends_with('?')) {
+        let words = said::words(sentence);
+        let directive = directive(&words, corrects);
+        if let Some(weight) = directive {
+            drafts.push(Draft { text: cut(&tidy(sentence), LONGEST), weight });
+        } else if is_too(&words) {
+            reaction = reaction.or(Some(sentence));
+        }
+    }
+    // "That's too long." alone is a lesson; before "keep it to five points" it is why.
+    if drafts.is_empty()
+        && let Some(sentence) = reaction
+    {
+        drafts.push(Draft { text: cut(&tidy(sentence), LONGEST), weight: 0.6 });
+    }
+    drafts.truncate(3);
+    drafts
+}
+
+/// Tells whether a message corrects what was answered before.
+pub(super) fn corrects(user: &str) -> bool {
+    let prose = said::prose(user);
+    !detect(user).is_empty()
+        || said::sentences(&prose).iter().any(|sentence| is_correction(&said::words(sentence)))
+}
+
+/// Words that may stand before what a sentence says.
+const LEADING: &[&str] =
+    &["no", "please", "and", "but", "ok", "okay", "hey", "well", "so", "also", "again", "actually"];
+/// What people say with these words when they teach nothing.
+const ORDINARY_DONT: &[&str] = &[
+    "worry",
+    "know",
+    "think",
+    "care",
+    "mind",
+    "have",
+    "believe",
+    "understand",
+    "see",
+    "get",
+    "feel",
+    "remember",
+    "forget",
+    "give",
+    "panic",
+    "you",
+    "be",
+    "even",
+    "want",
+    "need",
+    "like",
+    "love",
+    "bother",
+    "judge",
+    "laugh",
+];
+const ORDINARY_ALWAYS: &[&str] = &[
+    "a", "an", "the", "been", "good", "nice", "happy", "mind", "ever", "again", "say", "heard", "had", "was",
+    "is", "knew", "thought", "seen", "been", "wanted", "a", "more", "in", "have",
+];
+const ORDINARY_SHOULD: &[&str] = &[
+    "see", "try", "watch", "visit", "hear", "know", "come", "go", "have", "be", "meet", "read", "taste",
+    "feel", "get", "find", "be",
+];
+const ABOUT_ANSWERS: &[&str] = &[
+    "you",
+    "your",
+    "answer",
+    "answers",
+    "reply",
+    "replies",
+    "response",
+    "responses",
+    "output",
+    "code",
+    "test",
+    "tests",
+    "summary",
+    "summaries",
+    "commit",
+    "commits",
+    "comment",
+    "comments",
+    "explanation",
+    "explanations",
+    "bullet",
+    "bullets",
+    "tone",
+    "format",
+    "diff",
+    "diffs",
+];
+const OTHERS: &[&str] = &[
+    "i", "i'm", "i'll", "we", "we're", "we'll", "he", "she", "they", "it", "it's", "there", "is", "was",
+    "will", "my", "our", "the", "someone",
+];
+
+/// Tells whether a sentence tells the agent how to behave, and how plainly.
+fn directive(words: &[String], corrects: bool) -> Option<f64> {
+    let start = words.iter().position(|word| !LEADING.contains(&word.as_str()))?;
+    let polite = words[..start].iter().any(|word| word == "please");
+    let words = &words[start..];
+    let at = |place: usize| words.get(place).map_or("", String::as_str);
+    // Two words are a reaction.
+    if words.len() < 3 {
+        return None;
+    }
+    let (first, second) = (at(0), at(1));
+    match first {
+        "stop" if second.ends_with("ing") => return Some(1.0),
+        "don't" | "dont" if !ORDINARY_DONT.contains(&second) => return Some(0.9),
+        "do" if second == "not" && !ORDINARY_DONT.contains(&at(2)) => return Some(0.9),
+        "avoid" if second.ends_with("ing") => return Some(0.8),
+        "always" | "never" if !ORDINARY_ALWAYS.contains(&second) => {
+            return Some(if polite { 0.7 } else { 0.8 });
+        }
+        _ => {}
+    }
+    for (phrase, length) in
+        [("next time", 2), ("from now on", 3), ("in future", 2), ("in the future", 3), ("going forward", 2)]
+    {
+        if said::says(&words[..length.min(words.len())], phrase) && !OTHERS.contains(&at(length)) {
+            return Some(0.8);
+        }
+        // Behind what it is about: "keep it short from now on".
+        if length < words.len()
+            && said::says(&words[words.len() - length..], phrase)
+            && !OTHERS.contains(&first)
+        {
+            return Some(0.8);
+        }
+    }
+    let you = words.iter().position(|word| word == "you");
+    if let Some(you) = you.filter(|you| *you <= 1) {
+        let (verb, mut next) = (at(you + 1), you + 2);
+        let needs = verb == "need" && at(next) == "to";
+        if needs {
+            next += 1;
+        }
+        let standing = matches!(at(next), "always" | "never") || said::says(words, "every time");
+        if (matches!(verb, "should" | "must" | "shouldn't" | "mustn't") || needs)
+            && (standing || corrects && !ORDINARY_SHOULD.contains(&at(next)))
+        {
+            return Some(0.8);
+        }
+    }
+    let prefers = ["i prefer", "i'd prefer", "i would prefer", "i'd rather", "i would rather"]
+        .iter()
+        .any(|phrase| said::says(words, phrase));
+    if prefers && words.iter().any(|word| ABOUT_ANSWERS.contains(&word.as_str())) {
+        return Some(0.7);
+    }
+    None
+}
+
+/// What says that something was wrong.
+pub(super) const WRONG: &[&str] = &[
+    "that's wrong",
+    "that is wrong",
+    "this is wrong",
+    "that's not right",
+    "that is not right",
+    "that's incorrect",
+    "that is incorrect",
+    "not what i asked",
+    "not what i wanted",
+    "not what i meant",
+    "not what i said",
+    "you misunderstood",
+    "i already told you",
+    "i told you",
+    "i've told you",
+    "wrong again",
+    "still wrong",
+    "you forgot",
+    "you ignored",
+    "you did it again",
+    "you keep",
+    "that's not it",
+    "i said",
+    "how many times",
+];
+
+/// Tells whether a sentence says that something was wrong.
+pub(crate) fn is_correction(words: &[String]) -> bool {
+    WRONG.iter().any(|phrase| said::says(words, phrase))
+}
+
+fn is_too(words: &[String]) -> bool {
+    const TOO: &[&str] =
+        &["long", "short", "verbose", "wordy", "formal", "technical", "vague", "complicated", "detailed"];
+    const OF: &[&str] = &[
+        "that's",
+        "that",
+        "this",
+        "it's",
+        "answer",
+        "answers",
+        "reply",
+        "summary",
+        "explanation",
+        "response",
+        "way",
+    ];
+    let too = words.windows(2).any(|pair| pair[0] == "too" && TOO.contains(&pair[1].as_str()));
+    too && words.len() <= 10 && words.iter().any(|word| OF.contains(&word.as_str()))
+}
+
+/// The sentence without what leads into it.
+fn tidy(sentence: &str) -> String {
+    let mut rest = sentence.trim();
+    loop {
+        let word = rest.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default();
+        if word.is_empty() || !LEADING.contains(&word.to_lowercase().as_str()) || word.len() == rest.len() {
+            break;
+        }
+        rest = rest[word.len()..].trim_start_matches(|c: char| !c.is_alphanumeric());
+    }
+    let mut chars = rest.chars();
+    chars.next().map(|first| first.to_uppercase().collect::<String>() + chars.as_str()).unwrap_or_default()
+}
+
+/// Learns; what was learned before only counts once more. Returns the texts that are new.
+pub(super) fn learn(
+    db: &Connection,
+    drafts: &[Draft],
+    asked: &str,
+    caller: &Caller,
+    at: Time,
+) -> Result<Vec<String>> {
+    let language = index::language(db)?;
+    let mut learned = Vec::new();
+    for draft in drafts {
+        if let Some(same) = alike(db, &draft.text, SAME, language)? {
+            db.prepare_cached("UPDATE lessons SET recurred = recurred + 1 WHERE number = ?1")?
+                .execute([same])?;
+            continue;
+        }
+        let folded = super::exchange::hash(&[&analyse::fold(&draft.text)]);
+        let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+            ON CONFLICT DO NOTHING";
+        // What was only told before says nothing about when the lesson applies.
+        let asked = said::prose(asked);
+        let asked =
+            if is_request(&asked) || asked.ends_with('?') { cut(&asked, LONGEST) } else { String::new() };
+        let (session, private) = (&caller.session, caller.visibility.is_private());
+        db.prepare_cached(sql)?.execute((&draft.text, folded, asked, draft.weight, at, session, private))?;
+        learned.push(draft.text.clone());
+    }
+    // The oldest that never mattered go first.
+    let sql = "DELETE FROM lessons WHERE number IN
+        (SELECT number FROM lessons ORDER BY recurred + kept DESC, number DESC LIMIT -1 OFFSET ?1)";
+    db.prepare_cached(sql)?.execute([i64::try_from(MOST).expect("small")])?;
+    Ok(learned)
+}
+
+/// Tells whether a lesson says this already.
+pub(super) fn is_known(db: &Connection, text: &str) -> Result<bool> {
+    Ok(alike(db, text, SAME, index::language(db)?)?.is_some())
+}
+
+/// Learns what was said on purpose; `None`: it was known.
+pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
+    let own = strip_injected(text);
+    let text = cut(&one_line(&own), LONGEST);
+    if text.is_empty() {
+        return Err(Error::Injected);
+    }
+    if is_known(db, &text)? {
+        return Ok(None);
+    }
+    learn(db, &[Draft { text: text.clone(), weight: 1.0 }], "", caller, caller.now)?;
+    Ok(Some(text))
+}
+
+/// Sees whether the lessons that were put in before the last answer were kept: they were not if this message
+/// says them again.
+pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Draft]) -> Result<()> {
+    let language = index::language(db)?;
+    let corrects = said::sentences(user).iter().any(|sentence| is_correction(&said::words(sentence)));
+    for number in std::mem::take(&mut state.awaiting) {
+        let Some(lesson) = get(db, number)? else { continue };
+        let said_again = |text: &str| search::likeness(&lesson.text, text, language) >= SAID_AGAIN;
+        let broken = drafts.iter().any(|draft| said_again(&draft.text)) || (corrects && said_again(user));
+        let sql = if broken {
+            "UPDATE lessons SET broken = broken + 1 WHERE number = ?1"
+        } else {
+            "UPDATE lessons SET kept = kept + 1 WHERE number = ?1"
+        };
+        db.prepare_cached(sql)?.execute([number])?;
+    }
+    state.awaiting = std::mem::take(&mut state.lessons);
+    Ok(())
+}
+
+/// Writes a lesson of an export, unless one that says the same is here.
+pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
+    let language = index::language(db)?;
+    let Lesson {
+        text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
+    } = lesson;
+    let text = cut(text, LONGEST);
+    if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
+    let (folded, asked) = (super::exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
+    let weight = weight.clamp(0.0, 1.0);
+    let written = db.prepare_cached(sql)?.execute((
+        &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
+    ))?;
+    Ok(written > 0)
+}
+
+pub(super) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {
+    for number in numbers {
+        db.prepare_cached("UPDATE lessons SET injected = injected + 1 WHERE number = ?1")?
+            .execute([number])?;
+    }
+    Ok(())
+}
+
+pub(super) fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson> {
+    // One that the session does not see is not there.
+    group.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
+    let mut lesson = group.write(caller.now, |tx| {
+        let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
+        tx.prepare_cached("DELETE FROM lessons WHERE number = ?1")?.execute([number])?;
+        let mut row = audit::Row::new("lesson_forget");
+        row.ids.push(source(number));
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        Ok(lesson)
+    })?;
+    lesson.redact();
+    Ok(lesson)
+}
+
+fn source(number: i64) -> String {
+    format!("lesson:{number}")
+}
+
+/// The number of the lesson that a line is made from, if it is one.
+pub(super) fn number(source: &str) -> Option<i64> {
+    source.strip_prefix("lesson:")?.parse().ok()
+}
+
+const COLUMNS: &str =
+    "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
+
+/// All lessons, newest first.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons ORDER BY number DESC"))?;
+    Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn get(db: &Connection, number: i64) -> Result<Option<Lesson>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons WHERE number = ?1"))?;
+    Ok(statement.query_row([number], from_row).optional()?)
+}
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Lesson> {
+    Ok(Lesson {
+        number: row.get(0)?,
+        text: row.get(1)?,
+        asked: row.get(2)?,
+        weight: row.get(3)?,
+        recurred: row.get(4)?,
+        injected: row.get(5)?,
+        kept: row.get(6)?,
+        broken: row.get(7)?,
+        learned_at: row.get(8)?,
+        session: row.get(9)?,
+        private: row.get(10)?,
+    })
+}
+
+fn alike(db: &Connection, text: &str, least: f64, language: Language) -> Result<Option<i64>> {
+    let lessons = all(db)?;
+    let found = lessons.iter().map(|lesson| (search::likeness(&lesson.text, text, language), lesson.number));
+    Ok(found
+        .filter(|(share, _)| *share >= least)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, number)| number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn corrections_teach() {
+        for (message, lesson) in [
+            ("Don't mock the database in tests.", "Don't mock the database in tests."),
+            ("No, please don't use emojis here", "Don't use emojis here"),
+            (
+                "That's too long. Next time keep summaries to five bullet points.",
+                "Next time keep summaries to five bullet points.",
+            ),
+            (
+                "Stop commenting on formatting, the linter does that.",
+                "Stop commenting on formatting, the linter does that.",
+            ),
+            ("That's wrong. You should check the price first.", "You should check the price first."),
+            (
+                "You should always check the calendar before suggesting a train.",
+                "You should always check the calendar before suggesting a train.",
+            ),
+            ("Please never use the formal De.", "Never use the formal De."),
+            ("Keep it to one line from now on.", "Keep it to one line from now on."),
+            ("I'd rather you asked before deleting files.", "I'd rather you asked before deleting files."),
+            ("I prefer short answers.", "I prefer short answers."),
+            ("Your answer is too long", "Your answer is too long"),
+            ("Do not touch the lock file.", "Do not touch the lock file."),
+        ] {
+            assert_eq!(
+                detect(message).iter().map(|draft| draft.text.as_str()).collect::<Vec<_>>(),
+                [lesson],
+                "{message}"
+            );
+        }
+    }
+
+    #[test]
+    fn ordinary_talk_teaches_nothing() {
+        for message in [
+            "good",
+            "yes",
+            "no",
+            "No problem!",
+            "yes, that is good",
+            "Don't worry about it.",
+            "Don't you think so?",
+            "I don't know.",
+            "You should see this film, it is great.",
+            "You should visit Bergen in spring.",
+            "Never mind, I found it.",
+            "Always a pleasure.",
+            "Next time I am in Oslo I will visit you.",
+            "In future the company wants to grow.",
+            "Why don't you like it?",
+            "I prefer tea.",
+            "I'd rather go to bed now.",
+            "The film was too long.",
+            "It was a long day.",
+            "My boss said don't touch it.",
+            "We should always have Paris.",
+            "I never said that",
+            "Thanks, that was not bad at all",
+            "He told me to stop smoking.",
+        ] {
+            assert_eq!(detect(message), [], "{message}");
+        }
+    }
+
+    fn lesson(kept: i64, broken: i64, injected: i64) -> Lesson {
+        Lesson {
+            number: 1,
+            text: "Never use emojis".into(),
+            asked: String::new(),
+            weight: 1.0,
+            recurred: 0,
+            injected,
+            kept,
+            broken,
+            learned_at: Time::default(),
+            session: "s".into(),
+            private: true,
+        }
+    }
+
+    #[test]
+    fn a_lesson_counts_from_the_first_day() {
+        assert!((lesson(0, 0, 0).counts() - 1.0).abs() < 1e-9);
+        assert!(lesson(0, 9, 9).counts() >= FLOOR);
+        assert!(!lesson(0, 9, 9).is_spent() && lesson(0, 10, 10).is_spent());
+    }
+
+    #[test]
+    fn only_what_has_proved_itself_is_proposed() {
+        for (kept, broken, injected, days, proposed) in [
+            (5, 0, 5, 30, true),
+            (5, 0, 5, 29, false),
+            (4, 0, 4, 300, false),
+            (5, 2, 7, 300, false),
+            (20, 2, 22, 300, true),
+        ] {
+            let found = lesson(kept, broken, injected).proposal(Time::default().plus_days(days));
+            assert_eq!(found.is_some(), proposed, "{kept} {broken} {injected} {days}");
+        }
+    }
+}

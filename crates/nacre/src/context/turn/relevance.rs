@@ -1,0 +1,506 @@
+//! Whether something that is remembered helps with a message. Search finds what is nearest; this tells
+//! whether the nearest is near enough to be put before the agent unasked, which is another question: most
+//! messages need nothing.
+//!
+//! What speaks for and against is a sum of named parts, as in search. The weights were found on the tuning
+//! half of `nacre bench inject` (docs/decisions/0018). The lists of words are English; in another language a
+//! message is weighed by its words and their meaning alone.
+#![expect(clippy::cast_precision_loss, reason = "a few words")]
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::said::{self, says};
+use super::words::{ANY, COMMANDS, EMPTY, FIELDS, GENERAL, PERSONAL, POINTING, RECALLS, TIMES, WANTS, WHICH};
+use crate::base::Result;
+use crate::index::embed::builtin::{self, Vector};
+use crate::index::{Language, analyse};
+
+/// What speaks for and against, by the names that `--explain` shows, and how much it weighs.
+const PARTS: [(&str, f64); 21] = [
+    // How much of the message the text has, word for word and nearly, and how much of the text that is.
+    ("covered", 1.9),
+    ("covered in meaning", 1.5),
+    ("about it", 1.4),
+    ("similarity", 2.4),
+    // The words that both have: how rare the rarest is, how many they are, how usual in this memory.
+    ("strongest word", 0.7),
+    ("shared words", 3.3),
+    ("usual here", -3.6),
+    // Names of the message that the text has, and that it has not.
+    ("names", 0.7),
+    ("other names", -1.7),
+    // What both have is what the text is about; it is any one of its kind.
+    ("subject", 1.0),
+    ("any one", -0.9),
+    // The kind of message.
+    ("personal", 0.6),
+    ("recalls", 0.6),
+    ("general", -2.6),
+    ("of the world", -1.0),
+    ("own name", 0.6),
+    ("only tells", -0.1),
+    ("points at something", -0.6),
+    // The kind of text.
+    ("how to do it", 1.6),
+    ("was said", -0.9),
+    ("same field", 3.7),
+];
+const BIAS: f64 = -5.2;
+
+/// How many words at the beginning say what a text is about.
+const SUBJECT: usize = 3;
+/// More words than this add work, not meaning.
+const MOST_TERMS: usize = 64;
+
+/// A message, understood as far as it tells what it needs.
+pub(crate) struct Message {
+    pub(crate) prose: String,
+    language: Language,
+    terms: Vec<Term>,
+    vector: Vector,
+    traits: Traits,
+    /// The fields of life it is in, a bit each.
+    fields: u8,
+}
+
+/// A word that says what a message is about.
+struct Term {
+    stem: String,
+    shown: String,
+    weight: f32,
+    vector: Vector,
+    /// Written with a capital inside a sentence, or as an identifier.
+    name: bool,
+    /// A certain one: `the`, `my`, `this` before it.
+    definite: bool,
+    /// Any one: `a` before it.
+    any: bool,
+    /// Remembered as the name of somebody or something of the user's.
+    own: bool,
+    /// How many passages have it, and how usual that makes it here, 0 to 1.
+    here: i64,
+    usual: f32,
+}
+
+/// What kind of message it is.
+#[derive(Clone, Copy, Debug, Default)]
+struct Traits {
+    /// Speaks of the user or of what both did.
+    personal: bool,
+    /// Asks for what was said or decided before.
+    recalls: bool,
+    /// Asks about the world at large.
+    general: bool,
+    /// Tells the agent to do something.
+    command: bool,
+    /// Neither asks nor tells to do anything.
+    tells: bool,
+    /// Points at something that lies before both: this file, the code above.
+    pointing: bool,
+}
+
+/// One piece of evidence.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "a name and a number")]
+pub struct Evidence {
+    pub part: &'static str,
+    pub value: f64,
+}
+
+/// What speaks for a text.
+#[derive(Clone, Debug)]
+pub(crate) struct Weighed {
+    pub(crate) parts: Vec<Evidence>,
+    /// The sum of what speaks for and against it.
+    pub(crate) worth: f64,
+    /// The same as a likelihood of helping, 0 to 1.
+    pub(crate) score: f64,
+    /// 0 to 1: how much of the message it says, in its words or nearly.
+    pub(crate) covered: f64,
+    /// The words that both have.
+    pub(crate) shared: Vec<String>,
+    pub(crate) similarity: f32,
+}
+
+/// What is known of a remembered text besides its words.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct About {
+    /// Steers the agent: a preference, an instruction, a correction, a lesson.
+    pub(crate) behavioral: bool,
+    /// Was said in a conversation.
+    pub(crate) spoken: bool,
+    /// A rule that stands before an action.
+    pub(crate) gate: bool,
+}
+
+impl Message {
+    pub(crate) fn new(prose: &str, language: Language) -> Message {
+        let mut terms: Vec<Term> = Vec::new();
+        for sentence in said::sentences(prose) {
+            let row: Vec<&str> = sentence.split_whitespace().map(bare).collect();
+            let lower: Vec<String> = row.iter().map(|word| word.to_lowercase()).collect();
+            for (place, word) in row.iter().enumerate() {
+                let name = is_name(word, place == 0) && !is_time(word);
+                for stem in analyse::words(word, language) {
+                    if says_nothing(&stem, language) || terms.iter().any(|known| known.stem == stem) {
+                        continue;
+                    }
+                    let before = &lower[..place];
+                    terms.push(Term {
+                        stem,
+                        shown: (*word).to_owned(),
+                        weight: weight(word, name),
+                        vector: builtin::embed_weighted(word, |_| 1.0),
+                        name,
+                        definite: is_definite(before),
+                        any: before.iter().rev().take(3).any(|word| ANY.contains(&word.as_str())),
+                        own: false,
+                        here: 0,
+                        usual: 0.0,
+                    });
+                }
+            }
+        }
+        terms.truncate(MOST_TERMS);
+        let words = said::words(prose);
+        let vector = builtin::embed_weighted(prose, |_| 1.0);
+        let (traits, fields) = (Traits::of(&words, prose), fields(&words, |(asked, _)| asked));
+        Message { prose: prose.to_owned(), language, terms, vector, traits, fields }
+    }
+
+    /// Learns how many of all passages have each of its words.
+    pub(crate) fn count(&mut self, all: i64, df: impl Fn(&str) -> Result<i64>) -> Result<()> {
+        let all = (all.max(3) as f32).ln();
+        for term in &mut self.terms {
+            term.here = df(&term.stem)?;
+            term.usual = ((term.here.max(1) as f32).ln() / all).min(1.0);
+        }
+        Ok(())
+    }
+
+    /// Learns which of its words are names of the user's own, from texts that say so.
+    pub(crate) fn learn_names<'t>(&mut self, texts: impl Iterator<Item = &'t str>) {
+        for text in texts {
+            for name in own_names(text) {
+                for stem in analyse::words(bare(name), self.language) {
+                    self.terms.iter_mut().filter(|term| term.stem == stem).for_each(|term| term.own = true);
+                }
+            }
+        }
+    }
+
+    /// Tells whether it is for something to be done.
+    pub(crate) fn is_command(&self) -> bool {
+        self.traits.command
+    }
+
+    /// Tells whether there is anything in it that could be about something remembered.
+    pub(crate) fn says_something(&self) -> bool {
+        !self.terms.is_empty()
+    }
+
+    /// How many of its words are not common ones.
+    pub(crate) fn rare_words(&self) -> usize {
+        self.terms.iter().filter(|term| term.weight >= 0.3).count()
+    }
+
+    pub(crate) fn language(&self) -> Language {
+        self.language
+    }
+
+    /// Weighs what speaks for a text.
+    pub(crate) fn weigh(&self, text: &str, about: About, known: &mut Known) -> Weighed {
+        let (traits, other) = (self.traits, known.of(text, self.language));
+        let (mut all, mut hard, mut soft, mut definite, mut any, mut own) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0f32);
+        let (mut strongest, mut subject, mut usual) = (0.0f32, 0.0f32, 1.0f32);
+        let (mut names, mut names_shared) = (0.0, 0.0);
+        let mut shared: Vec<String> = Vec::new();
+        for term in &self.terms {
+            let Term { weight, .. } = *term;
+            let at = other.words.iter().position(|word| word.stem == term.stem);
+            all += weight;
+            names += f32::from(u8::from(term.name));
+            let Some(at) = at else {
+                soft += weight * other.nearest(&term.vector);
+                continue;
+            };
+            soft += weight;
+            hard += weight;
+            names_shared += f32::from(u8::from(term.name));
+            strongest = strongest.max(weight);
+            // A name is often said because it matters.
+            usual = usual.min(if term.own { term.usual / 2.0 } else { term.usual });
+            if at < SUBJECT || other.called == Some(at) {
+                subject = subject.max(weight);
+            }
+            // A name that several memories have is one of the user's world.
+            if term.definite || is_identifier(&term.shown) || (term.name && term.here > 2) {
+                definite += weight;
+            }
+            any += if term.any { weight } else { 0.0 };
+            own = own.max(if term.own { weight } else { 0.0 });
+            if !shared.contains(&term.shown) {
+                shared.push(term.shown.clone());
+            }
+        }
+        let share = |part: f32, whole: f32| f64::from(if whole > 0.0 { part / whole } else { 0.0 });
+        let flag = |is: bool| f64::from(u8::from(is));
+        let similarity = self.vector.dot(&other.vector);
+        let impersonal = !traits.personal && !traits.command;
+        let covered = share(soft, all);
+        let values = [
+            share(hard, all),
+            covered,
+            share(hard, other.weight),
+            f64::from(similarity),
+            f64::from(strongest),
+            shared.len().min(4) as f64 / 4.0,
+            f64::from(if shared.is_empty() { 0.0 } else { usual }),
+            share(names_shared, names),
+            f64::from((names - names_shared) / 3.0).min(1.0),
+            f64::from(subject),
+            share(any, hard) * flag(impersonal),
+            flag(traits.personal),
+            flag(traits.recalls),
+            flag(traits.general && !traits.personal && own == 0.0),
+            flag(impersonal && !traits.recalls && definite == 0.0 && own == 0.0),
+            f64::from(own),
+            flag(traits.tells),
+            flag(traits.pointing && (about.gate || !about.behavioral)),
+            flag(traits.command && about.behavioral),
+            flag(about.spoken),
+            flag(self.fields & other.fields != 0),
+        ];
+        let worth = BIAS + values.iter().zip(PARTS).map(|(value, (_, weight))| value * weight).sum::<f64>();
+        let parts =
+            values.iter().zip(PARTS).map(|(value, (part, _))| Evidence { part, value: round(*value) });
+        let (parts, score) = (parts.collect(), round(1.0 / (1.0 + (-worth).exp())));
+        Weighed { parts, worth, score, covered, shared, similarity }
+    }
+}
+
+fn round(value: f64) -> f64 {
+    (value * 10_000.0).round() / 10_000.0
+}
+
+/// Remembered texts as this turn has read them: several contributors look at the same.
+#[derive(Default)]
+pub(crate) struct Known(HashMap<String, Read>);
+
+struct Read {
+    words: Vec<Word>,
+    /// What all words weigh.
+    weight: f32,
+    vector: Vector,
+    fields: u8,
+    /// The place of the word that is said to be a name: `called kestrel`.
+    called: Option<usize>,
+}
+
+struct Word {
+    stem: String,
+    vector: Vector,
+}
+
+impl Known {
+    fn of(&mut self, text: &str, language: Language) -> &Read {
+        self.0.entry(text.to_owned()).or_insert_with(|| Read::of(text, language))
+    }
+}
+
+impl Read {
+    fn of(text: &str, language: Language) -> Read {
+        let mut words: Vec<Word> = Vec::new();
+        let (mut total, mut called, mut before) = (0.0, None, "");
+        for word in text.split_whitespace().map(bare) {
+            if matches!(std::mem::replace(&mut before, word), "called" | "named") {
+                called = Some(words.len());
+            }
+            for stem in analyse::words(word, language) {
+                // Entries call the user by this word.
+                if stem != "user"
+                    && !says_nothing(&stem, language)
+                    && words.iter().all(|known| known.stem != stem)
+                {
+                    total += builtin::rarity(word).max(0.05);
+                    words.push(Word { stem, vector: builtin::embed_weighted(word, |_| 1.0) });
+                }
+            }
+        }
+        let spoken = said::words(text);
+        // A rule for the user, not for the dog.
+        let of_user = spoken.iter().any(|word| matches!(word.as_str(), "user" | "user's" | "i" | "i'm"));
+        let fields = if of_user { fields(&spoken, |(_, ruled)| ruled) } else { 0 };
+        let vector = builtin::embed_weighted(text, |word| if word == "user" { 0.0 } else { 1.0 });
+        Read { words, weight: total, vector, fields, called }
+    }
+
+    /// How near the nearest word is to another, 0 to nearly 1. Words that have nothing to do with each other
+    /// are at 0.1 to 0.2, the forms of one word above 0.7.
+    fn nearest(&self, other: &Vector) -> f32 {
+        let best = self.words.iter().map(|word| word.vector.dot(other)).fold(0.0, f32::max);
+        ((best - 0.2) / 0.5).clamp(0.0, 0.9)
+    }
+}
+
+/// The names that a text gives to somebody or something: `a dog called Luna`, `the manager is Tomas Eriksen`,
+/// `her sister Ingrid`, `Tidepool is the user's project`.
+fn own_names(text: &str) -> impl Iterator<Item = &str> {
+    static NAMES: LazyLock<Regex> = LazyLock::new(|| {
+        let name = r"(\p{Lu}[\p{L}\d_-]+)(?: (\p{Lu}[\p{L}\d_-]+))?";
+        // One alone after `is` may be anything: PostgreSQL, Friday.
+        let both = r"(\p{Lu}[\p{L}\d_-]+) (\p{Lu}[\p{L}\d_-]+)";
+        let kin = r"(?:user's|my|our|his|her|their) (?:\p{Ll}+ )?\p{Ll}+,? ";
+        Regex::new(&format!(
+            r"\b(?:called|named) ([\p{{L}}\d_-]+)|\b(?:is|are|by) {both}|\b{kin}{name}|\b(\p{{L}}[\p{{L}}\d_-]+) is (?:the user's|my|our)\b"
+        ))
+        .expect("a constant pattern")
+    });
+    NAMES
+        .captures_iter(text)
+        .flat_map(|found| found.iter().skip(1).flatten().map(|name| name.as_str()).collect::<Vec<_>>())
+}
+
+/// A word without the signs around it and without the `'s` behind it.
+fn bare(word: &str) -> &str {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    word.strip_suffix("'s").or(word.strip_suffix("’s")).unwrap_or(word)
+}
+
+fn says_nothing(stem: &str, language: Language) -> bool {
+    language.is_common(stem) || EMPTY.contains(&stem)
+}
+
+/// What a word of a message weighs, 0 to 1.
+fn weight(word: &str, name: bool) -> f32 {
+    // A number or a day of the week is not what a message is about.
+    if is_time(word) || !word.chars().any(char::is_alphabetic) {
+        return 0.1;
+    }
+    builtin::rarity(word).max(if name { 0.7 } else { 0.05 })
+}
+
+/// Tells whether the words before a noun say which one is meant: `the blue car`, `my car`, but not `a car`.
+fn is_definite(before: &[String]) -> bool {
+    const ENDS: &[&str] = &[
+        "a", "an", "any", "some", "of", "in", "on", "at", "for", "to", "with", "from", "about", "and", "or",
+        "is", "are", "does", "do", "",
+    ];
+    let near = before.iter().rev().take(3).map(String::as_str);
+    near.take_while(|word| !ENDS.contains(word)).any(|word| WHICH.contains(&word))
+}
+
+fn is_time(word: &str) -> bool {
+    TIMES.contains(&word.to_lowercase().as_str())
+}
+
+/// Tells whether a word is written as no word of a language is: `checkout_v3`, `osprey-r1`, `E1234`.
+fn is_identifier(word: &str) -> bool {
+    let letters = word.chars().any(char::is_alphabetic);
+    letters && (word.contains(['_', '.', '/', '-', '@']) || word.chars().any(|c| c.is_ascii_digit()))
+}
+
+/// Tells whether a word is a name: a capital inside a sentence, several of them, or an identifier.
+fn is_name(word: &str, first: bool) -> bool {
+    let capitals = word.chars().filter(|c| c.is_uppercase()).count();
+    let capital = word.starts_with(char::is_uppercase)
+        && word != "I"
+        && !word.starts_with("I'")
+        && !word.starts_with("I’");
+    is_identifier(word) || (capitals > 1 && capital) || (capital && !first)
+}
+
+impl Traits {
+    fn of(words: &[String], prose: &str) -> Traits {
+        let any = |phrases: &[&str]| phrases.iter().any(|phrase| says(words, phrase));
+        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let last = words.last().map_or("", String::as_str);
+        let asks_what_for =
+            says(&words[..words.len().min(2)], "what does") && matches!(last, "do" | "mean" | "for");
+        let command = is_command(words, prose) || any(WANTS);
+        Traits {
+            personal: is_personal(words),
+            recalls: any(RECALLS),
+            general: any(GENERAL) || asks_what_for,
+            command,
+            tells: !command && !prose.contains('?'),
+            pointing: has(POINTING),
+        }
+    }
+}
+
+/// Tells whether somebody speaks of themselves or of both. `Tell me` does not.
+fn is_personal(words: &[String]) -> bool {
+    const TELL: &[&str] = &["tell", "show", "give", "find", "help", "let", "remind"];
+    let told = |place: usize| place > 0 && TELL.contains(&words[place - 1].as_str());
+    let is = |place: usize| PERSONAL.contains(&words[place].as_str());
+    (0..words.len()).any(|place| is(place) && !(matches!(words[place].as_str(), "me" | "us") && told(place)))
+}
+
+/// Tells whether a text begins with a verb that tells somebody to do something.
+fn is_command(words: &[String], prose: &str) -> bool {
+    let polite = |word: &&String| matches!(word.as_str(), "please" | "now" | "then" | "and" | "so" | "ok");
+    let first = words.iter().find(|word| !polite(word)).map_or("", String::as_str);
+    COMMANDS.contains(&first) && !prose.trim_end().ends_with('?')
+}
+
+/// Tells whether a sentence only asks for something to be done: that it was asked for before tells nothing.
+pub(super) fn is_request(sentence: &str) -> bool {
+    let words = said::words(sentence);
+    is_command(&words, sentence) || ["can you", "could you"].iter().any(|phrase| says(&words, phrase))
+}
+
+type Field = (&'static [&'static str], &'static [&'static str]);
+
+fn fields(words: &[String], side: impl Fn(&Field) -> &'static [&'static str]) -> u8 {
+    let says = |field: &Field| words.iter().any(|word| side(field).contains(&word.as_str()));
+    FIELDS.iter().enumerate().fold(0, |bits, (place, field)| bits | u8::from(says(field)) << place)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_is_a_certain_one_or_any() {
+        for (sentence, word, definite, any) in [
+            ("feed the old dog", "dog", true, false),
+            ("feed a dog", "dog", false, true),
+            ("dogs bark", "dogs", false, false),
+            ("my plan for a dog", "dog", false, true),
+            ("where is our staging server", "server", true, false),
+        ] {
+            let message = Message::new(sentence, Language::default());
+            let term = message.terms.iter().find(|term| term.shown == word).unwrap();
+            assert_eq!((term.definite, term.any), (definite, any), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn names_are_told_from_words() {
+        for (word, first, name) in [
+            ("Luna", false, true),
+            ("Luna", true, false),
+            ("checkout_v3", false, true),
+            ("NATS", true, true),
+            ("I", false, false),
+            ("I'm", false, false),
+            ("dog", false, false),
+        ] {
+            assert_eq!(is_name(word, first), name, "{word}");
+        }
+    }
+
+    #[test]
+    fn small_talk_says_nothing() {
+        for message in ["ok", "yes please", "thanks!", "no, that one", "", "…"] {
+            assert!(Message::new(message, Language::default()).rare_words() == 0, "{message}");
+        }
+    }
+}

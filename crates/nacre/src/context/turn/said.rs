@@ -1,0 +1,120 @@
+//! What of a message a person typed: without what we put before it (T6), what a program put around it, pasted
+//! code and quotations. Only that is searched, counted and archived.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+
+use crate::context::brief::strip_injected;
+use crate::records::session::import::typed;
+
+/// The most characters of a message that are looked at: its beginning and its end, where people say what they
+/// want; between them stands what they paste.
+const LONGEST: usize = 2_000;
+
+/// Returns a text without our own words and without what a program put around it.
+pub(crate) fn own(text: &str) -> String {
+    typed(&strip_injected(text)).trim().to_owned()
+}
+
+/// Returns what a message says in prose: [`own`], without code, quotations, addresses and the envelope of a
+/// channel.
+pub(crate) fn prose(text: &str) -> String {
+    static NOT_PROSE: LazyLock<Regex> = LazyLock::new(|| {
+        // A fence, code in a line, the `[Telegram Mara id:7 2026-01-15 12:00]` of a channel, an address.
+        Regex::new(r"(?ms)^```.*?(?:^```[^\n]*$|\z)|`[^`\n]{40,}`|\A\s*\[[^\]\n]{0,160}\d[^\]\n]{0,160}\]|\b(?:https?|ftp|file)://\S+")
+            .expect("a constant pattern")
+    });
+    let own = own(text);
+    let left = NOT_PROSE.replace_all(&own, " ");
+    let lines = left.lines().map(str::trim).filter(|line| !line.starts_with('>') && !line.is_empty());
+    middle_out(&lines.collect::<Vec<_>>().join("\n"))
+}
+
+fn middle_out(text: &str) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    if chars.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let (head, tail) = (&chars[..LONGEST / 2], &chars[chars.len() - LONGEST / 2..]);
+    head.iter().chain(&['\n']).chain(tail).collect()
+}
+
+/// The sentences and lines of a text, in order; what is only signs is left out.
+pub(crate) fn sentences(text: &str) -> Vec<&str> {
+    const ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
+    let (mut found, mut start, mut ended) = (Vec::new(), 0, false);
+    for (at, c) in text.char_indices() {
+        let ends = c == '\n' || (ended && c.is_whitespace() && !abbreviates(&text[start..at]));
+        if ends {
+            found.push(&text[start..at]);
+            start = at;
+        }
+        ended = ENDS.contains(&c);
+    }
+    found.push(&text[start..]);
+    found.into_iter().map(str::trim).filter(|one| one.contains(char::is_alphanumeric)).collect()
+}
+
+/// Tells whether a text ends in a point that ends no sentence: `Dr.`, `e.g.`, `J.`
+fn abbreviates(text: &str) -> bool {
+    let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
+    let Some(bare) = last.strip_suffix('.') else { return false };
+    let bare = bare.trim_start_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+    bare.chars().count() == 1
+        || matches!(
+            bare.as_str(),
+            "dr" | "mr" | "mrs" | "ms" | "prof" | "st" | "no" | "e.g" | "i.e" | "etc" | "vs"
+        )
+}
+
+/// Lower-case words, an apostrophe within its word, both kinds alike.
+pub(crate) fn words(text: &str) -> Vec<String> {
+    let lower = text.to_lowercase().replace('’', "'");
+    let parts = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
+    parts.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Tells whether words have a phrase, as whole words in a row. `*` stands for any one word.
+pub(crate) fn says(words: &[String], phrase: &str) -> bool {
+    let wanted: Vec<&str> = phrase.split(' ').collect();
+    words
+        .windows(wanted.len())
+        .any(|row| row.iter().zip(&wanted).all(|(word, wanted)| *wanted == "*" || word == wanted))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_a_person_typed_is_left() {
+        for (text, left) in [
+            ("plain words", "plain words"),
+            ("<!-- nacre:memory -->\n[MEMORY]\n- x\n<!-- /nacre:memory -->\nwhat now?", "what now?"),
+            ("[Telegram Mara id:77 2026-01-15 12:00 UTC] feed the dog", "feed the dog"),
+            ("<system-reminder>\nbe kind\n</system-reminder>\nfix it", "fix it"),
+            ("why does this fail?\n```rust\nlet luna = dog();\n```", "why does this fail?"),
+            ("an open fence\n```\nluna", "an open fence"),
+            ("> you said luna\nno", "no"),
+            ("see https://example.org/luna now", "see   now"),
+            ("run `ls` there", "run `ls` there"),
+        ] {
+            assert_eq!(prose(text), left, "{text}");
+        }
+        assert!(prose(&"word ".repeat(10_000)).chars().count() <= LONGEST + 1);
+    }
+
+    #[test]
+    fn sentences_end_where_people_end_them() {
+        for (text, expected) in [
+            ("One. Two! Three?", vec!["One.", "Two!", "Three?"]),
+            ("Ask Dr. Falk. Then go", vec!["Ask Dr. Falk.", "Then go"]),
+            ("a line\n\n- another", vec!["a line", "- another"]),
+            ("p99 was 2.4 seconds", vec!["p99 was 2.4 seconds"]),
+            ("...", vec![]),
+        ] {
+            assert_eq!(sentences(text), expected, "{text}");
+        }
+    }
+}

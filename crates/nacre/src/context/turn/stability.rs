@@ -1,0 +1,584 @@
+//! Stability (T4): whether a conversation drifts, whether the agent goes in circles, keeps the principles of
+//! SOUL.md, and claims to remember what nothing remembered bears out.
+//!
+//! Every signal is graded and says what it saw. Nothing is said where all is well.
+
+use crate::base::text::cut;
+use serde::{Deserialize, Serialize};
+
+use super::exchange::Row;
+use super::relevance::{About, Known, Message};
+use super::state::State;
+use super::{Offer, ToolUse, Turning, lesson, said, topic};
+use crate::base::Result;
+use crate::base::caller::Caller;
+use crate::base::caller::Visibility;
+use crate::context::brief::one_line;
+use crate::group::Group;
+use crate::index::embed::builtin;
+use crate::index::{Language, Scope, analyse};
+use crate::records::workspace;
+use crate::search;
+
+/// From when on a conversation is said to drift.
+const DRIFTS: f64 = 0.5;
+/// What of the last exchange's entropy is left after the next.
+const FADES: f64 = 0.5;
+/// How many exchanges are remembered.
+const HISTORY: usize = 5;
+/// How many tool calls are looked at, and how often the same one makes a loop.
+const CALLS: usize = 20;
+const LOOP: usize = 3;
+/// From which likeness on two texts are one said twice.
+const REPEATS: f64 = 0.75;
+/// The most bytes of SOUL.md that are read.
+const SOUL: u64 = 64 << 10;
+
+/// What an agent answered, for telling whether it says the same again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Answered {
+    pub(crate) user: String,
+    pub(crate) agent: String,
+}
+
+/// A principle of SOUL.md.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Principle {
+    /// Its name.
+    pub name: String,
+    /// What it says.
+    pub text: String,
+}
+
+/// How the agent kept one principle, by what was seen.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Alignment {
+    /// The principle.
+    pub principle: String,
+    /// How often the user spoke well of it, or an answer did what it asks.
+    pub kept: u32,
+    /// How often the user complained of it, or an answer did what it forbids.
+    pub strained: u32,
+    /// What was seen last.
+    pub because: String,
+    /// The exchange in which it was last strained.
+    pub(crate) at: u32,
+}
+
+pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
+    let mut offers = Vec::new();
+    let mut add = |text: String, reason: &str, source: String| {
+        offers.push(Offer { text: format!("- {text}"), reason: reason.to_owned(), source });
+    };
+    for found in loops(turning.tools) {
+        let times = found.times;
+        add(
+            format!(
+                "You have called {} {times} times with the same arguments and the same result: do something else.",
+                one_line(&found.tool)
+            ),
+            "a loop of tool calls",
+            // The same loop one call later is the same loop.
+            format!("loop:{}", found.hash),
+        );
+    }
+    let state = &turning.state;
+    for doubt in &state.doubts {
+        add(
+            one_line(doubt),
+            "a claim that memory does not bear out",
+            format!("doubt:{}", super::exchange::hash(&[doubt])),
+        );
+    }
+    for strained in state.alignment.iter().filter(|one| one.at == state.turn && one.strained > one.kept) {
+        add(
+            format!(
+                "Principle strained: {} ({})",
+                one_line(&strained.principle),
+                one_line(&strained.because)
+            ),
+            "a principle of SOUL.md",
+            format!("principle:{}:{}", strained.principle, strained.at),
+        );
+    }
+    let drift = state.drift();
+    if drift >= DRIFTS {
+        let label = if drift >= 1.0 { "high" } else { "rising" };
+        add(
+            format!(
+                "Entropy {drift:.1} ({label}): {}. Restate the goal before going on.",
+                one_line(&state.signals.join(", "))
+            ),
+            "the signals of the last exchanges",
+            format!("entropy:{}", state.turn),
+        );
+        for anchor in
+            topic::holding(state, turning.caller.now).filter(|anchor| anchor.kind == "contradiction").take(1)
+        {
+            add(
+                format!("The user said: \"{}\"", one_line(&anchor.text)),
+                "an anchor of this session",
+                format!("anchor:{}", super::exchange::hash(&[&anchor.text])),
+            );
+        }
+    }
+    Ok(offers)
+}
+
+/// The same call again and again.
+#[derive(Debug, PartialEq, Eq)]
+struct Loop {
+    tool: String,
+    times: usize,
+    hash: String,
+}
+
+/// Finds loops among the last calls: the same tool with the same arguments and, as far as known, the same
+/// result. A call that changes something ends what was before it, for then the same call may well give
+/// another result.
+fn loops(tools: &[ToolUse]) -> Vec<Loop> {
+    let recent = &tools[tools.len().saturating_sub(CALLS)..];
+    let since = recent.iter().rposition(changes).map_or(0, |at| at + 1);
+    let changed = recent.iter().rposition(changes).map(|at| &recent[at]);
+    let mut found: Vec<Loop> = Vec::new();
+    let mut seen: Vec<(&ToolUse, usize)> = Vec::new();
+    for call in &recent[since..] {
+        match seen.iter_mut().find(|(known, _)| same(known, call)) {
+            Some((_, times)) => *times += 1,
+            None => seen.push((call, 1)),
+        }
+    }
+    // Changing the same thing in the same way over and over is a loop too.
+    if let Some(last) = changed {
+        seen.push((last, recent.iter().filter(|call| same(call, last)).count()));
+    }
+    for (call, times) in seen.into_iter().filter(|(_, times)| *times >= LOOP) {
+        let hash = super::exchange::hash(&[&call.name, &call.input]);
+        found.push(Loop { tool: call.name.clone(), times, hash });
+    }
+    found
+}
+
+fn same(one: &ToolUse, other: &ToolUse) -> bool {
+    let known = !one.output.is_empty() && !other.output.is_empty();
+    one.name == other.name && one.input == other.input && (!known || one.output == other.output)
+}
+
+fn changes(call: &ToolUse) -> bool {
+    const WORDS: &[&str] = &[
+        "edit", "write", "patch", "create", "delete", "move", "rename", "commit", "insert", "update",
+        "replace",
+    ];
+    let name = call.name.to_lowercase();
+    WORDS.iter().any(|word| name.contains(word))
+}
+
+/// Follows an exchange: what its signals say, and how the principles were kept.
+pub(super) fn follow(
+    state: &mut State,
+    row: &Row,
+    principles: &[Principle],
+    doubts: Vec<String>,
+    language: Language,
+) {
+    let (score, signals) = signals(state, row, doubts.len(), language);
+    let entropy = (score + FADES * state.drift()).min(2.0);
+    state.entropy.push((entropy * 100.0).round() / 100.0);
+    let over = state.entropy.len().saturating_sub(HISTORY);
+    state.entropy.drain(..over);
+    state.signals = signals;
+    state.doubts = doubts;
+    align(state, row, principles, language);
+    let short = |text: &str| cut(&said::prose(text), 400);
+    state.answered.push(Answered { user: short(&row.user), agent: short(&row.agent) });
+    let over = state.answered.len().saturating_sub(HISTORY - 1);
+    state.answered.drain(..over);
+}
+
+/// What an exchange shows: a graded sum, and in words what it is made of.
+fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64, Vec<String>) {
+    let prose = said::prose(&row.user);
+    let words = said::words(&prose);
+    let sentences = said::sentences(&prose);
+    let corrections = sentences.iter().filter(|one| lesson::is_correction(&said::words(one))).count()
+        + usize::from(!lesson::detect(&row.user).is_empty());
+    let frustration = frustration(&words, &prose);
+    let repeats = |one: &str, other: &str| {
+        said::words(one).len() > 3 && search::likeness(one, other, language) >= REPEATS
+    };
+    let asked_again = state.answered.iter().filter(|before| repeats(&prose, &before.user)).count();
+    let agent = said::prose(&row.agent);
+    let answered_again = state.answered.iter().filter(|before| repeats(&agent, &before.agent)).count();
+    let mut score = 0.0;
+    let mut said = Vec::new();
+    for (count, first, each, most, what) in [
+        (corrections, 0.25, 0.15, 0.55, "the user corrected you"),
+        (frustration, 0.3, 0.15, 0.6, "the user is frustrated"),
+        (asked_again, 0.2, 0.15, 0.5, "the user had to ask again"),
+        (answered_again, 0.25, 0.2, 0.65, "you gave the same answer again"),
+        (doubts, 0.2, 0.1, 0.4, "you claimed what memory does not hold"),
+    ] {
+        if count > 0 {
+            #[expect(clippy::cast_precision_loss, reason = "a few")]
+            let more = (count - 1) as f64;
+            score += f64::min(first + each * more, most);
+            said.push(what.to_owned());
+        }
+    }
+    (score, said)
+}
+
+/// Words and phrases of somebody who has had enough.
+const FRUSTRATED: &[&str] = &[
+    "frustrating",
+    "frustrated",
+    "annoying",
+    "annoyed",
+    "useless",
+    "ridiculous",
+    "ugh",
+    "argh",
+    "wtf",
+    "terrible",
+    "awful",
+    "hopeless",
+    "infuriating",
+    "unbelievable",
+    "sick",
+    "fed",
+    "damn",
+    "dammit",
+    "stupid",
+    "garbage",
+    "nonsense",
+    "waste",
+];
+const FRUSTRATED_PHRASES: &[&str] = &[
+    "still not working",
+    "still doesn't work",
+    "still does not work",
+    "still broken",
+    "still wrong",
+    "doesn't work at all",
+    "for the third time",
+    "for the last time",
+    "how many times",
+    "are you kidding",
+    "come on",
+    "again and again",
+    "makes no sense",
+    "i give up",
+    "not again",
+    "nothing works",
+    "keeps failing",
+    "keeps breaking",
+    "what is wrong with you",
+];
+/// What somebody says who is content with how things are done.
+const PRAISE: &[&str] = &[
+    "i like",
+    "i love",
+    "exactly right",
+    "well done",
+    "thank you for",
+    "thanks for",
+    "much better",
+    "that was perfect",
+    "nicely",
+];
+
+/// How many times a message shows that its writer has had enough. A word that is denied does not count.
+fn frustration(words: &[String], prose: &str) -> usize {
+    const DENIES: &[&str] =
+        &["not", "no", "isn't", "aren't", "wasn't", "never", "don't", "less", "without", "nothing"];
+    // "Sick of" and "fed up" are meant; "sick" and "fed" alone are not.
+    let meant = |place: usize| match words[place].as_str() {
+        "sick" => words.get(place + 1).is_some_and(|next| next == "of"),
+        "fed" => words.get(place + 1).is_some_and(|next| next == "up"),
+        "waste" => words.get(place + 1).is_some_and(|next| next == "of"),
+        _ => true,
+    };
+    let denied = |place: usize| {
+        words[place.saturating_sub(2)..place].iter().any(|word| DENIES.contains(&word.as_str()))
+    };
+    let by_word = (0..words.len())
+        .filter(|place| FRUSTRATED.contains(&words[*place].as_str()) && meant(*place) && !denied(*place))
+        .count();
+    let by_phrase = FRUSTRATED_PHRASES.iter().filter(|phrase| said::says(words, phrase)).count();
+    let shouted = prose.split_whitespace().filter(|word| {
+        word.chars().filter(|c| c.is_uppercase()).count() > 3
+            && word.chars().all(|c| !c.is_lowercase() && !c.is_ascii_digit() && c != '_')
+    });
+    by_word
+        + by_phrase
+        + usize::from(shouted.count() >= 3)
+        + usize::from(prose.contains("!!") || prose.contains("?!"))
+}
+
+/// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks
+/// of principles, truths, values or a code.
+pub(super) fn principles(group: &Group, visibility: Visibility) -> Vec<Principle> {
+    parse(&workspace::text(group, visibility, "SOUL.md", SOUL))
+}
+
+fn parse(text: &str) -> Vec<Principle> {
+    let mut within = false;
+    let mut principles = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(heading) = line.strip_prefix('#') {
+            let words = said::words(heading);
+            within =
+                words.iter().any(|word| matches!(word.as_str(), "principles" | "truths" | "values" | "code"));
+            continue;
+        }
+        let Some(bullet) = line.strip_prefix(['-', '*', '+']).map(str::trim).filter(|_| within) else {
+            continue;
+        };
+        let (name, rest) = match bullet.strip_prefix("**").and_then(|bold| bold.split_once("**")) {
+            Some(found) => found,
+            None => match bullet.split_once(':') {
+                Some(found) => found,
+                None => continue,
+            },
+        };
+        let name = name.trim_matches(|c: char| !c.is_alphanumeric()).to_owned();
+        let text = rest.trim_start_matches(|c: char| !c.is_alphanumeric()).to_owned();
+        if !name.is_empty() && name.chars().count() <= 60 {
+            principles.push(Principle { name, text });
+        }
+    }
+    principles.truncate(20);
+    principles
+}
+
+/// Sees how an exchange kept the principles: what the user says of the answers, and what the answer does that
+/// a principle forbids in so many words.
+fn align(state: &mut State, row: &Row, principles: &[Principle], language: Language) {
+    const NEAR: f32 = 0.5;
+    const ALIKE: f64 = 0.4;
+    state.alignment.retain(|one| principles.iter().any(|principle| principle.name == one.principle));
+    let user = said::prose(&row.user);
+    for principle in principles {
+        // It may say several things; a remark is about one of them.
+        let clauses = [principle.name.as_str()].into_iter().chain(principle.text.split([',', ';', '.', ':']));
+        let clauses: Vec<&str> = clauses.filter(|clause| clause.contains(char::is_alphabetic)).collect();
+        let of = |sentence: &str| {
+            let meant = builtin::embed_weighted(sentence, |_| 1.0);
+            clauses.iter().any(|clause| {
+                meant.dot(&builtin::embed_weighted(clause, |_| 1.0)) >= NEAR
+                    || search::likeness(sentence, clause, language) >= ALIKE
+            })
+        };
+        let mut seen: Vec<(bool, String)> = Vec::new();
+        for sentence in said::sentences(&user) {
+            let words = said::words(sentence);
+            let complains = lesson::is_correction(&words) || !lesson::detect(sentence).is_empty();
+            let praises = is_praise(&words);
+            if (complains || praises) && of(sentence) {
+                seen.push((praises && !complains, format!("the user said \"{}\"", cut(sentence, 100))));
+            }
+        }
+        if let Some(forbidden) = forbidden(principle, &said::prose(&row.agent), language) {
+            seen.push((false, format!("you wrote \"{}\"", cut(&forbidden, 100))));
+        }
+        for (kept, because) in seen {
+            let at = match state.alignment.iter().position(|one| one.principle == principle.name) {
+                Some(at) => at,
+                None => {
+                    let (principle, because) = (principle.name.clone(), String::new());
+                    state.alignment.push(Alignment { principle, kept: 0, strained: 0, because, at: 0 });
+                    state.alignment.len() - 1
+                }
+            };
+            let one = &mut state.alignment[at];
+            if kept {
+                one.kept += 1;
+            } else {
+                one.strained += 1;
+                one.at = state.turn;
+            }
+            one.because = because;
+        }
+    }
+}
+
+fn is_praise(words: &[String]) -> bool {
+    PRAISE.iter().any(|phrase| said::says(words, phrase))
+}
+
+/// The sentence of an answer that has all words of what a principle forbids: "never use emojis", "no small
+/// talk".
+fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<String> {
+    for clause in principle.text.split([',', ';', '.', ':']) {
+        let words = said::words(clause);
+        let Some(start) =
+            words.iter().position(|word| matches!(word.as_str(), "never" | "no" | "don't" | "avoid"))
+        else {
+            continue;
+        };
+        let rest = words[start + 1..].join(" ");
+        let mut wanted = analyse::words(&rest, language);
+        wanted.retain(|word| !language.is_common(word) && !matches!(word.as_str(), "say" | "use" | "write"));
+        wanted.dedup();
+        // One common word would be found everywhere.
+        if wanted.is_empty() || (wanted.len() == 1 && wanted.iter().all(|word| builtin::rarity(word) < 0.6)) {
+            continue;
+        }
+        let has = |sentence: &&&str| {
+            let said = analyse::words(sentence, language);
+            wanted.iter().all(|word| said.contains(word))
+        };
+        if let Some(found) = said::sentences(agent).iter().find(has) {
+            return Some((*found).to_owned());
+        }
+    }
+    None
+}
+
+/// What of an answer claims to remember.
+const CLAIMS: &[&str] = &[
+    "you told me",
+    "you've told me",
+    "you mentioned",
+    "you've mentioned",
+    "you said",
+    "as you said",
+    "we discussed",
+    "we've discussed",
+    "we talked about",
+    "we decided",
+    "we agreed",
+    "you asked me to",
+    "you prefer",
+    "i remember that you",
+    "i remember you",
+    "i recall that you",
+    "i recall you",
+    "you decided",
+];
+
+/// Finds what an answer claims to remember and nothing remembered bears out, or what was on another day.
+pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Vec<String>> {
+    const BORNE_OUT: f64 = 0.5;
+    const MOST: usize = 2;
+    let agent = said::prose(&row.agent);
+    let language = group.settings().search.language();
+    let mut doubts = Vec::new();
+    for sentence in said::sentences(&agent) {
+        let lower = sentence.to_lowercase().replace('’', "'");
+        if doubts.len() >= MOST || sentence.ends_with('?') {
+            continue;
+        }
+        let Some(claim) = CLAIMS.iter().find_map(|phrase| lower.split_once(phrase).map(|(_, rest)| rest))
+        else {
+            continue;
+        };
+        let message = Message::new(claim, language);
+        // Too little is said to look for.
+        if message.rare_words() < 2 {
+            continue;
+        }
+        let mut known = Known::default();
+        let mut borne = |text: &str| message.weigh(text, About::default(), &mut known).covered;
+        // What the user says in this very message, and what was said before in this session.
+        if borne(&row.user) >= BORNE_OUT {
+            continue;
+        }
+        let request = search::Request {
+            query: claim.to_owned(),
+            scope: vec![Scope::Entries, Scope::Memory, Scope::Sessions],
+            collection: None,
+            r#type: None,
+            tags: crate::records::entry::Tags::default(),
+            include_superseded: true,
+            include_archived: true,
+            limit: 10,
+            at: row.at,
+            explain: false,
+            of_agent: false,
+        };
+        let found = group.search(&request, caller.now)?;
+        let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= BORNE_OUT).collect();
+        let claimed = cut(sentence, 140);
+        if bearing.is_empty() {
+            doubts.push(format!(
+                "You said \"{claimed}\" and nothing remembered says so: check before you rely on it."
+            ));
+            continue;
+        }
+        let days = search::named_days(&lower, row.at, &[]);
+        #[expect(clippy::cast_precision_loss, reason = "days")]
+        let day = |hit: &&&search::Hit| hit.at.as_millis() as f64 / 86_400_000.0;
+        let fits =
+            |hit: &&&search::Hit| days.iter().any(|(from, to)| (from - 3.0..=to + 3.0).contains(&day(hit)));
+        // Only what was said has a day of its own.
+        let spoken: Vec<_> = bearing.iter().filter(|hit| hit.message.is_some()).collect();
+        if !days.is_empty() && !spoken.is_empty() && spoken.len() == bearing.len() && !spoken.iter().any(fits)
+        {
+            let when = spoken[0].at.day_in_words();
+            doubts.push(format!("You said \"{claimed}\", but that was on {when}."));
+        }
+    }
+    Ok(doubts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_phrase_can_match() {
+        // Phrases with a capital were looked for in lower-case text, and never found.
+        let tables = [FRUSTRATED, FRUSTRATED_PHRASES, PRAISE, lesson::WRONG].concat();
+        for phrase in tables.into_iter().chain(CLAIMS.iter().copied()) {
+            let spoken = said::words(&format!("Well, {}!", phrase.to_uppercase()));
+            assert!(said::says(&spoken, phrase), "{phrase}");
+        }
+    }
+
+    #[test]
+    fn frustration_is_counted_and_denials_are_not() {
+        for (text, count) in [
+            ("This is frustrating.", 1),
+            ("Annoying and useless!!", 3),
+            ("I am not frustrated", 0),
+            ("I am fed up, sick of it", 2),
+            ("I fed the sick bird", 0),
+            ("WHY DOES THIS NEVER WORK", 1),
+            ("The HTTP API returns JSON", 0),
+            ("It still doesn't work", 1),
+        ] {
+            assert_eq!(frustration(&said::words(text), text), count, "{text}");
+        }
+    }
+
+    #[test]
+    fn principles_are_read_as_people_write_them() {
+        for (text, names) in [
+            (
+                "# Soul\n## Core Truths\n- **Be brief.** Short answers.\n- **Be kind**: always\n",
+                vec!["Be brief", "Be kind"],
+            ),
+            (
+                "## Values\n* Honesty: say so\n* just a bullet\n## Boundaries\n- **Not this**: x",
+                vec!["Honesty"],
+            ),
+            ("- **No heading**: x", vec![]),
+        ] {
+            let found: Vec<String> = parse(text).into_iter().map(|principle| principle.name).collect();
+            assert_eq!(found, names, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_a_principle_forbids_is_seen() {
+        let principle =
+            Principle { name: "Plain".into(), text: "clear words, never use marketing superlatives".into() };
+        let seen = |agent: &str| forbidden(&principle, agent, Language::default());
+        assert_eq!(
+            seen("It works. The marketing superlatives are in."),
+            Some("The marketing superlatives are in.".into())
+        );
+        assert_eq!(seen("The marketing team called."), None);
+    }
+}

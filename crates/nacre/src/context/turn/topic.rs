@@ -1,0 +1,235 @@
+//! Topics and anchors (T3): what a conversation is about, and moments of it worth keeping in sight.
+
+use crate::base::text::cut;
+use serde::{Deserialize, Serialize};
+
+use super::exchange::Row;
+use super::said;
+use super::state::State;
+use crate::base::Time;
+use crate::index::embed::builtin;
+use crate::index::{Language, analyse};
+
+/// How many exchanges a topic outlives its last mention.
+const WINDOW: u32 = 6;
+/// In how many exchanges of the window a topic must be mentioned to be what everything is about.
+const FIXATED: usize = 4;
+/// How many topics are followed.
+const MOST: usize = 12;
+/// How many anchors are kept, for how long, and how much of each.
+const ANCHORS: usize = 15;
+const ANCHORED_MS: i64 = 2 * 3_600_000;
+const ANCHOR_CHARS: usize = 200;
+
+/// One topic of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Topic {
+    /// The word.
+    pub word: String,
+    pub(crate) stem: String,
+    /// The exchanges that mentioned it, within the window.
+    pub(crate) turns: Vec<u32>,
+}
+
+/// How a topic stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Standing {
+    /// Spoken of lately.
+    Active,
+    /// Spoken of all the time.
+    Fixated,
+    /// Not spoken of in the last half of the window.
+    Fading,
+}
+
+impl Topic {
+    /// Returns how the topic stands after this many exchanges; `None`: it is not one any more, or not yet.
+    pub fn standing(&self, turn: u32) -> Option<Standing> {
+        let last = *self.turns.last()?;
+        let ago = turn.saturating_sub(last);
+        let within = self.turns.iter().filter(|mentioned| turn.saturating_sub(**mentioned) < WINDOW).count();
+        if ago >= WINDOW || self.turns.len() < 2 {
+            return None;
+        }
+        Some(match () {
+            () if ago >= WINDOW / 2 => Standing::Fading,
+            () if within >= FIXATED => Standing::Fixated,
+            () => Standing::Active,
+        })
+    }
+}
+
+/// A moment worth keeping in sight.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Anchor {
+    /// `identity` or `contradiction`.
+    pub kind: String,
+    /// What the user said.
+    pub text: String,
+    /// When.
+    pub at: Time,
+}
+
+/// What says who someone is, and what takes something back. Plain "but" is neither.
+const ANCHORED: &[(&str, &[&str])] = &[
+    (
+        "identity",
+        &[
+            "my name is",
+            "call me",
+            "i am a",
+            "i am an",
+            "i'm a",
+            "i'm an",
+            "i work as",
+            "i work at",
+            "i live in",
+            "my pronouns",
+        ],
+    ),
+    (
+        "contradiction",
+        &[
+            "i changed my mind",
+            "i've changed my mind",
+            "that's not what i said",
+            "that is not what i said",
+            "that's not what i meant",
+            "i never said",
+            "you contradict",
+            "you contradicted",
+            "that contradicts",
+            "you said the opposite",
+            "the opposite of what",
+            "earlier you said",
+            "before you said",
+            "scrap that",
+            "i take that back",
+        ],
+    ),
+];
+
+/// Follows an exchange.
+pub(super) fn follow(state: &mut State, row: &Row, language: Language) {
+    mention(state, row, language);
+    let now = row.at;
+    state.anchors.retain(|anchor| now.as_millis() - anchor.at.as_millis() < ANCHORED_MS);
+    for sentence in said::sentences(&said::prose(&row.user)) {
+        let words = said::words(sentence);
+        let kind =
+            ANCHORED.iter().find(|(_, phrases)| phrases.iter().any(|phrase| said::says(&words, phrase)));
+        if let Some((kind, _)) = kind
+            && state.anchors.iter().all(|known| known.text != sentence)
+        {
+            let text = cut(sentence, ANCHOR_CHARS);
+            state.anchors.push(Anchor { kind: (*kind).to_owned(), text, at: now });
+        }
+    }
+    let over = state.anchors.len().saturating_sub(ANCHORS);
+    state.anchors.drain(..over);
+}
+
+/// The anchors that still hold.
+pub(super) fn holding(state: &State, now: Time) -> impl Iterator<Item = &Anchor> {
+    state.anchors.iter().filter(move |anchor| now.as_millis() - anchor.at.as_millis() < ANCHORED_MS)
+}
+
+/// Notes what an exchange speaks of: words that are not common ones, of both sides, in prose.
+fn mention(state: &mut State, row: &Row, language: Language) {
+    const RARE: f32 = 0.4;
+    let turn = state.turn;
+    for side in [&row.user, &row.agent] {
+        for word in said::prose(side).split_whitespace() {
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+            let letters = bare.chars().filter(|c| c.is_alphabetic()).count();
+            let Some(stem) = analyse::words(bare, language).pop() else { continue };
+            if letters < 4 || language.is_common(&stem) || builtin::rarity(bare) < RARE {
+                continue;
+            }
+            match state.topics.iter_mut().find(|topic| topic.stem == stem) {
+                Some(topic) if topic.turns.last() != Some(&turn) => topic.turns.push(turn),
+                Some(_) => {}
+                // A word of the agent's alone is not yet what the conversation is about.
+                None if std::ptr::eq(side, &row.user) => {
+                    state.topics.push(Topic { word: bare.to_lowercase(), stem, turns: vec![turn] });
+                }
+                None => {}
+            }
+        }
+    }
+    state.topics.retain(|topic| topic.turns.last().is_some_and(|last| turn - last < WINDOW));
+    for topic in &mut state.topics {
+        topic.turns.retain(|mentioned| turn - mentioned < 2 * WINDOW);
+    }
+    // Those that are spoken of most, then the newest, stay.
+    state.topics.sort_by_key(|topic| std::cmp::Reverse((topic.turns.len(), topic.turns.last().copied())));
+    state.topics.truncate(MOST * 4);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn talk(lines: &[&str]) -> State {
+        let mut state = State::default();
+        for (n, line) in lines.iter().enumerate() {
+            state.turn += 1;
+            let row = Row {
+                id: n.to_string(),
+                session: "s".into(),
+                user: (*line).into(),
+                agent: "I see.".into(),
+                at: Time::from_millis(i64::try_from(n).unwrap() * 60_000),
+                searchable: true,
+                private: false,
+            };
+            follow(&mut state, &row, Language::default());
+        }
+        state
+    }
+
+    fn standing(state: &State, word: &str) -> Option<Standing> {
+        state.topics.iter().find(|topic| topic.word == word).and_then(|topic| topic.standing(state.turn))
+    }
+
+    #[test]
+    fn a_topic_can_be_active_fixated_and_fading() {
+        let mut lines = vec!["the migration is late", "how is the migration"];
+        assert_eq!(standing(&talk(&lines), "migration"), Some(Standing::Active));
+        lines.extend(["this migration again", "migration migration"]);
+        assert_eq!(standing(&talk(&lines), "migration"), Some(Standing::Fixated));
+        lines.extend(["lunch now", "the weather is fine", "birds sing"]);
+        assert_eq!(standing(&talk(&lines), "migration"), Some(Standing::Fading));
+        lines.extend(["trees", "clouds", "rain"]);
+        assert_eq!(standing(&talk(&lines), "migration"), None, "dropped");
+    }
+
+    #[test]
+    fn a_word_said_once_is_no_topic() {
+        assert_eq!(standing(&talk(&["the migration is late"]), "migration"), None);
+    }
+
+    #[test]
+    fn an_anchor_is_more_than_a_but() {
+        for (line, kind) in [
+            ("I like it, but it is late. However, fine.", None),
+            ("I am a nurse, by the way", Some("identity")),
+            ("Earlier you said the opposite", Some("contradiction")),
+            ("I changed my mind about the colour", Some("contradiction")),
+            ("I am tired", None),
+        ] {
+            let state = talk(&[line]);
+            assert_eq!(state.anchors.first().map(|anchor| anchor.kind.as_str()), kind, "{line}");
+        }
+    }
+
+    #[test]
+    fn anchors_are_few_and_expire() {
+        let lines: Vec<String> = (0..40).map(|n| format!("call me number {n}")).collect();
+        let state = talk(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(state.anchors.len(), ANCHORS);
+        assert_eq!(holding(&state, Time::from_millis(41 * 60_000)).count(), ANCHORS);
+        assert_eq!(holding(&state, Time::from_millis(41 * 60_000 + ANCHORED_MS)).count(), 0);
+    }
+}

@@ -1,0 +1,279 @@
+//! The built-in model: a vector for each token, compiled in and read in place.
+//!
+//! The vector of a text is the sum of its tokens' rows, made one long. The rows already hold how much a token
+//! counts (common ones little), so that nothing but the rows is needed. See `training/README.md` for how they
+//! are made.
+//!
+//! The file, little-endian: `NACREMB1`; four u32 (components of a row, rows, slots, bytes of the longest
+//! token); six u32, where each section begins and the last one ends; zeros up to byte 64. The sections: the
+//! rows, one i8 a component; a scale for each row, f32; the slots of a hash table, a row or `EMPTY` as u32,
+//! open addressing by FNV-1a of the token; where each token begins in the names, u32, and where the last one
+//! ends; the names.
+
+use super::wordpiece;
+use crate::index::scan;
+
+/// How many components a vector has.
+pub(crate) const DIMS: usize = 256;
+
+/// Names the model and the way it is used: vectors made under another name are made anew. The number counts
+/// changes in the code that change a vector, the rest is the beginning of the file's BLAKE3.
+pub(crate) const VERSION: &str = "builtin-1-27fdd941";
+
+/// A text's place among all meanings: one long, or all zeros where the text says nothing the model knows.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Vector(pub(crate) [f32; DIMS]);
+
+impl Vector {
+    /// Returns the cosine between two vectors.
+    pub(crate) fn dot(&self, other: &Vector) -> f32 {
+        self.0.iter().zip(&other.0).map(|(a, b)| a * b).sum()
+    }
+
+    /// Returns the vector of this direction that is one long.
+    fn normalised(mut self) -> Vector {
+        let length = self.dot(&self).sqrt();
+        if length > 0.0 {
+            self.0.iter_mut().for_each(|component| *component /= length);
+        }
+        self
+    }
+}
+
+/// Returns the vector of a text whose tokens have these rows.
+pub(crate) fn embed_rows(rows: &[u32]) -> Vector {
+    Vector(scan::sum(rows.iter().map(|row| weighted(*row, 1.0)))).normalised()
+}
+
+/// Returns the vector of a text whose words count as much as `weight` says; 0 leaves a word out. It is asked
+/// once for each piece of a word, with the whole word in lower case and without accents.
+pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) -> Vector {
+    let mut rows = Vec::new();
+    wordpiece::tokens(text, |word, row| rows.push(weighted(row, weight(word))));
+    Vector(scan::sum(rows.into_iter())).normalised()
+}
+
+/// Returns how rare a word is, 0 (the commonest) to 1 (one that the vocabulary knows only in pieces, or not
+/// at all). The vocabulary is in the order of how often its words are used.
+pub(crate) fn rarity(word: &str) -> f32 {
+    const STEEP: f32 = 100.0;
+    let (mut rank, mut pieces) = (0, 0);
+    wordpiece::tokens(word, |_, row| (rank, pieces) = (rank.max(row), pieces + 1));
+    if pieces != 1 {
+        return 1.0;
+    }
+    (rank as f32 / STEEP).ln_1p() / (ROWS.len() as f32 / STEEP).ln_1p()
+}
+
+fn weighted(row: u32, weight: f32) -> scan::Weighted<'static> {
+    (weight * f32::from_le_bytes(SCALES[row as usize]), &ROWS[row as usize])
+}
+
+/// Returns a vector as whole numbers and what to multiply them by.
+pub(crate) fn quantise(vector: &Vector) -> (f32, [i8; DIMS]) {
+    // Eight at a time, of which the compiler makes vector instructions.
+    let eight = vector.0.as_chunks::<8>().0.iter().fold([0.0f32; 8], |mut largest, components| {
+        largest.iter_mut().zip(components).for_each(|(largest, one)| *largest = largest.max(one.abs()));
+        largest
+    });
+    let largest = eight.into_iter().fold(0.0, f32::max);
+    if largest == 0.0 {
+        return (0.0, [0; DIMS]);
+    }
+    let scale = largest / 127.0;
+    let mut whole = [0; DIMS];
+    whole.iter_mut().zip(&vector.0).for_each(|(whole, component)| *whole = nearest(component / scale));
+    (scale, whole)
+}
+
+/// Rounds as `f32::round` does. That is a call for each component on older processors; of this the compiler
+/// makes vector instructions.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_precision_loss,
+    reason = "within -127 and 127 by the choice of scale"
+)]
+fn nearest(number: f32) -> i8 {
+    let whole = number as i32;
+    let rest = number - whole as f32;
+    (whole + i32::from(rest >= 0.5) - i32::from(rest <= -0.5)) as i8
+}
+
+pub(crate) static FILE: &[u8] = include_bytes!("../../../model/builtin.bin");
+
+static ROWS: &[[u8; DIMS]] = section(0).as_chunks().0;
+static SCALES: &[[u8; 4]] = section(1).as_chunks().0;
+static SLOTS: &[[u8; 4]] = section(2).as_chunks().0;
+static STARTS: &[[u8; 4]] = section(3).as_chunks().0;
+static NAMES: &[u8] = section(4);
+
+const _: () = {
+    assert!(matches!(FILE.first_chunk(), Some(b"NACREMB1")), "not a model file");
+    assert!(header(0) == DIMS, "the model has another number of components");
+    assert!(ROWS.len() == header(1) && SCALES.len() == ROWS.len() && STARTS.len() == ROWS.len() + 1);
+    assert!(SLOTS.len() == header(2) && SLOTS.len().is_power_of_two() && SLOTS.len() > ROWS.len());
+    assert!(header(9) == FILE.len(), "the model file is cut");
+};
+
+/// How many bytes the longest token has.
+pub(super) const LONGEST_TOKEN: usize = header(3);
+
+/// Marks a slot that holds no row.
+const EMPTY: u32 = u32::MAX;
+
+/// Where [`hash`] begins.
+pub(super) const HASH_START: u32 = 0x811c_9dc5;
+
+/// Continues a hash, FNV-1a, with more bytes.
+pub(super) fn hash(start: u32, bytes: &[u8]) -> u32 {
+    bytes.iter().fold(start, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
+}
+
+/// Returns the row of the token made of `lead` and `piece`, whose hash is given.
+pub(super) fn find(hash: u32, lead: &[u8], piece: &[u8]) -> Option<u32> {
+    let last = SLOTS.len() - 1;
+    let mut slot = hash as usize & last;
+    // There are more slots than rows, so an empty one comes.
+    loop {
+        let row = u32::from_le_bytes(SLOTS[slot]);
+        if row == EMPTY {
+            return None;
+        }
+        if name(row).strip_prefix(lead) == Some(piece) {
+            return Some(row);
+        }
+        slot = (slot + 1) & last;
+    }
+}
+
+fn name(row: u32) -> &'static [u8] {
+    let [start, end] = [0, 1].map(|next| u32::from_le_bytes(STARTS[row as usize + next]) as usize);
+    &NAMES[start..end]
+}
+
+/// Returns the token of a row as the vocabulary writes it.
+#[cfg(test)]
+pub(super) fn token(row: u32) -> &'static str {
+    str::from_utf8(name(row)).unwrap()
+}
+
+const fn section(number: usize) -> &'static [u8] {
+    FILE.split_at(header(5 + number)).0.split_at(header(4 + number)).1
+}
+
+/// Returns one of the numbers after the magic.
+const fn header(number: usize) -> usize {
+    let Some(bytes) = FILE.split_at(8 + 4 * number).1.first_chunk() else { panic!("the model file is cut") };
+    u32::from_le_bytes(*bytes) as usize
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn embed(text: &str) -> Vector {
+        embed_weighted(text, |_| 1.0)
+    }
+
+    #[test]
+    fn the_file_is_the_one_named_and_not_too_large() {
+        let hash = blake3::hash(FILE).to_hex();
+        assert_eq!(VERSION, format!("builtin-1-{}", &hash[..8]));
+        assert!(FILE.len() <= 8_000_000, "{} bytes", FILE.len());
+    }
+
+    #[test]
+    fn every_token_is_found() {
+        assert!((0..ROWS.len()).all(|row| {
+            let name = name(u32::try_from(row).unwrap());
+            let (lead, piece) =
+                if name.starts_with(b"##") && name.len() > 2 { name.split_at(2) } else { (&[][..], name) };
+            name.is_ascii()
+                && name.len() <= LONGEST_TOKEN
+                && find(hash(HASH_START, name), lead, piece) == u32::try_from(row).ok()
+        }));
+        for unknown in ["[UNK]", "[unused1]", "nosuchtoken", "", "##"] {
+            assert_eq!(
+                find(hash(HASH_START, unknown.as_bytes()), &[], unknown.as_bytes()),
+                None,
+                "{unknown}"
+            );
+        }
+    }
+
+    #[derive(serde::Deserialize)]
+    struct Check {
+        text: String,
+        tokens: Vec<String>,
+        vector: Vec<f32>,
+    }
+
+    #[test]
+    fn agrees_with_the_reference_in_python() {
+        let checks: Vec<Check> =
+            serde_json::from_str(include_str!("../../../../../training/check_vectors.json")).unwrap();
+        assert!(checks.len() >= 12);
+        for check in checks {
+            let mut tokens = Vec::new();
+            wordpiece::tokens(&check.text, |_, row| tokens.push(token(row)));
+            assert_eq!(tokens, check.tokens, "{:?}", check.text);
+            assert_eq!(check.vector.len(), 8);
+            let vector = embed(&check.text);
+            for (component, expected) in vector.0.iter().zip(&check.vector) {
+                assert!((component - expected).abs() < 2e-3, "{:?}: {component} {expected}", check.text);
+            }
+        }
+    }
+
+    #[test]
+    fn a_text_without_known_words_has_no_direction() {
+        for text in ["", "  \n", "狗", "собака"] {
+            assert_eq!(embed(text).0, [0.0; DIMS], "{text:?}");
+        }
+        assert_eq!(quantise(&embed("")), (0.0, [0; DIMS]));
+    }
+
+    #[test]
+    fn what_means_the_same_is_nearer() {
+        for (text, near, far) in [
+            ("the dog is ill", "my puppy is sick", "the train is late"),
+            ("she moved to a new flat", "they bought a house", "he plays the violin"),
+            ("what does he do for a living?", "his job is teaching", "his car is red"),
+            ("the server ran out of memory", "computer crash", "a walk along the river"),
+        ] {
+            let [text_at, near_at, far_at] = [text, near, far].map(embed);
+            let (near_by, far_off) = (text_at.dot(&near_at), text_at.dot(&far_at));
+            assert!(near_by > far_off + 0.1, "{text}: {near} {near_by}, {far} {far_off}");
+        }
+    }
+
+    #[test]
+    fn a_word_counts_as_much_as_its_weight_says() {
+        let without_name = embed_weighted("Caroline's café", |word| f32::from(word == "cafe"));
+        assert!(without_name.dot(&embed("cafe")) > 0.9999);
+        let doubled = embed_weighted("dog train", |word| if word == "dog" { 2.0 } else { 1.0 });
+        assert!(doubled.dot(&embed("dog dog train")) > 0.9999);
+        assert_eq!(embed_weighted("dog train", |_| 0.0).0, [0.0; DIMS]);
+    }
+
+    proptest! {
+        #[test]
+        fn the_nearest_is_that_of_the_library(number in -126.9f32..126.9) {
+            for number in [number, number.trunc() + 0.5, (number.trunc() + 0.5).next_down(), number.trunc()] {
+                prop_assert_eq!(f32::from(nearest(number)), number.round());
+            }
+        }
+
+        #[test]
+        fn a_vector_is_one_long_or_zero_and_survives_quantising(text in "\\PC*|([a-z]{1,12} ){0,30}") {
+            let vector = embed(&text);
+            let length = vector.dot(&vector).sqrt();
+            prop_assert!(length == 0.0 || (length - 1.0).abs() < 1e-3);
+            let (scale, quantised) = quantise(&vector);
+            let back = Vector(quantised.map(|component| scale * f32::from(component))).normalised();
+            prop_assert!(length == 0.0 || back.dot(&vector) > 0.999);
+        }
+    }
+}

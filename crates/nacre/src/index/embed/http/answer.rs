@@ -1,0 +1,178 @@
+//! What a server sent, taken for nothing before it is checked: vectors, or what it says instead.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::request::Reply;
+use crate::base::redact::{self, MASK};
+
+/// The most characters of a server's own words that are shown.
+const MOST_SHOWN: usize = 200;
+
+/// Returns the most bytes that the answer to so many texts may have: 10,000 numbers of 25 digits a text.
+pub(super) fn most_bytes(texts: usize) -> usize {
+    (64 + 256 * texts) * 1024
+}
+
+/// What is wrong with an answer.
+pub(super) enum Wrong {
+    /// It is not what was asked for.
+    Form(String),
+    /// A vector has something that is no number; a text may have brought that about.
+    Number(String),
+    /// It has another number of components than it should.
+    Dims { found: usize, expected: usize },
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    index: Option<usize>,
+    embedding: Vec<Option<f32>>,
+}
+
+/// Returns the vectors of an answer in the order of the texts, each one long or all zeros.
+pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<Vec<Vec<f32>>, Wrong> {
+    let form = |problem: String| Err(Wrong::Form(problem));
+    if let Some(kind) = reply.content_type.as_ref().filter(|kind| !kind.contains("json")) {
+        return form(format!("is `{kind}`, not JSON"));
+    }
+    if reply.cut {
+        return form(format!("has more than {} bytes", reply.body.len()));
+    }
+    if reply.body.is_empty() {
+        return form("is empty".to_owned());
+    }
+    let answer: Answer = match serde_json::from_slice(&reply.body) {
+        Ok(answer) => answer,
+        Err(_) if has_word(&reply.body, b"NaN") || has_word(&reply.body, b"Infinity") => {
+            return Err(Wrong::Number("has a vector with something that is no number".to_owned()));
+        }
+        Err(error) => return form(format!("can't be read: {error}")),
+    };
+    if answer.data.len() != texts {
+        return form(format!("has {} vectors for {texts} texts", answer.data.len()));
+    }
+    let mut vectors = vec![Vec::new(); texts];
+    let in_order = answer.data.iter().all(|item| item.index.is_none());
+    for (position, item) in answer.data.into_iter().enumerate() {
+        let index = if in_order { position } else { item.index.unwrap_or(texts) };
+        match vectors.get_mut(index) {
+            Some(place) if place.is_empty() => *place = numbers(&item.embedding)?,
+            Some(_) => return form(format!("has two vectors for text {index}")),
+            None => return form("has a vector for no text that was sent".to_owned()),
+        }
+    }
+    let found = vectors.first().map_or(0, Vec::len);
+    if vectors.iter().any(|vector| vector.len() != found) {
+        return form("has vectors of different lengths".to_owned());
+    }
+    match dims {
+        Some(expected) if expected != found => Err(Wrong::Dims { found, expected }),
+        _ => Ok(vectors),
+    }
+}
+
+/// Returns a vector as one that is one long.
+fn numbers(given: &[Option<f32>]) -> Result<Vec<f32>, Wrong> {
+    if given.is_empty() {
+        return Err(Wrong::Number("has a vector without a number".to_owned()));
+    }
+    let wrong = || Wrong::Number("has a vector with something that is no number".to_owned());
+    let vector: Option<Vec<f64>> =
+        given.iter().map(|number| number.filter(|number| number.is_finite()).map(f64::from)).collect();
+    let vector = vector.ok_or_else(wrong)?;
+    let length = vector.iter().map(|number| number * number).sum::<f64>().sqrt();
+    let length = if length > 0.0 { length } else { 1.0 };
+    #[expect(clippy::cast_possible_truncation, reason = "within -1 and 1; the digits are f32's")]
+    Ok(vector.into_iter().map(|number| (number / length) as f32).collect())
+}
+
+fn has_word(body: &[u8], word: &[u8]) -> bool {
+    body.windows(word.len()).any(|window| window == word)
+}
+
+/// What must not be shown.
+pub(super) struct Hidden<'a> {
+    pub(super) key: Option<&'a str>,
+    pub(super) texts: &'a [&'a str],
+}
+
+/// Returns what a server says in place of an answer, as the end of a sentence: `: …`, or nothing.
+pub(super) fn said(body: &[u8], hidden: &Hidden<'_>) -> String {
+    let text = String::from_utf8_lossy(body);
+    // OpenAI and most; Ollama; others; FastAPI.
+    let places = ["/error/message", "/error", "/message", "/detail"];
+    let message = serde_json::from_str::<Value>(&text)
+        .ok()
+        .and_then(|value| places.iter().find_map(|place| value.pointer(place)?.as_str().map(str::to_owned)));
+    match shown(message.as_deref().unwrap_or(&text), hidden) {
+        shown if shown.is_empty() => shown,
+        shown => format!(": {shown}"),
+    }
+}
+
+/// Returns a server's words as they may be shown: one line, without credentials, the key, and what was sent,
+/// and not many.
+pub(super) fn shown(said: &str, hidden: &Hidden<'_>) -> String {
+    let mut said = one_line(said);
+    if let Some(key) = hidden.key.filter(|key| !key.is_empty()) {
+        said = said.replace(key, MASK);
+    }
+    // Nothing is cut before it is masked: half a key is one, too.
+    said = redact::text(&said).chars().take(4 * MOST_SHOWN).collect();
+    let mut said = without(&said, hidden.texts);
+    if let Some((end, _)) = said.char_indices().nth(MOST_SHOWN) {
+        said.truncate(end);
+        said.push('…');
+    }
+    said
+}
+
+/// A server may quote a text in part: so many characters in a row are taken for a quotation.
+const QUOTED: usize = 12;
+
+/// Returns what a server says without what it quotes of the texts.
+fn without(said: &str, texts: &[&str]) -> String {
+    let texts: Vec<Vec<char>> = texts.iter().map(|text| one_line(text).chars().collect()).collect();
+    let said: Vec<char> = said.chars().collect();
+    let mut shown = String::new();
+    let mut at = 0;
+    while at < said.len() {
+        let quoted = texts.iter().map(|text| quotation(&said, at, text)).max().unwrap_or(0);
+        if quoted > 0 {
+            shown.push('…');
+            at += quoted;
+        } else {
+            shown.push(said[at]);
+            at += 1;
+        }
+    }
+    shown
+}
+
+/// Returns how many characters from `at` on are quoted from `text`.
+fn quotation(said: &[char], at: usize, text: &[char]) -> usize {
+    let rest = &said[at..];
+    if text.len() < QUOTED {
+        // A short text is a quotation where it stands alone: `a` is not one in `batch`.
+        let is_letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphanumeric());
+        let alone = !is_letter(at.checked_sub(1).and_then(|before| said.get(before)))
+            && !is_letter(rest.get(text.len()));
+        return if !text.is_empty() && alone && rest.starts_with(text) { text.len() } else { 0 };
+    }
+    let Some(beginning) = rest.get(..QUOTED) else { return 0 };
+    let starts = text.windows(QUOTED).enumerate().filter(|(_, window)| *window == beginning);
+    let same = |start: usize| text[start..].iter().zip(rest).take_while(|(a, b)| a == b).count();
+    starts.map(|(start, _)| same(start)).max().unwrap_or(0)
+}
+
+/// Returns a text with single spaces between what can be seen.
+fn one_line(text: &str) -> String {
+    let seen = |c: char| if c.is_control() { ' ' } else { c };
+    text.chars().map(seen).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,83 @@
+//! A model behind a URL that writes: `POST {url}/chat/completions`, as OpenAI and most servers on one's own machine
+//! have it. Asked, refused and shown in the same way as those that make vectors.
+
+use serde_json::{Value, json};
+use std::time::Duration;
+use ureq::http::header::AUTHORIZATION;
+
+use super::answer::{self, Hidden};
+use super::options::Patience;
+use super::request::Endpoint;
+use crate::base::redact;
+use crate::base::secret::Secret;
+use crate::base::{Error, Result};
+
+/// The most bytes of an answer that are read.
+const MOST: usize = 1 << 20;
+
+/// A model that writes.
+pub struct Chat {
+    endpoint: Endpoint,
+    model: String,
+    key: Option<Secret>,
+    patience: Patience,
+}
+
+impl Chat {
+    /// Checks the address and sends nothing. `timeout`: how long an answer may take.
+    pub fn new(url: &str, model: &str, key: Option<Secret>, timeout: Duration) -> Result<Chat> {
+        if model.trim().is_empty() {
+            let problem = "is empty".to_owned();
+            return Err(Error::BadProvider { section: "llm", field: "model", problem });
+        }
+        let base = url.trim().trim_end_matches('/');
+        let base = base.strip_suffix("/chat/completions").unwrap_or(base);
+        let named = key.as_ref().map(|key| (AUTHORIZATION, key));
+        let endpoint = Endpoint::at("llm", base, "/chat/completions", named)?;
+        let patience = Patience { whole: timeout, tries: 1, ..Patience::DOCUMENTS };
+        Ok(Chat { endpoint, model: model.trim().to_owned(), key, patience })
+    }
+
+    /// Returns the name of the model.
+    pub fn model(&self) -> &str {
+        &self.model
+    }
+
+    /// Has the model answer a text under an instruction. The text goes out without credentials.
+    pub(crate) fn ask(&self, instruction: &str, text: &str) -> Result<String> {
+        let text = redact::text(text);
+        let messages =
+            json!([{ "role": "system", "content": instruction }, { "role": "user", "content": text }]);
+        let question =
+            json!({ "model": self.model, "messages": messages, "temperature": 0, "stream": false });
+        let host = || self.endpoint.host.clone();
+        let hidden = Hidden { key: self.key.as_ref().map(Secret::expose), texts: &[&text] };
+        let reply =
+            self.endpoint.post(&serde_json::to_vec(&question)?, &self.patience, MOST).map_err(|broken| {
+                Error::ProviderDown { host: host(), problem: answer::shown(&broken.problem, &hidden) }
+            })?;
+        if reply.status != 200 {
+            let (host, status) = (host(), reply.status);
+            let said = answer::said(&reply.body, &hidden);
+            return Err(match status {
+                401 | 403 => Error::ProviderDenied { host, status, said },
+                404 => Error::UnknownModel { host, model: self.model.clone(), said },
+                429 => Error::ProviderBusy { host, wait: reply.retry_after.map(|wait| wait.as_secs()), said },
+                300..=399 => {
+                    let to = reply.location.map(|to| format!(" to `{to}`")).unwrap_or_default();
+                    let problem = format!("is a redirect{to}, which is not followed");
+                    Error::ProviderAnswer { host, problem }
+                }
+                400..=499 => Error::ProviderRefused { host, status, said },
+                _ => Error::ProviderDown { host, problem: format!("answers {status}{said}") },
+            });
+        }
+        let wrong = |problem: &str| Error::ProviderAnswer { host: host(), problem: problem.to_owned() };
+        if reply.cut {
+            return Err(wrong("is too long"));
+        }
+        let answer: Value = serde_json::from_slice(&reply.body).map_err(|_| wrong("is not JSON"))?;
+        let said = answer.pointer("/choices/0/message/content").and_then(Value::as_str);
+        Ok(said.ok_or_else(|| wrong("has no message"))?.trim().to_owned())
+    }
+}

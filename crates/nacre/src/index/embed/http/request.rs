@@ -1,0 +1,210 @@
+//! One request: where it goes, what lets it in, and what came back.
+
+use std::io::Read;
+use std::time::Duration;
+
+use jiff::fmt::rfc2822;
+use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
+use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
+
+use super::{Options, Patience, Provider};
+use crate::base::secret::Secret;
+use crate::base::{Error, Result};
+
+/// More of an answer that is no vectors is not read.
+const MOST_SAID: usize = 64 * 1024;
+
+/// Where a model is asked.
+pub(super) struct Endpoint {
+    /// Name and port, the only part of the URL that is shown: a path may have a key in it.
+    pub(super) host: String,
+    uri: Uri,
+    key: Option<(HeaderName, HeaderValue)>,
+    agent: ureq::Agent,
+}
+
+/// What came back.
+pub(super) struct Reply {
+    pub(super) status: u16,
+    /// What the body says it is.
+    pub(super) content_type: Option<String>,
+    /// How long we are asked to wait.
+    pub(super) retry_after: Option<Duration>,
+    /// Where we are sent to, without path and query.
+    pub(super) location: Option<String>,
+    pub(super) body: Vec<u8>,
+    /// Whether there was more than we read.
+    pub(super) cut: bool,
+}
+
+/// Why nothing came back.
+pub(super) struct Broken {
+    pub(super) problem: String,
+    /// Whether it may go better the next time.
+    pub(super) again: bool,
+}
+
+impl Endpoint {
+    pub(super) fn new(options: &Options) -> Result<Endpoint> {
+        let section = "embedding";
+        let model = percent(options.model.trim());
+        let (path, key_name) = match &options.provider {
+            Provider::OpenAi => ("/embeddings".to_owned(), AUTHORIZATION),
+            Provider::AzureOpenAi { api_version } => {
+                let is_version = |c: char| c.is_ascii_alphanumeric() || "-.".contains(c);
+                if api_version.is_empty() || !api_version.chars().all(is_version) {
+                    return Err(wrong(section, "api_version", "is not a version such as `2024-10-21`"));
+                }
+                let path = format!("/openai/deployments/{model}/embeddings?api-version={api_version}");
+                (path, HeaderName::from_static("api-key"))
+            }
+        };
+        let base = options.url.trim().trim_end_matches('/');
+        let base = base.strip_suffix("/embeddings").unwrap_or(base);
+        Endpoint::at(section, base, &path, options.key.as_ref().map(|key| (key_name, key)))
+    }
+
+    /// Where something is asked that is named in a section of the settings.
+    pub(super) fn at(
+        section: &'static str,
+        base: &str,
+        path: &str,
+        key: Option<(HeaderName, &Secret)>,
+    ) -> Result<Endpoint> {
+        let (host, uri) = address(section, base, path)?;
+        let key = match key {
+            Some((name, key)) if !key.expose().is_empty() => {
+                let value = match name {
+                    AUTHORIZATION => format!("Bearer {}", key.expose()),
+                    _ => key.expose().to_owned(),
+                };
+                let mut value = HeaderValue::try_from(value).map_err(|_| {
+                    wrong(section, "key_variable", "or `key_file` gives a key that can't be sent in a header")
+                })?;
+                value.set_sensitive(true);
+                Some((name, value))
+            }
+            _ => None,
+        };
+        let agent = ureq::Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .max_redirects_will_error(false)
+            // The environment may name one that was meant for something else.
+            .proxy(None)
+            .user_agent(concat!("nacre/", env!("CARGO_PKG_VERSION")))
+            .accept("application/json")
+            .build()
+            .new_agent();
+        Ok(Endpoint { host, uri, key, agent })
+    }
+
+    /// Sends a body and reads the answer, at most `most` bytes of it.
+    pub(super) fn post(&self, body: &[u8], patience: &Patience, most: usize) -> Result<Reply, Broken> {
+        let mut request = self.agent.post(&self.uri).header(CONTENT_TYPE, "application/json");
+        if let Some((name, value)) = &self.key {
+            request = request.header(name, value);
+        }
+        let request = request
+            .config()
+            .timeout_connect(Some(patience.connect))
+            .timeout_global(Some(patience.whole))
+            .build();
+        let (head, reader) = request.send(body).map_err(Broken::from)?.into_parts();
+        let status = head.status.as_u16();
+        let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
+        let most = if status == 200 { most } else { MOST_SAID };
+        let mut body = Vec::new();
+        let read = reader.into_reader().take(most as u64 + 1).read_to_end(&mut body);
+        if let Err(error) = read
+            && status == 200
+        {
+            return Err(Broken::from(ureq::Error::from(error)));
+        }
+        let cut = body.len() > most;
+        body.truncate(most);
+        Ok(Reply {
+            status,
+            content_type: header(CONTENT_TYPE).map(str::to_ascii_lowercase),
+            retry_after: retry_after(&head.headers),
+            location: header(LOCATION).and_then(|to| {
+                let to: Uri = to.parse().ok()?;
+                Some(format!("{}://{}", to.scheme_str()?, to.host()?))
+            }),
+            body,
+            cut,
+        })
+    }
+}
+
+impl From<ureq::Error> for Broken {
+    fn from(error: ureq::Error) -> Broken {
+        let (problem, again) = match error {
+            ureq::Error::Timeout(_) => ("did not answer in time".to_owned(), true),
+            ureq::Error::HostNotFound => ("is not known to the network".to_owned(), true),
+            ureq::Error::ConnectionFailed => ("can't be reached".to_owned(), true),
+            // A certificate that is not trusted; it will not be a moment later.
+            ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                (format!("can't be reached safely: {error}"), false)
+            }
+            ureq::Error::Io(error) => (format!("can't be reached: {error}"), true),
+            ureq::Error::Protocol(error) => (format!("speaks no HTTP we know: {error}"), true),
+            error => (format!("can't be asked: {error}"), false),
+        };
+        Broken { problem, again }
+    }
+}
+
+/// Returns what is shown of the address, and the address.
+fn address(section: &'static str, base: &str, path: &str) -> Result<(String, Uri)> {
+    let wrong = |problem: &str| wrong(section, "url", problem);
+    let url = base.trim();
+    let scheme = url.get(..8).unwrap_or(url).to_ascii_lowercase();
+    if !scheme.starts_with("http://") && !scheme.starts_with("https://") {
+        return Err(wrong("begins neither with `http://` nor with `https://`"));
+    }
+    if url.contains(['?', '#']) {
+        return Err(wrong("has a `?` or `#`; give it up to the path"));
+    }
+    let whole = format!("{}{path}", url.trim_end_matches('/'));
+    let uri: Uri = whole.parse().map_err(|_| wrong("is not a URL"))?;
+    let authority = uri.authority().filter(|authority| !authority.host().is_empty());
+    let authority = authority.ok_or_else(|| wrong("names no host"))?;
+    if authority.as_str().contains('@') {
+        return Err(wrong("has a name or password in it, which belong in the key"));
+    }
+    if authority.as_str() != authority.host() && authority.port_u16().is_none() {
+        return Err(wrong("has a port that is not a number up to 65535"));
+    }
+    Ok((authority.as_str().to_ascii_lowercase(), uri))
+}
+
+fn wrong(section: &'static str, field: &'static str, problem: &str) -> Error {
+    Error::BadProvider { section, field, problem: problem.to_owned() }
+}
+
+/// Returns a name as it may stand in a path.
+fn percent(name: &str) -> String {
+    name.bytes().fold(String::new(), |mut path, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                path.push(char::from(byte))
+            }
+            _ => path.push_str(&format!("%{byte:02X}")),
+        }
+        path
+    })
+}
+
+/// Returns how long `Retry-After` asks to wait. A date is compared with the date of the answer itself, so that
+/// neither our clock nor a wrong one matters.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let wait = text(RETRY_AFTER)?;
+    if let Ok(seconds) = wait.parse::<u64>() {
+        return Some(Duration::from_secs(seconds));
+    }
+    let moment = |text: &str| rfc2822::DateTimeParser::new().parse_timestamp(text).ok();
+    let seconds = moment(wait)?.as_second().saturating_sub(moment(text(DATE)?)?.as_second());
+    Some(Duration::from_secs(u64::try_from(seconds).unwrap_or(0)))
+}

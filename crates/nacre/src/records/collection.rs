@@ -1,0 +1,414 @@
+//! Collections (SPEC Q7): named corpora of documents, such as books and papers, each in a database of its own, so
+//! that a large one never weighs on the memory.
+//!
+//! What a collection is, its name and its sources, is a row of the group's memory. Its database, in the folder
+//! `collections`, is derived from the sources: it can be lost and made anew. One process at a time writes to it,
+//! under a lock that dies with the process; anyone may search it meanwhile.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::base::caller::Caller;
+use crate::base::ids::CollectionName;
+use crate::base::text::shorten;
+use crate::base::{Error, Result, Time, files};
+use crate::group::Group;
+use crate::index;
+use crate::index::database::{self, Identity, Owner};
+use crate::records::workspace::{self, Synced};
+use crate::store::audit;
+use crate::store::{self, beside};
+use crate::tools;
+
+/// The folder of the databases, in the group's folder.
+const FOLDER: &str = "collections";
+
+/// What a collection is: a row of `collections`.
+#[derive(Clone, Debug, Serialize)]
+pub struct Record {
+    /// Its name.
+    pub name: CollectionName,
+    /// The folders and files that it is made from.
+    pub sources: Vec<String>,
+    /// When the first of them was added.
+    pub added_at: Time,
+    /// When they were last read to the end; `None`: not since one was added.
+    pub indexed_at: Option<Time>,
+}
+
+/// A collection and how it stands.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "named after what they are")]
+pub struct Collection {
+    pub name: CollectionName,
+    pub sources: Vec<String>,
+    /// Sources that are not there now; what was read of them is still found.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub absent: Vec<String>,
+    pub documents: i64,
+    pub passages: i64,
+    pub bytes: u64,
+    pub added_at: Time,
+    /// When the sources were last read to the end; left out where they were not since one was added.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub indexed_at: Option<Time>,
+    /// Why it can't be searched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// What indexing a collection found and did.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they are")]
+pub struct Indexed {
+    pub collection: CollectionName,
+    pub sources: Vec<String>,
+    #[serde(flatten)]
+    pub synced: Synced,
+    /// Where a database went that turned out to be damaged; this one was made anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub set_aside: Option<PathBuf>,
+}
+
+/// How to index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// Only what has changed since.
+    Changes,
+    /// Everything, after what is indexed was forgotten.
+    Anew,
+}
+
+impl Group {
+    /// Adds sources to a collection, which is made where there is none, and indexes them. One that was stopped
+    /// goes on where it was.
+    pub fn add_collection(
+        &mut self,
+        caller: &Caller,
+        name: &CollectionName,
+        sources: &[PathBuf],
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Indexed> {
+        let sources: Vec<String> = sources.iter().map(|path| source(path)).collect::<Result<_>>()?;
+        self.refresh(caller.now)?;
+        let _lock = lock(self, name)?;
+        self.write(caller.now, |tx| {
+            let mut record = get(tx, name)?.unwrap_or_else(|| Record {
+                name: name.clone(),
+                sources: Vec::new(),
+                added_at: caller.now,
+                indexed_at: None,
+            });
+            let known: BTreeSet<String> = record.sources.iter().cloned().collect();
+            let mut new: Vec<String> = sources.into_iter().filter(|source| !known.contains(source)).collect();
+            new.dedup();
+            if !new.is_empty() {
+                record.sources.extend(new);
+                record.indexed_at = None;
+                put(tx, &record)?;
+            }
+            let mut row = audit::Row::new("collection_add");
+            row.ids.push(name.to_string());
+            row.detail.insert("sources".into(), record.sources.len().into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)
+        })?;
+        index(self, caller, name, Reading::Changes, progress)
+    }
+
+    /// Brings a collection up to date with its sources: edits, renames and deletes are followed. What is known of
+    /// a source that is not there is kept, and the source named.
+    pub fn reindex_collection(
+        &mut self,
+        caller: &Caller,
+        name: &CollectionName,
+        reading: Reading,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Indexed> {
+        expect_known(self, caller, name, "collection_index")?;
+        let _lock = lock(self, name)?;
+        index(self, caller, name, reading, progress)
+    }
+
+    /// Removes a collection and its database. Its sources are left as they are.
+    pub fn drop_collection(&mut self, caller: &Caller, name: &CollectionName) -> Result<Record> {
+        expect_known(self, caller, name, "collection_drop")?;
+        let _lock = lock(self, name)?;
+        let record = self.write(caller.now, |tx| {
+            let record = known(tx, name)?;
+            tx.execute("DELETE FROM collections WHERE name = ?1", [name])?;
+            let mut row = audit::Row::new("collection_drop");
+            row.ids.push(name.to_string());
+            row.detail.insert("sources".into(), record.sources.len().into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(record)
+        })?;
+        self.close_collection(name);
+        let path = path(self, name);
+        // The database first: a log that is left over is known for what it is.
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            remove(&beside(&path, suffix))?;
+        }
+        remove(&path.with_extension("lock"))?;
+        Ok(record)
+    }
+
+    /// Returns the names of the collections.
+    pub fn collection_names(&self) -> Result<Vec<CollectionName>> {
+        Ok(self.read(all)?.into_iter().map(|record| record.name).collect())
+    }
+
+    /// Returns the collections and how they stand.
+    pub(crate) fn collections(&mut self, now: Time) -> Result<Vec<Collection>> {
+        let records = self.read(all)?;
+        Ok(records.into_iter().map(|record| standing(self, record, now)).collect())
+    }
+
+    /// Looks the databases of the collections over. Returns what each is called and what is wrong with it; files
+    /// that belong to none are among them.
+    pub fn check_collections(&mut self, now: Time) -> Result<Vec<(String, Vec<String>)>> {
+        let names = self.collection_names()?;
+        let mut checked = Vec::new();
+        for name in &names {
+            let problems = self.collection(name, now).and_then(|database| database.check());
+            let problems = match problems {
+                Ok(problems) if problems.is_empty() => problems,
+                Ok(problems) => vec![format!(
+                    "{}; `nacre collection reindex {name} --anew` makes it anew",
+                    problems.join("; ")
+                )],
+                Err(error) => vec![what_now(name, &error)],
+            };
+            checked.push((name.to_string(), problems));
+        }
+        let found = fs::read_dir(self.folder().join(FOLDER)).into_iter().flatten().flatten();
+        let mut strays: Vec<String> = found
+            .filter_map(|entry| entry.file_name().into_string().ok()?.strip_suffix(".db").map(str::to_owned))
+            .filter(|stem| !names.iter().any(|name| name.as_str() == stem))
+            .collect();
+        strays.sort();
+        for stem in strays {
+            let file = self.folder().join(FOLDER).join(format!("{stem}.db"));
+            let why = if stem.starts_with("damaged-") { "was damaged" } else { "belongs to no collection" };
+            checked.push((stem, vec![format!("{} {why}; remove it", file.display())]));
+        }
+        Ok(checked)
+    }
+}
+
+/// Refuses what is to be done with a collection that is not there, on record.
+fn expect_known(group: &mut Group, caller: &Caller, name: &CollectionName, action: &str) -> Result<()> {
+    group.refresh(caller.now)?;
+    let found = group.read_all(|db| known(db, name));
+    found.map(drop).inspect_err(|error| tools::record_refusal(group, caller, action, error))
+}
+
+/// Says that a collection can't be searched, and what to do.
+pub(crate) fn is_down(name: &CollectionName, error: &Error) -> String {
+    format!("sources: collection `{name}`: {}", what_now(name, error))
+}
+
+fn what_now(name: &CollectionName, error: &Error) -> String {
+    match error {
+        Error::Damaged { .. } => format!("{error}; `nacre collection reindex {name}` makes it anew"),
+        error => error.hint().map_or(error.to_string(), |hint| format!("{error}; {hint}")),
+    }
+}
+
+/// Returns the collections to search: the one that is named, or all. Says of those that are not ready what is
+/// missing.
+pub(crate) fn to_search(
+    group: &mut Group,
+    named: Option<&CollectionName>,
+    now: Time,
+) -> Result<(Vec<CollectionName>, Vec<String>)> {
+    let records = match named {
+        Some(name) => vec![group.read_all(|db| known(db, name))?],
+        None => group.read_all(all)?,
+    };
+    let (mut ready, mut missing) = (Vec::new(), Vec::new());
+    for Record { name, indexed_at, .. } in records {
+        if indexed_at.is_none() {
+            missing.push(format!(
+                "sources: collection `{name}` has not been indexed to its end; `nacre collection reindex {name}` goes on with it"
+            ));
+        }
+        match group.collection(&name, now) {
+            Ok(_) => ready.push(name),
+            Err(error) => missing.push(is_down(&name, &error)),
+        }
+    }
+    Ok((ready, missing))
+}
+
+/// Whose the database of a collection is, and where it stands.
+pub(crate) fn place(group: &Group, name: &CollectionName) -> (PathBuf, Owner) {
+    (path(group, name), Owner { group: group.name().clone(), collection: Some(name.clone()) })
+}
+
+fn path(group: &Group, name: &CollectionName) -> PathBuf {
+    group.folder().join(FOLDER).join(format!("{name}.db"))
+}
+
+fn standing(group: &mut Group, record: Record, now: Time) -> Collection {
+    let Record { name, sources, added_at, indexed_at } = record;
+    let counted = group.collection(&name, now).and_then(|database| {
+        let counts = database.read(|db| {
+            let sql =
+                "SELECT (SELECT count(*) FROM documents WHERE hash <> ''), (SELECT count(*) FROM passages)";
+            Ok(db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
+        })?;
+        Ok((counts, database.bytes()?))
+    });
+    let (((documents, passages), bytes), problem) = match counted {
+        Ok(counted) => (counted, None),
+        Err(error) => (((0, 0), 0), Some(what_now(&name, &error))),
+    };
+    let absent = sources.iter().filter(|source| fs::symlink_metadata(source).is_err()).cloned().collect();
+    Collection { name, sources, absent, documents, passages, bytes, added_at, indexed_at, problem }
+}
+
+/// Indexes a collection whose lock is held.
+fn index(
+    group: &mut Group,
+    caller: &Caller,
+    name: &CollectionName,
+    reading: Reading,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Indexed> {
+    let Record { sources, .. } = group.read_all(|db| known(db, name))?;
+    let mut aside = None;
+    let synced = match sync(group, caller, name, &sources, reading, progress) {
+        // It is derived: what it had stands in the sources. Its bytes are kept all the same.
+        Err(Error::Damaged { .. }) => {
+            group.close_collection(name);
+            if let Error::SetAside { aside: moved, .. } = store::set_aside(&path(group, name), caller.now)? {
+                aside = Some(moved);
+            }
+            sync(group, caller, name, &sources, reading, progress)?
+        }
+        synced => synced?,
+    };
+    group.write(caller.now, |tx| {
+        tx.execute("UPDATE collections SET indexed_at = ?2 WHERE name = ?1", (name, caller.now))?;
+        let mut row = audit::Row::new("collection_index");
+        row.ids.push(name.to_string());
+        for (what, count) in [
+            ("added", synced.added.len()),
+            ("changed", synced.changed.len()),
+            ("removed", synced.removed.len()),
+            ("chunks", synced.chunks_written),
+            ("absent", synced.absent.len()),
+        ] {
+            row.detail.insert(what.into(), count.into());
+        }
+        audit::append(tx, caller, &row, audit::Outcome::Done)
+    })?;
+    Ok(Indexed { collection: name.clone(), sources, synced, set_aside: aside })
+}
+
+fn sync(
+    group: &mut Group,
+    caller: &Caller,
+    name: &CollectionName,
+    sources: &[String],
+    reading: Reading,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Synced> {
+    let language = group.settings().search.language();
+    let database = group.collection(name, caller.now)?;
+    let found = workspace::sources(sources);
+    if reading == Reading::Anew {
+        // What is forgotten has to be there to be read again.
+        if let Some(absent) = found.absent() {
+            let (path, problem) = (PathBuf::from(&absent.path), absent.why.clone());
+            return Err(Error::AbsentSource { path, problem });
+        }
+        database.write(caller.now, |tx| index::rebuild(tx, index::Documents::Forget, language))?;
+    }
+    workspace::sync(database, caller, found, false, progress)
+}
+
+/// Checks a source: a folder or a file that is there, by its real name.
+fn source(path: &Path) -> Result<String> {
+    let bad = |problem: String| Error::BadSource { path: shorten(&path.to_string_lossy()).into(), problem };
+    let real = fs::canonicalize(path).map_err(|problem| bad(format!("can't be found: {problem}")))?;
+    let stat = fs::metadata(&real).map_err(|problem| bad(format!("can't be looked at: {problem}")))?;
+    if !stat.is_dir() && !stat.is_file() {
+        return Err(bad("is neither a folder nor a file".into()));
+    }
+    real.to_str().map(str::to_owned).ok_or_else(|| bad("has a name that is not UTF-8".into()))
+}
+
+/// Waits until no other process writes to the collection. The lock goes when the file is closed, and so with the
+/// process.
+fn lock(group: &Group, name: &CollectionName) -> Result<File> {
+    let path = path(group, name).with_extension("lock");
+    if let Some(folder) = path.parent() {
+        files::create_folder(folder)?;
+    }
+    loop {
+        let file = files::append_private(&path).map_err(Error::io(&path))?;
+        file.lock().map_err(Error::io(&path))?;
+        // One who dropped the collection took the lock's file along: then this is no longer the lock.
+        let held = file.metadata().map_err(Error::io(&path))?;
+        if database::identity(&path) == Some(Identity::of(&held)) {
+            return Ok(file);
+        }
+    }
+}
+
+fn remove(path: &Path) -> Result<()> {
+    match fs::remove_file(path) {
+        Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(problem)),
+        _ => Ok(()),
+    }
+}
+
+/// Returns all collections, by name.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Record>> {
+    let mut statement =
+        db.prepare_cached("SELECT name, sources, added_at, indexed_at FROM collections ORDER BY name")?;
+    let records = statement.query_map([], record)?.collect::<rusqlite::Result<_>>()?;
+    Ok(records)
+}
+
+fn get(db: &Connection, name: &CollectionName) -> Result<Option<Record>> {
+    let sql = "SELECT name, sources, added_at, indexed_at FROM collections WHERE name = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([name], record).optional()?)
+}
+
+/// Returns a collection that has to be there.
+fn known(db: &Connection, name: &CollectionName) -> Result<Record> {
+    let found = get(db, name)?;
+    let names = || -> Result<String> {
+        Ok(all(db)?.iter().map(|record| record.name.as_str()).collect::<Vec<_>>().join(", "))
+    };
+    match found {
+        Some(record) => Ok(record),
+        None => Err(Error::NoCollection { given: name.to_string(), known: names()? }),
+    }
+}
+
+fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<Record> {
+    let sources: String = row.get(1)?;
+    Ok(Record {
+        name: row.get(0)?,
+        sources: serde_json::from_str(&sources).unwrap_or_default(),
+        added_at: row.get(2)?,
+        indexed_at: row.get(3)?,
+    })
+}
+
+fn put(db: &Connection, record: &Record) -> Result<()> {
+    let sql = "INSERT INTO collections (name, sources, added_at, indexed_at) VALUES (?1, ?2, ?3, ?4)
+        ON CONFLICT (name) DO UPDATE SET sources = excluded.sources, indexed_at = excluded.indexed_at";
+    let Record { name, sources, added_at, indexed_at } = record;
+    db.prepare_cached(sql)?.execute((name, serde_json::to_string(sources)?, added_at, indexed_at))?;
+    Ok(())
+}

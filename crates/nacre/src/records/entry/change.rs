@@ -1,0 +1,383 @@
+//! What writes entries: store, update, reinforce, delete, purge, archive. Each works inside the caller's
+//! transaction.
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::{
+    COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,
+    get_current, select,
+};
+use crate::base::caller::Visibility;
+use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
+use crate::base::settings::Rank;
+use crate::base::{Error, Result, Time, text};
+use crate::context::brief;
+use crate::index::{self, Lexicon, Writer};
+use crate::records::import;
+use crate::records::workspace::proposal;
+
+/// Who writes: what becomes the provenance of an entry.
+pub(crate) struct Origin<'a> {
+    pub(crate) now: Time,
+    pub(crate) group: &'a GroupName,
+    pub(crate) session: &'a SessionId,
+    pub(crate) source: Source,
+    pub(crate) visibility: Visibility,
+}
+
+/// What a store does to a current entry that has the same content already.
+pub(crate) enum OnDuplicate {
+    /// It stays as it is.
+    Keep,
+    /// It takes on the type given here, the tags and the privacy of the draft.
+    Amend { r#type: Option<EntryType> },
+}
+
+/// An entry to be.
+pub(crate) struct Draft {
+    pub(crate) r#type: EntryType,
+    pub(crate) content: String,
+    pub(crate) tags: Tags,
+    pub(crate) supersedes: Option<EntryRef>,
+    /// `None`: as private as what it supersedes.
+    pub(crate) private: Option<bool>,
+    pub(crate) data: Option<Data>,
+    pub(crate) on_duplicate: OnDuplicate,
+}
+
+/// What became of a draft.
+pub(crate) struct Stored {
+    pub(crate) entry: Entry,
+    /// The content was there already; `entry` is the one that has it.
+    pub(crate) duplicate: bool,
+    /// The entry that was there took on a type, tags or privacy from the draft.
+    pub(crate) amended: bool,
+    /// What it took the place of.
+    pub(crate) superseded: Option<EntryId>,
+}
+
+/// Stores an entry, or finds the one that already says the same (E2, E12, E13).
+pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<Stored> {
+    let content = checked(&draft.content)?;
+    let old = draft.supersedes.as_ref().map(|named| get_current(db, named)).transpose()?;
+    if let Some(same) = same_content(db, origin.visibility, (&content, draft.data.as_ref()), None)? {
+        let old = old.filter(|old| old.id != same.id);
+        if let Some(old) = &old {
+            mark_superseded(db, old, &same.id, origin.now)?;
+        }
+        let (entry, amended) = amend(db, origin, same, &draft)?;
+        return Ok(Stored { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
+    }
+    let entry = Entry {
+        id: EntryId::new(origin.now),
+        number: 0,
+        r#type: draft.r#type,
+        content,
+        tags: draft.tags,
+        behavioral: draft.r#type.behavioral(),
+        score: 0,
+        supersedes: old.as_ref().map(|old| old.id.clone()),
+        superseded_by: None,
+        superseded_at: None,
+        archived_at: None,
+        last_hit_at: None,
+        last_returned_at: None,
+        private: draft.private.unwrap_or(old.as_ref().is_some_and(|old| old.private)),
+        data: draft.data,
+        provenance: Provenance {
+            session: origin.session.clone(),
+            group: origin.group.to_string(),
+            timestamp: origin.now,
+            source: origin.source,
+            narrative_id: None,
+            task_id: None,
+        },
+    };
+    if let Some(old) = &old {
+        mark_superseded(db, old, &entry.id, origin.now)?;
+    }
+    let entry = insert(db, entry, None)?;
+    Ok(Stored { superseded: entry.supersedes.clone(), entry, duplicate: false, amended: false })
+}
+
+/// Applies what a draft says beyond the content of an entry that is there already. Tags are added, none is taken away.
+fn amend(db: &Connection, origin: &Origin<'_>, same: Entry, draft: &Draft) -> Result<(Entry, bool)> {
+    let OnDuplicate::Amend { r#type } = draft.on_duplicate else { return Ok((same, false)) };
+    let tags = same.tags.with(&draft.tags);
+    let edit = Edit {
+        content: None,
+        tags: (tags != same.tags).then_some(tags),
+        r#type: r#type.filter(|given| *given != same.r#type),
+        private: draft.private.filter(|given| *given != same.private),
+        data: None,
+    };
+    if edit.tags.is_none() && edit.r#type.is_none() && edit.private.is_none() {
+        return Ok((same, false));
+    }
+    Ok((update(db, origin, &EntryRef::Id(same.id), edit)?, true))
+}
+
+/// Writes a whole entry, with its number where one is given, and its passage.
+pub(crate) fn insert(db: &Connection, entry: Entry, number: Option<i64>) -> Result<Entry> {
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    let entry = insert_with(db, &mut writer, entry, number)?;
+    writer.finish()?;
+    Ok(entry)
+}
+
+/// The same among many writes.
+pub(crate) fn insert_with(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    mut entry: Entry,
+    number: Option<i64>,
+) -> Result<Entry> {
+    let sql = "INSERT INTO entries (number, id, type, content, folded, tags, behavioral, score, supersedes, superseded_by,
+        superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private,
+        data)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
+    db.prepare_cached(sql)?.execute(rusqlite::params![
+        number,
+        entry.id,
+        entry.r#type,
+        entry.content,
+        identity(&entry.content, entry.data.as_ref()),
+        entry.tags.to_json(),
+        entry.behavioral,
+        entry.score,
+        entry.supersedes,
+        entry.superseded_by,
+        entry.superseded_at,
+        entry.archived_at,
+        entry.provenance.timestamp,
+        entry.last_hit_at,
+        entry.last_returned_at,
+        entry.provenance.session,
+        entry.provenance.source,
+        entry.provenance.narrative_id,
+        entry.provenance.task_id,
+        entry.private,
+        to_json(entry.data.as_ref()),
+    ])?;
+    entry.number = db.last_insert_rowid();
+    writer.put(&entry.passage())?;
+    Ok(entry)
+}
+
+/// What an update changes; what is `None` stays.
+pub(crate) struct Edit {
+    pub(crate) content: Option<String>,
+    pub(crate) tags: Option<Tags>,
+    pub(crate) r#type: Option<EntryType>,
+    pub(crate) private: Option<bool>,
+    pub(crate) data: Option<Data>,
+}
+
+/// Changes an entry in place: same id, score kept, the earlier text kept as history (E5).
+pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edit: Edit) -> Result<Entry> {
+    let before = get_current(db, named)?;
+    let mut entry = before.clone();
+    if let Some(content) = edit.content {
+        entry.content = checked(&content)?;
+    }
+    if let Some(tags) = edit.tags {
+        entry.tags = tags;
+    }
+    if let Some(r#type) = edit.r#type {
+        entry.r#type = r#type;
+        entry.behavioral = r#type.behavioral();
+    }
+    entry.private = edit.private.unwrap_or(entry.private);
+    entry.data = edit.data.or(entry.data);
+    let said = (entry.content.as_str(), entry.data.as_ref());
+    if let Some(same) = same_content(db, origin.visibility, said, Some(&entry.id))? {
+        return Err(Error::SameContent { other: same.id });
+    }
+    if (&entry.content, &entry.tags, entry.r#type) != (&before.content, &before.tags, before.r#type) {
+        let version = Version {
+            r#type: before.r#type,
+            content: before.content,
+            tags: before.tags,
+            until: origin.now,
+            session: origin.session.clone(),
+            private: before.private,
+        };
+        insert_version(db, &entry.id, &version)?;
+    }
+    entry.last_hit_at = Some(origin.now);
+    let sql = "UPDATE entries SET content = ?2, folded = ?3, tags = ?4, type = ?5, behavioral = ?6, confirmed_at = ?7, private = ?8,
+        data = ?9 WHERE id = ?1";
+    db.prepare_cached(sql)?.execute(rusqlite::params![
+        entry.id,
+        entry.content,
+        identity(&entry.content, entry.data.as_ref()),
+        entry.tags.to_json(),
+        entry.r#type,
+        entry.behavioral,
+        entry.last_hit_at,
+        entry.private,
+        to_json(entry.data.as_ref()),
+    ])?;
+    index::put(db, &entry.passage())?;
+    Ok(entry)
+}
+
+/// Writes an earlier text of an entry behind those that are there.
+pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version) -> Result<()> {
+    let sql = "INSERT INTO entry_history (entry, version, type, content, tags, until, session, private)
+        SELECT ?1, 1 + coalesce(max(version), 0), ?2, ?3, ?4, ?5, ?6, ?7 FROM entry_history WHERE entry = ?1";
+    let Version { r#type, content, tags, until, session, private } = version;
+    db.prepare_cached(sql)?.execute((entry, r#type, content, tags.to_json(), until, session, private))?;
+    Ok(())
+}
+
+/// Moves an entry's score by `delta`, within its bound. Upwards also restarts the recency clock (E5).
+pub(crate) fn reinforce(
+    db: &Connection,
+    now: Time,
+    named: &EntryRef,
+    delta: i64,
+    rank: &Rank,
+) -> Result<Entry> {
+    let mut entry = get_current(db, named)?;
+    entry.score = entry.score.saturating_add(delta).clamp(-rank.bound, rank.bound);
+    if delta > 0 {
+        entry.last_hit_at = Some(now);
+    }
+    db.prepare_cached("UPDATE entries SET score = ?2, confirmed_at = ?3 WHERE id = ?1")?.execute((
+        &entry.id,
+        entry.score,
+        entry.last_hit_at,
+    ))?;
+    index::set_standing(db, KIND, entry.id.as_str(), entry.standing())?;
+    Ok(entry)
+}
+
+/// Deletes an entry for good: row, earlier texts, links, passage, words in the index (E4).
+///
+/// What stood before it in a chain stays superseded, by what came after it if anything did.
+pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Entry> {
+    let entry = get(db, named)?;
+    proposal::forget(db, "main", &said(db, &entry)?)?;
+    erase(db, &entry)?;
+    Ok(entry)
+}
+
+/// All that an entry says and said before, folded.
+pub(crate) fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
+    let before = super::versions(db, &entry.id)?;
+    let texts = before.iter().map(|version| version.content.as_str());
+    Ok(texts.chain([entry.content.as_str()]).map(folded).collect())
+}
+
+fn erase(db: &Connection, entry: &Entry) -> Result<()> {
+    let id = &entry.id;
+    index::remove(db, KIND, id.as_str())?;
+    db.execute("DELETE FROM entry_history WHERE entry = ?1", [id])?;
+    db.execute("DELETE FROM entry_links WHERE entry = ?1 OR other = ?1", [id])?;
+    import::forget(db, id)?;
+    db.execute("UPDATE entries SET superseded_by = ?2 WHERE superseded_by = ?1", (id, &entry.superseded_by))?;
+    if let Some(newer) = &entry.superseded_by {
+        db.execute("UPDATE entries SET supersedes = ?2 WHERE id = ?1", (newer, &entry.supersedes))?;
+    }
+    db.execute("DELETE FROM entries WHERE id = ?1", [id])?;
+    Ok(())
+}
+
+/// Deletes what was superseded before `before`, counted from supersession (E8). Returns the ids.
+pub(crate) fn purge_superseded(db: &Connection, before: Time) -> Result<Vec<EntryId>> {
+    let old = select(db, "superseded_at < ?1 ORDER BY number", [before])?;
+    // One look at what was proposed for all of them, and none where nothing is old.
+    let mut texts = Vec::new();
+    for entry in &old {
+        texts.extend(said(db, entry)?);
+    }
+    if !texts.is_empty() {
+        proposal::forget(db, "main", &texts)?;
+    }
+    for entry in &old {
+        erase(db, entry)?;
+    }
+    Ok(old.into_iter().map(|entry| entry.id).collect())
+}
+
+/// Archives the share of current entries that ranks lowest by score and recency (E9). Returns the ids.
+pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Rank) -> Result<Vec<EntryId>> {
+    let mut current = select(db, "superseded_at IS NULL AND archived_at IS NULL", [])?;
+    current.sort_by_cached_key(|entry| {
+        let weight = crate::search::standing(entry.standing(), rank, now);
+        // Weights are positive, so their bits order as they do; ties go to the older entry.
+        (weight.to_bits(), entry.number)
+    });
+    #[expect(
+        clippy::cast_precision_loss,
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a count"
+    )]
+    let take = (current.len() as f64 * percent / 100.0).ceil() as usize;
+    let ids: Vec<EntryId> = current.into_iter().take(take).map(|entry| entry.id).collect();
+    for id in &ids {
+        db.execute("UPDATE entries SET archived_at = ?2 WHERE id = ?1", (id, now))?;
+        index::set_live(db, KIND, id.as_str(), false)?;
+    }
+    Ok(ids)
+}
+
+fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Result<()> {
+    db.prepare_cached("UPDATE entries SET superseded_by = ?2, superseded_at = ?3 WHERE id = ?1")?
+        .execute((&old.id, by, now))?;
+    index::set_live(db, KIND, old.id.as_str(), false)
+}
+
+/// Returns the current entry, other than this one, that says the same and that such a session sees (E12). One that it
+/// does not see is neither told nor changed by what it stores.
+pub(crate) fn same_content(
+    db: &Connection,
+    visibility: Visibility,
+    (content, data): (&str, Option<&Data>),
+    but: Option<&EntryId>,
+) -> Result<Option<Entry>> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL
+            AND (?2 OR NOT private) AND id IS NOT ?3 ORDER BY private LIMIT 1"
+    );
+    let values = (identity(content, data), visibility.is_private(), but);
+    Ok(db.prepare_cached(&sql)?.query_row(values, from_row).optional()?)
+}
+
+/// The content as it is kept: trimmed, within the limit, and not our own words come back.
+pub(crate) fn checked(content: &str) -> Result<String> {
+    let own = brief::strip_injected(content);
+    let kept = own.trim();
+    if kept.is_empty() {
+        return Err(if content.trim().is_empty() { Error::EmptyContent } else { Error::Injected });
+    }
+    let content = kept;
+    let length = content.chars().count();
+    if length > MAX_CONTENT {
+        return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
+    }
+    Ok(content.to_owned())
+}
+
+/// Whether two entries say the same: by the content, and by whose it is where another program says so.
+pub(crate) fn identity(content: &str, data: Option<&Data>) -> String {
+    match data {
+        Some(Data { owner, .. }) if !owner.is_empty() => {
+            let owner = serde_json::to_string(owner).expect("strings are JSON");
+            blake3::hash(format!("{}\0{owner}", text::canonical(content)).as_bytes()).to_hex().to_string()
+        }
+        _ => folded(content),
+    }
+}
+
+fn to_json(data: Option<&Data>) -> Option<String> {
+    data.map(|data| serde_json::to_string(data).expect("it is JSON"))
+}
+
+/// What tells that two contents say the same, and nothing else of them.
+pub(crate) fn folded(content: &str) -> String {
+    blake3::hash(text::canonical(content).as_bytes()).to_hex().to_string()
+}

@@ -1,0 +1,511 @@
+//! Entries: typed memories with supersession and reinforcement (SPEC E).
+//!
+//! This file has the entry and its readers; [`change`] has what writes.
+
+mod change;
+pub(crate) mod link;
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension, Row};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::{Map, Value};
+
+use crate::base::ids::{EntryId, EntryRef, SessionId};
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::index::{Passage, Standing};
+
+pub(crate) use change::{
+    Draft, Edit, OnDuplicate, Origin, archive_lowest, checked, delete, folded, identity, insert,
+    insert_version, insert_with, purge_superseded, reinforce, said, same_content, store, update,
+};
+
+/// The most characters an entry holds (E1).
+pub const MAX_CONTENT: usize = 2_000;
+/// The most tags an entry has, and the most characters of one.
+pub const MAX_TAGS: usize = 10;
+/// The most characters of one tag.
+pub const MAX_TAG: usize = 50;
+
+/// The kind of passage that stands for an entry.
+pub(crate) const KIND: &str = "entry";
+
+/// Makes an enum of words that stand in the database and in JSON by their lower-case name.
+macro_rules! word_type {
+    ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+        #[serde(rename_all = "lowercase")]
+        #[schemars(inline)]
+        pub enum $name { $($(#[$variant_doc])* $variant,)+ }
+
+        impl $name {
+            /// Every value, in the order of the specification.
+            pub const ALL: &[$name] = &[$($name::$variant),+];
+
+            /// Returns the word.
+            pub fn as_str(self) -> &'static str {
+                match self { $($name::$variant => $word,)+ }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = String;
+            fn from_str(text: &str) -> Result<$name, String> {
+                let known = || $name::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(", ");
+                $name::ALL.iter().copied().find(|word| word.as_str() == text)
+                    .ok_or_else(|| format!("`{}` is none of {}", crate::base::text::shorten(text), known()))
+            }
+        }
+
+        impl ToSql for $name {
+            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+                Ok(self.as_str().into())
+            }
+        }
+
+        impl FromSql for $name {
+            fn column_result(value: ValueRef<'_>) -> FromSqlResult<$name> {
+                value.as_str()?.parse().map_err(|problem: String| FromSqlError::Other(problem.into()))
+            }
+        }
+    };
+}
+
+word_type! {
+    /// What sort of memory an entry is.
+    EntryType {
+        /// What the user likes better.
+        Preference = "preference",
+        /// Something that is so.
+        Fact = "fact",
+        /// What to do from now on.
+        Instruction = "instruction",
+        /// What is going on.
+        Context = "context",
+        /// What the agent got wrong.
+        Correction = "correction",
+    }
+}
+
+impl EntryType {
+    /// Tells whether entries of this type steer the agent, so that they are shown as suggestions (E1).
+    pub fn behavioral(self) -> bool {
+        matches!(self, EntryType::Preference | EntryType::Instruction | EntryType::Correction)
+    }
+}
+
+word_type! {
+    /// Where an entry came from; set by the system, never by the caller.
+    Source {
+        /// A person at the command line or the page.
+        Person = "person",
+        /// An agent's tool call.
+        Agent = "agent",
+        /// Taken from a conversation.
+        Conversation = "conversation",
+        /// Extracted from text.
+        Extraction = "extraction",
+        /// A summary of a session.
+        Narrative = "narrative",
+        /// Imported from another memory.
+        Migration = "migration",
+    }
+}
+
+/// Tags: an array, or one string with commas (E1).
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
+pub struct Tags(Vec<String>);
+
+impl Tags {
+    /// Puts tags into their form: trimmed, none twice. Too many or too long ones are for `Tags::problem` to
+    /// tell.
+    pub fn new(given: impl IntoIterator<Item = impl AsRef<str>>) -> Tags {
+        let mut tags: Vec<String> = Vec::new();
+        for tag in given {
+            let tag = tag.as_ref().split_whitespace().collect::<Vec<_>>().join(" ");
+            if !tag.is_empty() && !tags.iter().any(|other| other.eq_ignore_ascii_case(&tag)) {
+                tags.push(tag);
+            }
+        }
+        Tags(tags)
+    }
+
+    /// Returns these tags and those of `other` that are not among them.
+    pub(crate) fn with(&self, other: &Tags) -> Tags {
+        Tags::new(self.iter().chain(other.iter()))
+    }
+
+    /// Returns the tags.
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(String::as_str)
+    }
+
+    /// Tells whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Says which limit these tags break, if one.
+    pub(crate) fn problem(&self) -> Option<String> {
+        if self.0.len() > MAX_TAGS {
+            return Some(format!("has {} tags, at most {MAX_TAGS} fit", self.0.len()));
+        }
+        let long = self.0.iter().find(|tag| tag.chars().count() > MAX_TAG)?;
+        Some(format!("has a tag of {} characters, at most {MAX_TAG} fit", long.chars().count()))
+    }
+
+    fn to_json(&self) -> String {
+        serde_json::to_string(self).expect("strings are JSON")
+    }
+}
+
+impl<'de> Deserialize<'de> for Tags {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tags, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Given {
+            Array(Vec<String>),
+            Text(String),
+        }
+        Ok(match Given::deserialize(deserializer)? {
+            Given::Array(tags) => Tags::new(tags),
+            Given::Text(text) => Tags::new(text.split(',')),
+        })
+    }
+}
+
+impl JsonSchema for Tags {
+    fn schema_name() -> Cow<'static, str> {
+        "Tags".into()
+    }
+    fn inline_schema() -> bool {
+        true
+    }
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": ["array", "string"], "items": { "type": "string" } })
+    }
+}
+
+/// Who wrote an entry, when and where (E1). Made by the system.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Provenance {
+    #[expect(missing_docs)]
+    pub session: SessionId,
+    #[expect(missing_docs)]
+    pub group: String,
+    /// When it was written.
+    pub timestamp: Time,
+    #[expect(missing_docs)]
+    pub source: Source,
+    /// The narrative that was under way.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub narrative_id: Option<String>,
+    /// The task that led to it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub task_id: Option<String>,
+}
+
+/// One typed memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC E1")]
+pub struct Entry {
+    pub id: EntryId,
+    pub number: i64,
+    pub r#type: EntryType,
+    pub content: String,
+    pub tags: Tags,
+    pub behavioral: bool,
+    pub score: i64,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub supersedes: Option<EntryId>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub superseded_by: Option<EntryId>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub superseded_at: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub archived_at: Option<Time>,
+    /// When it was last confirmed: reinforced or corrected.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub last_hit_at: Option<Time>,
+    /// When an agent was last shown it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub last_returned_at: Option<Time>,
+    /// Shared sessions do not see it (W3).
+    #[serde(skip_serializing_if = "std::ops::Not::not", default)]
+    #[schemars(skip)]
+    pub private: bool,
+    /// What another program keeps with it (I10).
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    #[schemars(skip)]
+    pub data: Option<Data>,
+    #[schemars(skip)]
+    pub provenance: Provenance,
+}
+
+/// What another program keeps with an entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the words of the program")]
+pub struct Data {
+    /// Whose it is. Two say the same thing twice.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
+    pub owner: BTreeMap<String, String>,
+    #[serde(skip_serializing_if = "Map::is_empty", default)]
+    pub metadata: Map<String, Value>,
+    /// The last day on which it is given out.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub expires: Option<String>,
+    /// Who said it.
+    #[serde(skip_serializing_if = "Option::is_none", default)]
+    pub role: Option<String>,
+}
+
+impl Entry {
+    /// Tells whether the entry counts now: neither superseded nor archived.
+    pub fn is_current(&self) -> bool {
+        self.superseded_at.is_none() && self.archived_at.is_none()
+    }
+
+    /// What it is worth apart from what is asked (E6): the clock runs from its last confirmation, else from
+    /// its making.
+    pub(crate) fn standing(&self) -> Standing {
+        Standing::new(self.score, self.last_hit_at.unwrap_or(self.provenance.timestamp))
+    }
+
+    /// The passage that stands for this entry in search. Secrets stay out of the index.
+    fn passage(&self) -> Passage {
+        Passage {
+            kind: KIND,
+            reference: self.id.to_string(),
+            text: redact::text(&self.content).into_owned(),
+            title: redact::text(&self.tags.0.join(" ")).into_owned(),
+            author: None,
+            at: self.provenance.timestamp,
+            live: self.is_current(),
+            place: None,
+            standing: Some(self.standing()),
+            slice: None,
+        }
+    }
+}
+
+/// An earlier text of an entry.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC E1")]
+pub struct Version {
+    pub r#type: EntryType,
+    pub content: String,
+    pub tags: Tags,
+    /// When it was replaced, and by which session.
+    pub until: Time,
+    pub session: SessionId,
+    /// The entry was private then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+}
+
+/// Neither superseded nor archived.
+const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
+
+const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
+    confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private, data,
+    (SELECT value FROM meta WHERE key = 'group')";
+
+fn from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
+    let tags: String = row.get(4)?;
+    Ok(Entry {
+        number: row.get(0)?,
+        id: row.get(1)?,
+        r#type: row.get(2)?,
+        content: row.get(3)?,
+        tags: serde_json::from_str(&tags).unwrap_or_default(),
+        behavioral: row.get(5)?,
+        score: row.get(6)?,
+        supersedes: row.get(7)?,
+        superseded_by: row.get(8)?,
+        superseded_at: row.get(9)?,
+        archived_at: row.get(10)?,
+        last_hit_at: row.get(11)?,
+        last_returned_at: row.get(12)?,
+        private: row.get(18)?,
+        data: row.get::<_, Option<String>>(19)?.and_then(|data| serde_json::from_str(&data).ok()),
+        provenance: Provenance {
+            session: row.get(13)?,
+            timestamp: row.get(14)?,
+            source: row.get(15)?,
+            narrative_id: row.get(16)?,
+            task_id: row.get(17)?,
+            group: row.get::<_, Option<String>>(20)?.unwrap_or_default(),
+        },
+    })
+}
+
+/// Returns the entries that `condition` selects; `rest` may order and limit them.
+fn select(db: &Connection, condition: &str, values: impl rusqlite::Params) -> Result<Vec<Entry>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"))?;
+    let entries = statement.query_map(values, from_row)?;
+    Ok(entries.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the entry that a caller named.
+pub(crate) fn get(db: &Connection, named: &EntryRef) -> Result<Entry> {
+    let found = match named {
+        EntryRef::Id(id) => select(db, "id = ?1", [id])?,
+        EntryRef::Number(number) => select(db, "number = ?1", [number])?,
+    };
+    found.into_iter().next().ok_or_else(|| Error::NoEntry { id: named.to_string() })
+}
+
+/// Returns the entry that a caller named, if it still counts.
+pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
+    let entry = get(db, named)?;
+    if entry.superseded_at.is_some() {
+        let newest = chain(db, &entry.id)?.pop().filter(|newest| newest.id != entry.id);
+        let by = newest.map_or_else(|| "an entry that is gone".into(), |newest| newest.id.to_string());
+        return Err(Error::AlreadySuperseded { id: entry.id, by });
+    }
+    if entry.archived_at.is_some() {
+        return Err(Error::Archived { id: entry.id });
+    }
+    Ok(entry)
+}
+
+/// Returns entries by id, in the order asked; those that are gone are left out.
+pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE id = ?1"))?;
+    ids.into_iter()
+        .filter_map(|id| statement.query_row([id], from_row).optional().map_err(Error::from).transpose())
+        .collect()
+}
+
+/// Gives the current entries to `take`, newest first, until it has enough.
+pub(crate) fn walk_current(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
+    let condition = format!("{CURRENT} ORDER BY created_at DESC, number DESC");
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if !take(from_row(row)?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Gives the current entries to `take`, behavioural and newest first, until it has enough. Returns how many there are.
+pub(crate) fn walk_standing(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
+    // Sorted by their numbers alone: few of the texts are wanted, and all are counted.
+    let order = "behavioral DESC, created_at DESC, number DESC";
+    let mut numbers =
+        db.prepare_cached(&format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}"))?;
+    let mut whole = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE number = ?1"))?;
+    let mut rows = numbers.query([])?;
+    let (mut count, mut wanted) = (0, true);
+    while let Some(row) = rows.next()? {
+        count += 1;
+        wanted = wanted && take(whole.query_row([row.get::<_, i64>(0)?], from_row)?);
+    }
+    Ok(count)
+}
+
+/// Returns all entries, newest first, those of the past included.
+pub(crate) fn newest_first(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
+    let mut statement =
+        db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries ORDER BY created_at DESC, number DESC"))?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if !take(from_row(row)?) {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns all entries in the order they were made.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Entry>> {
+    select(db, "true ORDER BY number", [])
+}
+
+/// Returns the entries that led to this one and that came of it, oldest first, itself included (E2).
+pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
+    // UNION drops what was seen, so that no damage to the links could make this run for ever.
+    let members = "id IN (
+        WITH RECURSIVE
+            newer (id) AS (SELECT ?1 UNION SELECT superseded_by FROM entries JOIN newer USING (id) WHERE superseded_by IS NOT NULL),
+            older (id) AS (SELECT ?1 UNION SELECT entries.id FROM entries JOIN older ON superseded_by = older.id)
+        SELECT id FROM newer UNION SELECT id FROM older)";
+    select(db, &format!("{members} ORDER BY created_at, number"), [id])
+}
+
+/// Returns the earlier texts of an entry, oldest first.
+pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
+    let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = ?1 ORDER BY version";
+    let mut statement = db.prepare_cached(sql)?;
+    let versions = statement.query_map([id], |row| {
+        let tags: String = row.get(2)?;
+        Ok(Version {
+            r#type: row.get(0)?,
+            content: row.get(1)?,
+            tags: serde_json::from_str(&tags).unwrap_or_default(),
+            until: row.get(3)?,
+            session: row.get(4)?,
+            private: row.get(5)?,
+        })
+    })?;
+    Ok(versions.collect::<rusqlite::Result<_>>()?)
+}
+
+/// How many entries there are.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "the words of SPEC E")]
+pub struct Counts {
+    pub current: i64,
+    pub superseded: i64,
+    pub archived: i64,
+}
+
+/// Counts the entries.
+pub(crate) fn counts(db: &Connection) -> Result<Counts> {
+    let sql = "SELECT count(*) FILTER (WHERE superseded_at IS NULL AND archived_at IS NULL),
+        count(*) FILTER (WHERE superseded_at IS NOT NULL), count(*) FILTER (WHERE archived_at IS NOT NULL AND superseded_at IS NULL)
+        FROM entries";
+    Ok(db.query_row(sql, [], |row| {
+        Ok(Counts { current: row.get(0)?, superseded: row.get(1)?, archived: row.get(2)? })
+    })?)
+}
+
+/// Returns the passages of all entries, for the index to be made anew.
+pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
+    Ok(all(db)?.iter().map(Entry::passage).collect())
+}
+
+/// Notes when agents were last shown entries. A signal for nobody (E5).
+pub(crate) fn note_returned<'a>(
+    db: &Connection,
+    shown: impl IntoIterator<Item = (&'a EntryId, &'a Time)>,
+) -> Result<()> {
+    let mut statement = db.prepare_cached("UPDATE entries SET returned_at = ?2 WHERE id = ?1")?;
+    for (id, at) in shown {
+        statement.execute((id, at))?;
+    }
+    Ok(())
+}

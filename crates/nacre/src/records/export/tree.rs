@@ -1,0 +1,111 @@
+//! The files of an export: the documents of the workspace and the transcripts, with their times.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+
+use crate::base::caller::Caller;
+use crate::base::{Error, Result, Time};
+use crate::group::Group;
+use crate::records::session;
+use crate::records::workspace::files::{self, Replaced};
+use crate::records::workspace::{self, FilePath, change};
+
+/// The folders of an export, for documents and for transcripts.
+const DOCUMENTS: &str = "files";
+const TRANSCRIPTS: &str = "transcripts";
+
+/// What became of the files of an export.
+#[derive(Default)]
+pub(crate) struct Put {
+    pub(crate) added: usize,
+    /// Those in whose place others stand.
+    pub(crate) kept: Vec<String>,
+}
+
+/// Copies documents and transcripts into an export. Returns their paths in it.
+pub(crate) fn write(group: &Path, folder: &Path) -> Result<Vec<String>> {
+    let mut written = Vec::new();
+    for file in workspace::files(group) {
+        let bytes = match file.path.parse::<FilePath>() {
+            Ok(path) => files::read(group, &path, u64::MAX)?,
+            // A name that nothing here would give a file is not put back, but what the file says is not lost.
+            Err(_) => fs::read(group.join(&file.path)).ok(),
+        };
+        let Some(bytes) = bytes else { continue };
+        let name = format!("{DOCUMENTS}/{}", file.path);
+        put(&folder.join(&name), &bytes)?;
+        set_time(&folder.join(&name), file.modified)?;
+        written.push(name);
+    }
+    for (name, path) in session::listed(&session::folder(group)) {
+        let name = format!("{TRANSCRIPTS}/{name}");
+        put(&folder.join(&name), &fs::read(&path).map_err(Error::io(&path))?)?;
+        written.push(name);
+    }
+    Ok(written)
+}
+
+/// The folders that files of an export stand in.
+pub(crate) fn folders(written: &[String]) -> impl Iterator<Item = &'static str> {
+    let within = |folder: &str| written.iter().any(|path| path.starts_with(folder));
+    [DOCUMENTS, TRANSCRIPTS].into_iter().filter(move |folder| within(folder))
+}
+
+fn put(file: &Path, bytes: &[u8]) -> Result<()> {
+    crate::base::files::create_folder(file.parent().expect("it is in a folder"))?;
+    crate::base::files::write_whole(file, bytes)
+}
+
+/// Tells that a folder of an export is no link: whoever made the export would decide what is read.
+fn is_own(folder: &Path) -> bool {
+    !folder.is_symlink()
+}
+
+fn set_time(path: &Path, at: Time) -> Result<()> {
+    let since = std::time::Duration::from_millis(u64::try_from(at.as_millis()).unwrap_or(0));
+    let file = fs::File::open(path).map_err(Error::io(path))?;
+    file.set_modified(std::time::UNIX_EPOCH + since).map_err(Error::io(path))
+}
+
+/// Puts the documents and transcripts of an export where there are none. What else stands there is left. `listed` are those
+/// that belong to it, where it says so: the folder may have files of an earlier export, which are gone since.
+pub(crate) fn take_in(
+    group: &mut Group,
+    caller: &Caller,
+    folder: &Path,
+    listed: Option<&[String]>,
+) -> Result<Put> {
+    let listed: Option<HashSet<&str>> = listed.map(|listed| listed.iter().map(String::as_str).collect());
+    let belongs = |folder: &str, name: &str| {
+        listed.as_ref().is_none_or(|listed| listed.contains(format!("{folder}/{name}").as_str()))
+    };
+    let mut put = Put::default();
+    let held = change::hold(group, caller.now)?;
+    let from = folder.join(DOCUMENTS);
+    let found = if is_own(&from) { workspace::files(&from) } else { Vec::new() };
+    for file in found.into_iter().filter(|file| belongs(DOCUMENTS, &file.path)) {
+        let Ok(path) = file.path.parse::<FilePath>() else {
+            put.kept.push(file.path);
+            continue;
+        };
+        let Some(bytes) = files::read(&from, &path, change::LARGEST + 1)? else { continue };
+        let there = files::read(held.folder(), &path, change::LARGEST + 1)?;
+        if there.as_ref() == Some(&bytes) {
+            continue;
+        }
+        let fits = there.is_none() && bytes.len() as u64 <= change::LARGEST;
+        if !fits || files::replace(held.folder(), &path, None, Some(&bytes))? == Replaced::Changed {
+            put.kept.push(file.path);
+            continue;
+        }
+        files::set_time(held.folder(), &path, file.modified)?;
+        put.added += 1;
+    }
+    drop(held);
+    let from = folder.join(TRANSCRIPTS);
+    if is_own(&from) {
+        put.added += session::put_back(group.folder(), &from, |name| belongs(TRANSCRIPTS, name))?;
+    }
+    Ok(put)
+}

@@ -1,0 +1,482 @@
+//! Facts: an entity, a key, a value, and the time it held (G1). A new value ends the one before, which stays as
+//! history; a key that is declared multi-valued keeps them all.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::name::{self, Entity};
+use super::{Cite, EntityId, Origin, Source, activation, cites, guard, source_name};
+use crate::base::redact;
+use crate::base::{Error, Result, Time, text};
+use crate::index::{self, Lexicon, Passage, Writer};
+
+/// The kind of a fact's passage.
+pub(crate) const KIND: &str = "fact";
+/// The category of an entity of which none is said.
+pub(super) const UNSAID: &str = "";
+/// What a fact counts that nobody weighed.
+pub(crate) const IMPORTANCE: f64 = 0.5;
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC G1")]
+pub struct Fact {
+    pub id: String,
+    pub entity: String,
+    pub key: String,
+    pub value: String,
+    pub category: String,
+    pub importance: f64,
+    pub permanent: bool,
+    pub since: Time,
+    /// Absent: it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    pub source: String,
+    pub activation: f64,
+    /// hot, warm or cool.
+    pub tier: &'static str,
+    pub access_count: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_accessed: Option<Time>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cites: Vec<Cite>,
+}
+
+/// A fact to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draft<'a> {
+    pub(crate) entity: &'a str,
+    pub(crate) key: &'a str,
+    pub(crate) value: &'a str,
+    /// `None`: that of the entity, where it is known.
+    pub(crate) category: Option<&'a str>,
+    pub(crate) importance: Option<f64>,
+    pub(crate) permanent: Option<bool>,
+}
+
+/// What became of a draft.
+pub(crate) struct Set {
+    pub(crate) fact: Fact,
+    /// The value it took the place of.
+    pub(crate) replaced: Option<String>,
+    /// It was known already.
+    pub(crate) known: bool,
+    /// Something was written, if only what it weighs.
+    pub(crate) changed: bool,
+}
+
+pub(super) const COLUMNS: &str = "facts.id, roots.name, key, value, facts.category, importance, permanent, since, until,
+    source, activation, access_count, last_accessed
+    FROM facts JOIN entities ON entities.id = facts.entity JOIN entities AS roots ON roots.id = entities.root";
+
+pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Fact> {
+    let activation: f64 = row.get(10)?;
+    Ok(Fact {
+        id: format!("{KIND}-{}", row.get::<_, i64>(0)?),
+        entity: row.get(1)?,
+        key: row.get(2)?,
+        value: row.get(3)?,
+        category: row.get(4)?,
+        importance: row.get(5)?,
+        permanent: row.get(6)?,
+        since: row.get(7)?,
+        until: row.get(8)?,
+        source: row.get(9)?,
+        activation,
+        tier: activation::tier(activation),
+        access_count: row.get(11)?,
+        last_accessed: row.get(12)?,
+        cites: Vec::new(),
+    })
+}
+
+impl Fact {
+    /// Returns the fact as one line.
+    pub fn line(&self) -> String {
+        format!("{}: {} = {}", self.entity, self.key.replace('_', " "), self.value)
+    }
+
+    pub(super) fn number(&self) -> i64 {
+        super::number(KIND, &self.id).expect("made by us")
+    }
+
+    fn passage(&self) -> Passage {
+        Passage {
+            kind: KIND,
+            reference: self.id.clone(),
+            text: redact::text(&self.line()).into_owned(),
+            title: String::new(),
+            author: None,
+            at: self.since,
+            live: self.until.is_none(),
+            place: None,
+            standing: None,
+            slice: None,
+        }
+    }
+}
+
+fn select(db: &Connection, condition: &str, values: impl rusqlite::Params) -> Result<Vec<Fact>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} WHERE {condition}"))?;
+    let rows = statement.query_map(values, from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn get(db: &Connection, id: i64) -> Result<Fact> {
+    let mut found = select(db, "facts.id = ?1", [id])?;
+    let mut fact =
+        found.pop().ok_or_else(|| Error::NoFact { given: format!("{KIND}-{id}"), known: String::new() })?;
+    fact.cites = cites(db, KIND, id)?;
+    Ok(fact)
+}
+
+/// Returns the fact of that number.
+pub(super) fn find(db: &Connection, id: i64) -> Result<Option<Fact>> {
+    Ok(select(db, "facts.id = ?1", [id])?.pop())
+}
+
+/// Says that an entity's key has a value, from `origin.since` on.
+pub(crate) fn set(db: &Connection, origin: &Origin<'_>, draft: &Draft<'_>) -> Result<Set> {
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    let set = set_with(db, &mut writer, origin, draft)?;
+    writer.finish()?;
+    Ok(set)
+}
+
+/// The same among many writes.
+pub(crate) fn set_with(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    origin: &Origin<'_>,
+    draft: &Draft<'_>,
+) -> Result<Set> {
+    let key = guard::key(draft.key, origin.checked_as())?;
+    let value = guard::value(draft.value, origin.checked_as())?;
+    let given = draft.category.map(|category| self::category(db, category)).transpose()?;
+    let hidden = name::claim(db, origin, draft.entity)?;
+    let known = name::find(db, draft.entity)?;
+    let category = match (given, &known) {
+        (Some(given), _) => given,
+        (None, Some(entity)) if !hidden => entity.category.clone(),
+        (None, _) => UNSAID.to_owned(),
+    };
+    let entity = match known {
+        Some(entity) if !hidden => name::sort(db, entity, &category)?,
+        Some(entity) => entity,
+        None => name::find_or_make(db, origin, draft.entity, &category)?,
+    };
+    let multi = is_multi(db, &key)?;
+    let mut before = select(
+        db,
+        "entities.root = ?1 AND key = ?2 AND (until IS NULL OR until > ?3) ORDER BY since, facts.id",
+        (entity.id, &key, origin.since),
+    )?;
+    // What is not seen neither gives way nor shows: both hold, each for those who see it.
+    let mut seen = Vec::new();
+    for fact in before.drain(..) {
+        if origin.sees(db, "facts", fact.number())? {
+            seen.push(fact);
+        }
+    }
+    let before = seen;
+    let read = origin.source.is_read();
+    let same = |fact: &&Fact| {
+        text::canonical(&fact.value) == text::canonical(&value)
+            || read && guard::nearly_same(&fact.value, &value)
+    };
+    if let Some(same) =
+        before.iter().filter(|fact| fact.until.is_none() || fact.since <= origin.since).find(same)
+    {
+        return confirm(db, origin, same, draft, &category);
+    }
+    if multi {
+        let holding = before.iter().filter(|fact| fact.until.is_none()).count();
+        let most = guard::most_values(origin.source);
+        if holding >= most {
+            let what = format!("{}.{key}", entity.name);
+            return Err(Error::KeptOut {
+                what,
+                reason: format!("has {holding} values, at most {most} fit one key"),
+            });
+        }
+    }
+    // What held at that moment ends with it; what came later stays, and ends this one.
+    let (mut replaced, mut until, mut private) = (None, None, false);
+    for other in before.iter().filter(|_| !multi) {
+        if other.since <= origin.since {
+            end(db, writer, other, origin.since)?;
+            replaced = Some(other.value.clone());
+            private = is_private(db, other)?;
+        } else {
+            until = Some(until.map_or(other.since, |known: Time| known.min(other.since)));
+        }
+    }
+    let importance = draft.importance.unwrap_or(IMPORTANCE).clamp(0.0, 1.0);
+    let permanent = draft.permanent.unwrap_or_else(|| guard::born_permanent(&category));
+    let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, session, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+    db.prepare_cached(sql)?.execute((
+        entity.id,
+        &key,
+        &value,
+        &category,
+        importance,
+        permanent,
+        origin.since,
+        until,
+        source_name(origin.source),
+        origin.session,
+        origin.private.unwrap_or(private),
+    ))?;
+    let fact = get(db, db.last_insert_rowid())?;
+    writer.insert(&fact.passage())?;
+    Ok(Set { fact, replaced, known: false, changed: true })
+}
+
+/// Takes what a draft says beyond the value, of a fact that is known.
+fn confirm(
+    db: &Connection,
+    origin: &Origin<'_>,
+    known: &Fact,
+    draft: &Draft<'_>,
+    category: &str,
+) -> Result<Set> {
+    let was_private = is_private(db, known)?;
+    let private = origin.private.unwrap_or(was_private);
+    let importance = draft.importance.map_or(known.importance, |given| given.clamp(0.0, 1.0));
+    let permanent = draft.permanent.unwrap_or(known.permanent);
+    let category = if known.category == UNSAID { category } else { &known.category };
+    let changed = private != was_private
+        || (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
+    if changed {
+        let sql =
+            "UPDATE facts SET importance = ?2, permanent = ?3, category = ?4, private = ?5 WHERE id = ?1";
+        db.execute(sql, (known.number(), importance, permanent, category, private))?;
+    }
+    Ok(Set { fact: get(db, known.number())?, replaced: None, known: true, changed })
+}
+
+fn is_private(db: &Connection, fact: &Fact) -> Result<bool> {
+    let sql = "SELECT private FROM facts WHERE id = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([fact.number()], |row| row.get(0))?)
+}
+
+fn end(db: &Connection, writer: &mut Writer<'_>, fact: &Fact, at: Time) -> Result<()> {
+    db.prepare_cached("UPDATE facts SET until = ?2 WHERE id = ?1")?.execute((fact.number(), at))?;
+    writer.set_live(KIND, &fact.id, false)
+}
+
+/// Ends a fact that is known by its id, where it still holds.
+pub(crate) fn end_by_id(db: &Connection, id: &str, now: Time) -> Result<()> {
+    let Some(fact) = super::number(KIND, id).map(|id| find(db, id)).transpose()?.flatten() else {
+        return Ok(());
+    };
+    if fact.until.is_some() {
+        return Ok(());
+    }
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    end(db, &mut writer, &fact, now.max(fact.since))?;
+    writer.finish()
+}
+
+/// Returns the category that a word names, or says which there are.
+pub(crate) fn category(db: &Connection, word: &str) -> Result<String> {
+    let mut statement = db.prepare_cached("SELECT name FROM categories")?;
+    let added: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    Ok(guard::category(word, &added)?)
+}
+
+/// Adds a category beside the built-in ones. Tells whether it is new.
+pub(crate) fn add_category(db: &Connection, word: &str) -> Result<bool> {
+    let word = guard::key(word, Source::Person)?;
+    if category(db, &word).is_ok() {
+        return Ok(false);
+    }
+    Ok(db.execute("INSERT INTO categories (name) VALUES (?1) ON CONFLICT DO NOTHING", [word])? > 0)
+}
+
+fn is_multi(db: &Connection, key: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM multi_keys WHERE key = ?1";
+    Ok(guard::is_multi(key) || db.prepare_cached(sql)?.query_row([key], |_| Ok(())).optional()?.is_some())
+}
+
+/// Declares a key multi-valued, or single-valued again: then the newest value of each entity holds alone.
+pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> Result<String> {
+    let key = guard::key(key, Source::Person)?;
+    if multi {
+        if db.execute("INSERT INTO multi_keys (key) VALUES (?1) ON CONFLICT DO NOTHING", [&key])? > 0 {
+            // What documents say side by side holds side by side.
+            let sql = "SELECT DISTINCT facts.id FROM facts JOIN citations ON kind = 'fact' AND citations.id = facts.id
+                WHERE key = ?1 AND until IS NOT NULL";
+            hold_again(db, &name::ids(db, sql, [&key])?)?;
+        }
+    } else if guard::is_multi(&key) {
+        return Err(Error::KeptOut {
+            what: key,
+            reason: "is a list by its nature; its values stand side by side".into(),
+        });
+    } else if db.execute("DELETE FROM multi_keys WHERE key = ?1", [&key])? > 0 {
+        let sql =
+            "SELECT DISTINCT root FROM facts JOIN entities ON entities.id = facts.entity WHERE key = ?1";
+        for root in name::ids(db, sql, [&key])? {
+            end_older(db, EntityId(root), now)?;
+        }
+    }
+    Ok(key)
+}
+
+/// Ends all but the newest value of each single-valued key of an entity. Returns the numbers of what ended.
+pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<Vec<i64>> {
+    let holding =
+        select(db, "entities.root = ?1 AND until IS NULL ORDER BY since DESC, facts.id DESC", [entity])?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    let (mut seen, mut ended) = (Vec::new(), Vec::new());
+    for fact in &holding {
+        if is_multi(db, &fact.key)? {
+            continue;
+        }
+        if seen.contains(&&fact.key) {
+            end(db, &mut writer, fact, now)?;
+            ended.push(fact.number());
+        }
+        seen.push(&fact.key);
+    }
+    writer.finish()?;
+    Ok(ended)
+}
+
+/// Makes facts that were ended hold again, where no other value of a single-valued key does.
+pub(super) fn hold_again(db: &Connection, ids: &[i64]) -> Result<()> {
+    for id in ids {
+        let Some(fact) = find(db, *id)? else { continue };
+        let other = "roots.name = ?1 AND key = ?2 AND until IS NULL LIMIT 1";
+        if !is_multi(db, &fact.key)? && !select(db, other, (&fact.entity, &fact.key))?.is_empty() {
+            continue;
+        }
+        if db.execute("UPDATE facts SET until = NULL WHERE id = ?1", [id])? > 0 {
+            index::set_live(db, KIND, &format!("{KIND}-{id}"), true)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the lines that still say what a fact took the place of.
+pub(crate) fn replaced_at(db: &Connection, reference: &str) -> Result<Vec<Cite>> {
+    let sql = "SELECT citations.path, citations.line FROM facts AS newer
+        JOIN entities AS e ON e.id = newer.entity JOIN entities AS same ON same.root = e.root
+        JOIN facts AS older ON older.entity = same.id AND older.key = newer.key AND older.until IS NOT NULL
+            AND older.value <> newer.value
+        JOIN citations ON citations.kind = 'fact' AND citations.id = older.id
+        WHERE newer.id = ?1";
+    let mut statement = db.prepare_cached(sql)?;
+    let id = super::number(KIND, reference).unwrap_or(0);
+    let rows = statement.query_map([id], |row| Ok(Cite { path: row.get(0)?, line: row.get(1)? }))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Tells whether a fact is a rule: a whole statement, which stands by itself.
+pub(crate) fn is_rule(db: &Connection, reference: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM facts WHERE id = ?1 AND key = 'rule'";
+    let id = super::number(KIND, reference);
+    Ok(db.prepare_cached(sql)?.query_row([id], |_| Ok(())).optional()?.is_some())
+}
+
+/// Which facts to list.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter<'a> {
+    pub(crate) entity: Option<&'a str>,
+    pub(crate) key: Option<&'a str>,
+    pub(crate) category: Option<&'a str>,
+    /// What held then; `None`: what holds now.
+    pub(crate) as_of: Option<Time>,
+    /// Also what held before.
+    pub(crate) history: bool,
+}
+
+/// Lists facts by entity and key.
+pub(crate) fn list(db: &Connection, filter: &Filter<'_>, limit: usize) -> Result<Vec<Fact>> {
+    let entity = filter.entity.map(|name| name::get(db, name)).transpose()?.map(|entity| entity.id);
+    let key = filter.key.map(|key| guard::key(key, Source::Person)).transpose()?;
+    let category = filter.category.map(|name| category(db, name)).transpose()?;
+    let condition =
+        "(?1 IS NULL OR roots.id = ?1) AND (?2 IS NULL OR key = ?2) AND (?3 IS NULL OR facts.category = ?3)
+        AND CASE WHEN ?4 THEN 1 WHEN ?5 IS NULL THEN until IS NULL
+            ELSE since <= ?5 AND (until IS NULL OR until > ?5) END
+        ORDER BY roots.name COLLATE NOCASE, key, since, facts.id LIMIT ?6";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let mut facts = select(db, condition, (entity, key, category, filter.history, filter.as_of, limit))?;
+    for fact in &mut facts {
+        fact.cites = cites(db, KIND, fact.number())?;
+    }
+    Ok(facts)
+}
+
+/// Takes a fact away for good, every trace of it: by its id, or by its entity and key.
+pub(crate) fn remove(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
+    let gone = matching(db, named, key)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    for fact in &gone {
+        drop_row(db, &mut writer, fact.number())?;
+    }
+    writer.finish()?;
+    Ok(gone)
+}
+
+/// Returns the fact of an id, or those of an entity and key; an error where there is none.
+pub(crate) fn matching(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
+    let found = match (super::number(KIND, named), key) {
+        (Some(id), None) => select(db, "facts.id = ?1", [id])?,
+        _ => {
+            let (entity, key) =
+                (name::get(db, named)?, key.map(|key| guard::key(key, Source::Person)).transpose()?);
+            let (condition, key) = ("roots.id = ?1 AND (?2 IS NULL OR key = ?2)", key);
+            select(db, condition, (entity.id, key))?
+        }
+    };
+    if found.is_empty() {
+        let known = match name::find(db, named)? {
+            Some(entity) => keys(db, &entity)?.join(", "),
+            None => String::new(),
+        };
+        let given = key.map_or_else(|| named.to_owned(), |key| format!("{named}.{key}"));
+        return Err(Error::NoFact { given: crate::base::text::shorten(&given), known });
+    }
+    Ok(found)
+}
+
+fn keys(db: &Connection, entity: &Entity) -> Result<Vec<String>> {
+    let facts = select(db, "roots.id = ?1 AND until IS NULL ORDER BY key LIMIT 20", [entity.id])?;
+    Ok(facts.into_iter().map(|fact| fact.key).collect())
+}
+
+/// Takes a row away, with its passage and all that points at it. What it had ended does not come back.
+pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
+    let reference = format!("{KIND}-{id}");
+    writer.remove(KIND, &reference)?;
+    db.prepare_cached("DELETE FROM facts WHERE id = ?1")?.execute([id])?;
+    db.prepare_cached("DELETE FROM citations WHERE kind = 'fact' AND id = ?1")?.execute([id])?;
+    activation::forget(db, &reference)
+}
+
+/// Writes the passage of a row that was written.
+pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
+    writer.insert(&get(db, id)?.passage()).map(drop)
+}
+
+/// Returns the passages of all facts of some entities, whose numbers are a JSON array.
+pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
+    let facts =
+        select(db, "facts.entity IN (SELECT value FROM json_each(?1)) ORDER BY facts.id", [entities])?;
+    Ok(facts.iter().map(Fact::passage).collect())
+}
+
+pub(super) fn passages(db: &Connection) -> Result<Vec<Passage>> {
+    Ok(select(db, "true ORDER BY facts.id", [])?.iter().map(Fact::passage).collect())
+}

@@ -1,0 +1,242 @@
+//! Keeps the graph in step with a document (G7): what its lines say comes in, what they no longer say goes.
+//!
+//! Read again, an unchanged line changes nothing, even where a person has said otherwise since. What a person
+//! edits out goes, unless another line or a person says it too; what they edit becomes history.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use super::fact::{self, Draft};
+use super::read::{Claim, Reading};
+use super::{EntityId, Origin, Source, name, relation, source_name};
+use crate::base::{Error, Result, text};
+use crate::index::Writer;
+
+/// What a document said when it was last read: the row and the line of each.
+type Cited = HashMap<(&'static str, i64), i64>;
+
+/// Makes the graph say what a document says. `None`: it is gone.
+pub(crate) fn follow(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    origin: &Origin<'_>,
+    path: &str,
+    reading: Option<&Reading>,
+) -> Result<()> {
+    let before = cited(db, path)?;
+    db.prepare_cached("DELETE FROM kept_out WHERE path = ?1")?.execute([path])?;
+    let mut now: Cited = HashMap::new();
+    let said = reading.map(|reading| reading.said.as_slice()).unwrap_or_default();
+    // Aliases last: they need someone to belong to.
+    let order =
+        |alias: bool| said.iter().filter(move |said| matches!(said.claim, Claim::Alias { .. }) == alias);
+    for said in order(false).chain(order(true)) {
+        let line = i64::try_from(said.line).unwrap_or(i64::MAX);
+        match take(db, writer, origin, &said.claim, &before) {
+            Ok(Some(row)) => {
+                now.entry(row).or_insert(line);
+            }
+            Ok(None) => {}
+            Err(Error::KeptOut { what, reason }) => keep_out(db, path, line, &what, &reason)?,
+            Err(error @ (Error::NameTaken { .. } | Error::NoEntity { .. })) => {
+                keep_out(db, path, line, &shown(&said.claim), &error.to_string())?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    for (line, refusal) in reading.iter().flat_map(|reading| &reading.kept_out) {
+        keep_out(db, path, i64::try_from(*line).unwrap_or(i64::MAX), &refusal.what, &refusal.reason)?;
+    }
+    for ((kind, id), line) in &now {
+        if before.get(&(*kind, *id)) != Some(line) {
+            let sql = "INSERT INTO citations (path, kind, id, line) VALUES (?1, ?2, ?3, ?4)
+                ON CONFLICT (path, kind, id) DO UPDATE SET line = excluded.line";
+            db.prepare_cached(sql)?.execute((path, kind, id, line))?;
+        }
+    }
+    let gone: Vec<(&str, i64)> = before.keys().filter(|row| !now.contains_key(row)).copied().collect();
+    retract(db, writer, path, &gone)
+}
+
+/// Where a message stands that says something, as a citation has it.
+const MESSAGES: &str = "sessions/";
+
+/// Takes in what somebody said of themselves in a message of a session. What the guard keeps out is talk, and not
+/// listed.
+pub(crate) fn hear(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    origin: &Origin<'_>,
+    message: &str,
+    claims: &[Claim],
+) -> Result<()> {
+    for claim in claims {
+        make_room(db, writer, claim)?;
+        let row = match take(db, writer, origin, claim, &Cited::new()) {
+            Ok(Some(row)) => row,
+            Ok(None) | Err(Error::KeptOut { .. } | Error::NameTaken { .. } | Error::NoEntity { .. }) => {
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let sql =
+            "INSERT INTO citations (path, kind, id, line) VALUES (?1, ?2, ?3, 0) ON CONFLICT DO NOTHING";
+        db.prepare_cached(sql)?.execute((format!("{MESSAGES}{message}"), row.0, row.1))?;
+    }
+    Ok(())
+}
+
+/// Lets the coldest fact of its category go that was taken from talk, where there are as many as there may be.
+fn make_room(db: &Connection, writer: &mut Writer<'_>, claim: &Claim) -> Result<()> {
+    let Claim::Fact { category: Some(category), .. } = claim else { return Ok(()) };
+    let talk = source_name(Source::Conversation);
+    let sql = "SELECT count(*) FROM facts WHERE category = ?1 AND source = ?2";
+    let count: i64 = db.prepare_cached(sql)?.query_row((category, talk), |row| row.get(0))?;
+    if usize::try_from(count).unwrap_or(0) >= super::guard::most_facts(category) {
+        let sql = "SELECT id FROM facts WHERE category = ?1 AND source = ?2
+            ORDER BY until IS NULL, activation, coalesce(last_accessed, since), id LIMIT 1";
+        for id in name::ids(db, sql, (category, talk))? {
+            fact::drop_row(db, writer, id)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns the reference of the message that a citation names, if it names one.
+pub(crate) fn cited_message(path: &str) -> Option<&str> {
+    path.strip_prefix(MESSAGES)
+}
+
+fn cited(db: &Connection, path: &str) -> Result<Cited> {
+    let mut statement = db.prepare_cached("SELECT kind, id, line FROM citations WHERE path = ?1")?;
+    let rows = statement.query_map([path], |row| {
+        let kind = match row.get_ref(0)?.as_str()? {
+            "fact" => fact::KIND,
+            "relation" => relation::KIND,
+            _ => "name",
+        };
+        Ok(((kind, row.get(1)?), row.get(2)?))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Takes one claim in. Returns the row that says it, if there is one.
+fn take(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    origin: &Origin<'_>,
+    claim: &Claim,
+    before: &Cited,
+) -> Result<Option<(&'static str, i64)>> {
+    match claim {
+        Claim::Fact { entity, key, value, category, importance, permanent } => {
+            let entity = &named(db, entity)?;
+            if let Some(id) = said_before(db, before, entity, key, value)? {
+                return Ok(Some((fact::KIND, id)));
+            }
+            let draft = Draft {
+                entity,
+                key,
+                value,
+                category: category.as_deref(),
+                importance: Some(*importance),
+                permanent: permanent.then_some(true),
+            };
+            let set = fact::set_with(db, writer, origin, &draft)?;
+            Ok(Some((fact::KIND, set.fact.number())))
+        }
+        Claim::Relation { subject, predicate, object } => {
+            let (subject, object) = (&named(db, subject)?, &named(db, object)?);
+            let added = relation::add_with(db, writer, origin, [subject, predicate, object])?;
+            Ok(Some((relation::KIND, added.relation.number())))
+        }
+        Claim::Alias { alias, entity } => match name::add_alias(db, origin, alias, &named(db, entity)?) {
+            Ok((_, Some(id))) => Ok(Some(("name", id))),
+            Ok((_, None)) => name::row(db, alias).map(|id| id.map(|id| ("name", id))),
+            Err(Error::SelfAlias { .. }) => Ok(None),
+            Err(error) => Err(error),
+        },
+    }
+}
+
+/// The name that the user or the agent goes by, where a text does not name them.
+fn named(db: &Connection, entity: &str) -> Result<String> {
+    if !matches!(entity, "user" | "self") {
+        return Ok(entity.to_owned());
+    }
+    Ok(name::speaking(db, entity)?.map_or_else(|| entity.to_owned(), |known| known.name))
+}
+
+/// The fact by which this document said the same when it was last read.
+fn said_before(db: &Connection, before: &Cited, entity: &str, key: &str, value: &str) -> Result<Option<i64>> {
+    if before.is_empty() {
+        return Ok(None);
+    }
+    let Some(entity) = name::find(db, entity)? else { return Ok(None) };
+    let key = super::guard::key(key, Source::Person)?;
+    let sql =
+        "SELECT id, value FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = ?1) AND key = ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows =
+        statement.query_map((entity.id, key), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+    let value = text::canonical(value);
+    for row in rows {
+        let (id, known) = row?;
+        if before.contains_key(&(fact::KIND, id)) && text::canonical(&known) == value {
+            return Ok(Some(id));
+        }
+    }
+    Ok(None)
+}
+
+/// Takes back what a document no longer says.
+fn retract(db: &Connection, writer: &mut Writer<'_>, path: &str, gone: &[(&str, i64)]) -> Result<()> {
+    let mut touched: Vec<EntityId> = Vec::new();
+    for (kind, id) in gone {
+        let sql = "DELETE FROM citations WHERE path = ?1 AND kind = ?2 AND id = ?3";
+        db.prepare_cached(sql)?.execute((path, kind, id))?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM citations WHERE kind = ?1 AND id = ?2)";
+        if db.prepare_cached(sql)?.query_row((kind, id), |row| row.get(0))? {
+            continue;
+        }
+        let read = source_name(Source::Document);
+        let of = |sql: &str| name::ids(db, sql, (id, read));
+        let entities = match *kind {
+            // What has ended is history, and stays.
+            fact::KIND => of("SELECT entity FROM facts WHERE id = ?1 AND source = ?2 AND until IS NULL")?,
+            relation::KIND => {
+                of("SELECT subject FROM relations WHERE id = ?1 AND source = ?2 AND until IS NULL
+                UNION SELECT object FROM relations WHERE id = ?1 AND source = ?2 AND until IS NULL")?
+            }
+            _ => of("SELECT entity FROM names WHERE id = ?1 AND source = ?2 AND NOT own")?,
+        };
+        if entities.is_empty() {
+            continue;
+        }
+        match *kind {
+            fact::KIND => fact::drop_row(db, writer, *id)?,
+            relation::KIND => relation::drop_row(db, writer, *id)?,
+            _ => {
+                db.prepare_cached("DELETE FROM names WHERE id = ?1")?.execute([id])?;
+            }
+        }
+        touched.extend(entities.into_iter().map(EntityId));
+    }
+    name::sweep(db, &touched)
+}
+
+fn shown(claim: &Claim) -> String {
+    match claim {
+        Claim::Fact { entity, key, value, .. } => format!("{entity}: {key} = {value}"),
+        Claim::Relation { subject, predicate, object } => format!("{subject} {predicate} {object}"),
+        Claim::Alias { alias, entity } => format!("{alias} = {entity}"),
+    }
+}
+
+fn keep_out(db: &Connection, path: &str, line: i64, what: &str, reason: &str) -> Result<()> {
+    let sql =
+        "INSERT INTO kept_out (path, line, what, reason) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
+    db.prepare_cached(sql)?.execute((path, line, crate::base::text::shorten(what), reason))?;
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! The knowledge graph (G): entities and the names they go by, facts about them and relations between them,
+//! each with the time it held and the lines that say it.
+//!
+//! A fact or relation is a row here and a passage in the index, written in one transaction. `recall` answers a
+//! question from the rows alone: it knows who is meant and what is asked, and is silent where it does not. What
+//! documents say is read by `read`, kept in step by `follow`, and goes when the last line that says it goes.
+
+pub(crate) mod activation;
+mod export;
+pub(crate) mod fact;
+mod follow;
+pub(crate) mod guard;
+mod intent;
+pub(crate) mod name;
+mod question;
+pub(crate) mod read;
+pub(crate) mod recall;
+mod records;
+pub(crate) mod relation;
+pub(crate) mod seed;
+pub(crate) mod unknown;
+
+use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, OptionalExtension};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::base::caller::Visibility;
+use crate::base::ids::SessionId;
+use crate::base::{Error, Result, Time};
+use crate::index::Passage;
+use crate::store::visibility;
+
+pub use activation::Tiers;
+pub(crate) use activation::tiers;
+pub use export::{Format, Picture};
+pub use fact::Fact;
+pub(crate) use follow::{cited_message, follow, hear};
+pub(crate) use guard::From as Source;
+pub use name::{Alias, EntityShown};
+pub use recall::{Known, Recalled};
+pub(crate) use records::Records;
+pub use relation::Relation;
+pub use seed::Seeded;
+
+/// The key of what an entity is, in the words of another program.
+pub(crate) const ENTITY_TYPE: &str = "entity_type";
+/// The key of what such a program observed of it.
+pub(crate) const OBSERVATIONS: &str = "observations";
+
+/// The number of an entity's row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct EntityId(pub(crate) i64);
+
+impl ToSql for EntityId {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        self.0.to_sql()
+    }
+}
+
+impl FromSql for EntityId {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<EntityId> {
+        i64::column_result(value).map(EntityId)
+    }
+}
+
+/// Who writes, and when it holds from.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'a> {
+    pub(crate) now: Time,
+    pub(crate) since: Time,
+    pub(crate) source: Source,
+    pub(crate) session: Option<&'a SessionId>,
+    /// Whether shared sessions never see it; `None`: as private as what it takes the place of.
+    pub(crate) private: Option<bool>,
+    /// What the session sees that says it.
+    pub(crate) visibility: Visibility,
+}
+
+/// A line that says something.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "a file and a line of it")]
+pub struct Cite {
+    pub path: String,
+    pub line: i64,
+}
+
+fn cites(db: &Connection, kind: &str, id: i64) -> Result<Vec<Cite>> {
+    let sql = "SELECT path, line FROM citations WHERE kind = ?1 AND id = ?2 ORDER BY path";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map((kind, id), |row| Ok(Cite { path: row.get(0)?, line: row.get(1)? }))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Keeps the lines of documents that the connection sees.
+pub(crate) fn seen_cites(db: &Connection, mut cites: Vec<Cite>) -> Result<Vec<Cite>> {
+    let mut statement = db.prepare_cached("SELECT EXISTS (SELECT 1 FROM citations WHERE path = ?1)")?;
+    let mut kept = Vec::new();
+    for cite in cites.drain(..) {
+        if statement.query_row([&cite.path], |row| row.get(0))? {
+            kept.push(cite);
+        }
+    }
+    Ok(kept)
+}
+
+/// Returns the kind of what a passage stands for and the lines that say it; `None`: it is no part of the graph.
+pub(crate) fn cites_of(
+    db: &Connection,
+    kind: &str,
+    reference: &str,
+) -> Result<Option<(&'static str, Vec<Cite>)>> {
+    let Some(kind) = [fact::KIND, relation::KIND].into_iter().find(|known| *known == kind) else {
+        return Ok(None);
+    };
+    let id = number(kind, reference).unwrap_or(0);
+    Ok(Some((kind, cites(db, kind, id)?)))
+}
+
+/// Returns the number in a reference such as `fact-12`.
+fn number(kind: &str, reference: &str) -> Option<i64> {
+    reference.strip_prefix(kind)?.strip_prefix('-')?.parse().ok()
+}
+
+/// Returns the passages of all facts and relations, for the index to be made anew.
+pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
+    let mut passages = fact::passages(db)?;
+    passages.extend(relation::passages(db)?);
+    Ok(passages)
+}
+
+/// Tells whether anything is known at all.
+pub(crate) fn is_empty(db: &Connection) -> Result<bool> {
+    let any: Option<i64> =
+        db.prepare_cached("SELECT 1 FROM entities LIMIT 1")?.query_row([], |row| row.get(0)).optional()?;
+    Ok(any.is_none())
+}
+
+/// How much the graph holds.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Counts {
+    pub entities: i64,
+    pub aliases: i64,
+    pub facts: i64,
+    pub relations: i64,
+    /// What was read and not taken in; `nacre fact kept-out` lists it.
+    pub kept_out: i64,
+}
+
+/// Counts what holds now.
+pub(crate) fn counts(db: &Connection) -> Result<Counts> {
+    let sql = "SELECT (SELECT count(*) FROM entities WHERE root = id), (SELECT count(*) FROM names WHERE NOT own),
+        (SELECT count(*) FROM facts WHERE until IS NULL), (SELECT count(*) FROM relations WHERE until IS NULL),
+        (SELECT count(*) FROM kept_out)";
+    Ok(db.query_row(sql, [], |row| {
+        Ok(Counts {
+            entities: row.get(0)?,
+            aliases: row.get(1)?,
+            facts: row.get(2)?,
+            relations: row.get(3)?,
+            kept_out: row.get(4)?,
+        })
+    })?)
+}
+
+/// Something that was read and not taken in.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "where, what and why")]
+pub struct KeptOut {
+    pub path: String,
+    pub line: i64,
+    pub what: String,
+    pub reason: String,
+}
+
+/// Lists what was read and not taken in.
+pub(crate) fn kept_out(db: &Connection) -> Result<Vec<KeptOut>> {
+    let mut statement =
+        db.prepare_cached("SELECT path, line, what, reason FROM kept_out ORDER BY path, line, what")?;
+    let rows = statement.query_map([], |row| {
+        Ok(KeptOut { path: row.get(0)?, line: row.get(1)?, what: row.get(2)?, reason: row.get(3)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+impl Origin<'_> {
+    /// Tells whether who says it sees a row.
+    fn sees(&self, db: &Connection, table: &str, id: i64) -> Result<bool> {
+        visibility::shows(db, self.visibility, table, id)
+    }
+
+    /// By which rules names and keys are checked: what was read has passed the stricter ones already.
+    fn checked_as(&self) -> Source {
+        if self.source.is_read() { Source::Person } else { self.source }
+    }
+}
+
+/// Returns the name of a source, as it stands in the rows.
+fn source_name(source: Source) -> &'static str {
+    match source {
+        Source::Person => "person",
+        Source::Agent => "agent",
+        Source::Import => "import",
+        Source::Document => "document",
+        Source::Conversation => "conversation",
+    }
+}
+
+impl std::convert::From<guard::Refusal> for Error {
+    fn from(refusal: guard::Refusal) -> Error {
+        Error::KeptOut { what: refusal.what, reason: refusal.reason }
+    }
+}

@@ -1,0 +1,401 @@
+//! A question to the graph, understood: whom it names, and what it asks about them (G3).
+
+use rusqlite::Connection;
+
+use super::EntityId;
+use super::name::{self, Entity};
+use super::{guard, intent};
+use crate::base::Result;
+use crate::index::{Language, analyse};
+
+/// More words than this are not looked at: what is asked stands at the beginning or nowhere.
+const MOST_WORDS: usize = 64;
+/// The longest name that is found, in words.
+const LONGEST_NAME: usize = 8;
+
+/// Who asks: "my" is the user's when the user asks, the agent's when the agent asks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Speaker {
+    /// The person.
+    #[default]
+    User,
+    /// The agent, of itself.
+    Agent,
+}
+
+/// A question, understood.
+pub(super) struct Question {
+    /// Whom it names, as it names them.
+    pub(super) named: Vec<Mention>,
+    /// The words that say what is asked.
+    pub(super) asked: Vec<Asked>,
+    /// Words that look like a name and are none that is known.
+    pub(super) strangers: Vec<Asked>,
+}
+
+/// An entity that is named.
+pub(super) struct Mention {
+    pub(super) entity: Entity,
+    /// The words it was named by.
+    pub(super) by: String,
+    /// Named by `my` or `you`.
+    pub(super) speaks: bool,
+    /// Whether it may also be a word like any other: one that only a heading makes a name, in lower case.
+    pub(super) by_chance: bool,
+}
+
+impl Mention {
+    /// Tells whether this one is meant, and nothing else.
+    pub(super) fn is_sure(&self) -> bool {
+        !self.speaks && !self.by_chance
+    }
+}
+
+/// A word that says what is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Asked {
+    /// As it was written, folded.
+    pub(super) word: String,
+    pub(super) stem: String,
+    /// The words of keys that it asks for.
+    pub(super) keys: Vec<&'static str>,
+}
+
+impl Asked {
+    /// Tells whether it asks for something that people and things have.
+    pub(super) fn is_attribute(&self) -> bool {
+        intent::is_attribute(&self.word)
+    }
+
+    /// Tells whether a text with these words, and these stems, has what is asked.
+    pub(super) fn is_in(&self, words: &[String], stems: &[String]) -> bool {
+        stems.contains(&self.stem) || self.keys.iter().any(|key| words.iter().any(|word| word == key))
+    }
+}
+
+/// A word of the question.
+struct Token {
+    word: String,
+    /// As the analyser has it; empty for a single letter.
+    stem: String,
+    capital: bool,
+    /// The first of a sentence: its capital says nothing.
+    first: bool,
+    possessive: bool,
+    /// Part of a name that was found.
+    taken: bool,
+}
+
+impl Question {
+    pub(super) fn new(db: &Connection, text: &str, speaker: Speaker, language: Language) -> Result<Question> {
+        let mut tokens = tokens(text, language);
+        join_phrases(&mut tokens, language);
+        let mut named = mentions(db, &mut tokens, language)?;
+        if named.is_empty() {
+            named.extend(by_first_name(db, &mut tokens, language)?);
+        }
+        if named.is_empty() {
+            named.extend(misspelt(db, &mut tokens)?);
+        }
+        // `Could you tell me of Orsolya` asks for Orsolya.
+        let stranger = |token: &Token| {
+            !token.taken && (token.capital && !token.first || token.possessive) && !guard::is_day(&token.word)
+        };
+        let meant =
+            |token: &Token| stranger(token) && !language.is_common(&token.stem) && token.word.len() > 1;
+        if named.is_empty() && !tokens.iter().any(meant) {
+            named.extend(speaking(db, &tokens, speaker)?);
+        }
+        let says_nothing = |token: &Token| {
+            token.stem.is_empty() || language.is_common(&token.stem) && !intent::names_end(&token.word)
+        };
+        let (mut asked, mut little): (Vec<Asked>, Vec<Asked>) = Default::default();
+        let mut strangers = Vec::new();
+        // Whether the word before was one that nobody ever used.
+        let mut beside = false;
+        for token in &tokens {
+            if token.taken || says_nothing(token) {
+                beside = false;
+                continue;
+            }
+            let word =
+                Asked { word: token.word.clone(), stem: token.stem.clone(), keys: intent::keys(&token.word) };
+            let unheard = !word.is_attribute() && is_unheard(db, &token.stem)?;
+            let named = (token.capital && !token.first || token.possessive) && !guard::is_day(&token.word)
+                || unheard
+                || beside && !word.is_attribute();
+            beside = unheard;
+            if named && !strangers.contains(&word) {
+                strangers.push(word.clone());
+            }
+            let list = if intent::says_little(&token.word) { &mut little } else { &mut asked };
+            if !list.contains(&word) {
+                list.push(word);
+            }
+        }
+        // Of an `e-mail address` the address says no more.
+        if asked.iter().any(|asked| matches!(asked.word.as_str(), "mail" | "email" | "ip" | "web" | "mac")) {
+            asked.retain(|asked| asked.word != "address");
+        }
+        // `her number` asks for something, `phone number` for no more than `phone`.
+        if asked.is_empty() {
+            asked = little.into_iter().filter(Asked::is_attribute).collect();
+        }
+        Ok(Question { named, asked, strangers })
+    }
+}
+
+fn tokens(text: &str, language: Language) -> Vec<Token> {
+    let apostrophe = |c: char| matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
+    let mut tokens = Vec::new();
+    let mut first = true;
+    for (run, ends) in runs(text) {
+        let trimmed = run.trim_matches(apostrophe);
+        let Some(word) = name::words(trimmed).into_iter().next() else {
+            first |= ends;
+            continue;
+        };
+        let lower = trimmed.to_lowercase();
+        let possessive = lower.strip_suffix('s').is_some_and(|rest| rest.ends_with(apostrophe))
+            || run.ends_with(apostrophe) && lower.ends_with('s');
+        let stem = analyse::words(&word, language).pop().unwrap_or_default();
+        let capital = trimmed.chars().next().is_some_and(char::is_uppercase);
+        // `who's`, `it's`: no possession.
+        let possessive = possessive && !language.is_common(&stem);
+        tokens.push(Token { word, stem, capital, first, possessive, taken: false });
+        first = ends;
+        if tokens.len() == MOST_WORDS {
+            break;
+        }
+    }
+    tokens
+}
+
+/// Takes out what is only said to be polite, so that nobody is meant by it, and makes one word of a verb in two.
+fn join_phrases(tokens: &mut [Token], language: Language) {
+    const POLITE: &[(&[&str], &[&str])] = &[
+        (&["tell", "show", "give", "remind", "send", "get", "let"], &["me", "us"]),
+        (&["could", "can", "would", "will", "do", "did", "if"], &["you"]),
+        (&["i", "we"], &["forgot", "forget", "need", "want", "wonder", "think", "guess"]),
+    ];
+    for place in 1..tokens.len() {
+        let [before, here] = [place - 1, place].map(|place| tokens[place].word.clone());
+        let pair = |(first, second): &(&[&str], &[&str])| {
+            first.contains(&before.as_str()) && second.contains(&here.as_str())
+        };
+        if POLITE.iter().any(pair) {
+            tokens[place - 1].taken = true;
+            tokens[place].taken = true;
+        } else if matches!(before.as_str(), "look" | "looks" | "looked" | "looking") && here == "after" {
+            tokens[place].taken = true;
+            tokens[place - 1].word = "maintains".into();
+            tokens[place - 1].stem = analyse::words("maintains", language).pop().unwrap_or_default();
+        }
+    }
+}
+
+/// The runs of letters, digits and apostrophes, with the signs of a name behind them (`C++`), each with whether a
+/// sentence ends behind it.
+fn runs(text: &str) -> Vec<(&str, bool)> {
+    let within = |c: char| analyse::is_word(c) || matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
+    let mut runs = Vec::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(within) {
+        rest = &rest[start..];
+        let end = rest.find(|c: char| !within(c)).unwrap_or(rest.len());
+        let signs = rest[end..].find(|c: char| !name::is_sign(c)).unwrap_or(rest.len() - end);
+        // A sign between two words parts them.
+        let end = if rest[end + signs..].starts_with(within) { end } else { end + signs };
+        let (run, after) = rest.split_at(end);
+        let gap = after.find(within).map_or(after, |next| &after[..next]);
+        runs.push((run, gap.contains(['.', '?', '!', '\n', ':'])));
+        rest = after;
+    }
+    runs
+}
+
+/// Tells whether nothing that was ever indexed has a word, nor one that differs in a letter.
+fn is_unheard(db: &Connection, stem: &str) -> Result<bool> {
+    let known = |sql: &str, start: &str| -> Result<Vec<String>> {
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map([start], |row| row.get(0))?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
+    };
+    if !known("SELECT term FROM terms WHERE term = ?1", stem)?.is_empty() {
+        return Ok(false);
+    }
+    let start: String = stem.chars().take(2).collect();
+    let near =
+        known("SELECT term FROM terms WHERE term >= ?1 AND term < ?1 || char(1114111) LIMIT 5000", &start)?;
+    Ok(!near.iter().any(|term| crate::base::text::is_one_edit(term, stem)))
+}
+
+/// Finds the names that the question has, the longest first at each place.
+fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result<Vec<Mention>> {
+    let mut named: Vec<Mention> = Vec::new();
+    let mut place = 0;
+    while place < tokens.len() {
+        // What begins no name need not be looked up.
+        let first = &tokens[place];
+        let whose = matches!(first.word.as_str(), "my" | "our" | "your" | "his" | "her" | "their");
+        let common = language.is_common(&first.stem) && !whose && (!first.capital || first.first);
+        // `Hemi's landlord` is not the landlord that is somebody's alias.
+        let of_another = place > 0 && tokens[place - 1].possessive && intent::is_attribute(&first.word);
+        if first.taken || of_another || common && tokens.len() > 1 {
+            place += 1;
+            continue;
+        }
+        let mut longest = 1;
+        if let Some((length, entity, read)) = name_at(db, place, &tokens[place..], language)? {
+            let words = &mut tokens[place..place + length];
+            let by = words.iter().map(|token| token.word.as_str()).collect::<Vec<_>>().join(" ");
+            words.iter_mut().for_each(|token| token.taken = true);
+            let written = words[0].possessive || words[0].capital && !words[0].first;
+            let by_chance = read && length == 1 && !written;
+            longest = longest.max(length);
+            if named.iter().all(|mention| mention.entity.id != entity.id) {
+                named.push(Mention { entity, by, speaks: false, by_chance });
+            }
+        }
+        place += longest;
+    }
+    Ok(named)
+}
+
+/// The longest name that begins with the first of these words, in how many words. Where that is the title of an event
+/// that begins with a name, the name: `heron's disk` asks for the disk of heron rather than for what befell it once.
+fn name_at(
+    db: &Connection,
+    before: usize,
+    tokens: &[Token],
+    language: Language,
+) -> Result<Option<(usize, Entity, bool)>> {
+    let first = &tokens[0];
+    // One query finds the word alone and every name that begins with it and the next.
+    let sql = "SELECT folded, names.name, roots.id, roots.name, roots.category, names.source FROM names
+        JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
+        WHERE folded = ?1 OR folded = ?2 OR (folded > ?2 || ' ' AND folded < ?2 || '!') LIMIT 1000";
+    let mut statement = db.prepare_cached(sql)?;
+    let pair = tokens.get(1).map(|next| format!("{} {}", first.word, next.word));
+    let mut rows = statement.query((&first.word, pair))?;
+    let mut best: Option<(usize, Entity, bool)> = None;
+    while let Some(row) = rows.next()? {
+        let folded = row.get_ref(0)?.as_str().unwrap_or_default();
+        let length = folded.split(' ').count();
+        let read = row.get_ref(5)?.as_str() == Ok("document");
+        let whole = before == 0 && length == tokens.len();
+        let is_title = |category: &str| category == "event" && !whole;
+        let titled = is_title(row.get_ref(4)?.as_str().unwrap_or_default());
+        let better = |(longest, known, _): &(usize, Entity, bool)| match (is_title(&known.category), titled) {
+            (true, false) => true,
+            (false, true) => false,
+            _ => length > *longest,
+        };
+        let fits = length <= tokens.len().min(LONGEST_NAME)
+            && best.as_ref().is_none_or(better)
+            && folded.split(' ').zip(tokens).all(|(part, token)| part == token.word);
+        if !fits {
+            continue;
+        }
+        // A word of every sentence is a name only where it is written as one.
+        let name = row.get_ref(1)?.as_str().unwrap_or_default();
+        let common = length == 1
+            && (language.is_common(&first.stem)
+                || first.word.chars().count() < 2
+                // A heading `Mail` is no reason to take every mail for it; that Papa is somebody, a person said.
+                || read && intent::is_attribute(&first.word));
+        let written = first.capital && !first.first && name.starts_with(char::is_uppercase);
+        if common && !written && tokens.len() + before > 1 {
+            continue;
+        }
+        best = Some((length, Entity { id: row.get(2)?, name: row.get(3)?, category: row.get(4)? }, read));
+    }
+    Ok(best)
+}
+
+/// Who "my" and "you" are.
+fn speaking(db: &Connection, tokens: &[Token], speaker: Speaker) -> Result<Option<Mention>> {
+    let (me, you) = match speaker {
+        Speaker::User => ("user", "self"),
+        Speaker::Agent => ("self", "user"),
+    };
+    for (words, category) in [
+        (&["your", "yours", "yourself"][..], you),
+        (&["my", "mine", "i", "me", "myself", "our", "we", "im", "am"][..], me),
+        (&["you"][..], you),
+    ] {
+        let said = tokens.iter().find(|token| !token.taken && words.contains(&token.word.as_str()));
+        let Some(by) = said.map(|token| token.word.clone()) else { continue };
+        if let Some(entity) = name::speaking(db, category)? {
+            return Ok(Some(Mention { entity, by, speaks: true, by_chance: false }));
+        }
+    }
+    Ok(None)
+}
+
+/// Somebody who is called by a first name, where only one is known who has it. In lower case only where little else is
+/// said: `dana mobile`.
+fn by_first_name(db: &Connection, tokens: &mut [Token], language: Language) -> Result<Option<Mention>> {
+    const TERSE: usize = 3;
+    let terse = tokens.len() <= TERSE;
+    let may_be = |token: &&mut Token| {
+        let written = token.capital && !token.first || token.possessive || terse;
+        written
+            && token.word.len() > 2
+            && !language.is_common(&token.stem)
+            && !intent::is_attribute(&token.word)
+    };
+    for token in tokens.iter_mut().filter(may_be) {
+        let sql = "SELECT DISTINCT roots.id, roots.name, roots.category FROM names
+            JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
+            WHERE folded > ?1 || ' ' AND folded < ?1 || '!'
+                AND roots.category IN ('', 'person', 'family', 'friend', 'pet', 'user') LIMIT 20";
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map([&token.word], |row| {
+            Ok(Entity { id: row.get(0)?, name: row.get(1)?, category: row.get(2)? })
+        })?;
+        let mut found: Vec<Entity> = rows.collect::<rusqlite::Result<_>>()?;
+        // `Anna Berg`, not `Anna sends the report on Mondays`.
+        let is_persons = |name: &str| {
+            let words = name.split_whitespace();
+            words.clone().count() <= 3 && words.clone().all(|word| word.starts_with(char::is_uppercase))
+        };
+        found.retain(|entity| is_persons(&entity.name));
+        if let [_] = found[..] {
+            token.taken = true;
+            let by = token.word.clone();
+            return Ok(found.pop().map(|entity| Mention { entity, by, speaks: false, by_chance: false }));
+        }
+    }
+    Ok(None)
+}
+
+/// A name that is written with one letter wrong, or in the plural.
+fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
+    let near = |token: &&mut Token| token.word.chars().count() >= 5 && (token.capital || token.possessive);
+    for token in tokens.iter_mut().filter(near) {
+        let start: String = token.word.chars().take(2).collect();
+        let sql = "SELECT folded FROM names WHERE folded >= ?1 AND folded < ?1 || char(1114111) LIMIT 500";
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map([start], |row| row.get::<_, String>(0))?;
+        let names: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+        let close = names.iter().find(|name| {
+            name.strip_suffix('s') == Some(&token.word)
+                || token.word.strip_suffix('s') == Some(name)
+                // The capital of a first word says nothing of its being a name.
+                || (!token.first || token.possessive) && crate::base::text::is_one_edit(name, &token.word)
+        });
+        if let Some(entity) = close.map(|name| name::find(db, name)).transpose()?.flatten() {
+            token.taken = true;
+            return Ok(Some(Mention { entity, by: token.word.clone(), speaks: false, by_chance: false }));
+        }
+    }
+    Ok(None)
+}
+
+impl Question {
+    /// The ids of those who are named.
+    pub(super) fn ids(&self) -> Vec<EntityId> {
+        self.named.iter().map(|mention| mention.entity.id).collect()
+    }
+}

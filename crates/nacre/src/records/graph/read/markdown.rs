@@ -1,0 +1,306 @@
+//! The lines of a Markdown document as blocks: headings, bullets, paragraphs, rows of tables.
+//!
+//! Left out are code, comments, front matter, quotations, and text that Nacre itself put there (E13).
+//! A block is borrowed where it is one line; a wrapped one is joined, with where its lines begin.
+
+use std::borrow::Cow;
+
+use crate::context::brief;
+use crate::index::chunk::{fence_of, heading};
+
+/// Longer lines are data, not prose.
+pub(super) const LONGEST_LINE: usize = 20_000;
+/// The most bytes of a wrapped paragraph.
+const LONGEST_BLOCK: usize = 8_000;
+
+/// A part of a document.
+#[derive(Debug, PartialEq)]
+pub(crate) enum Block<'a> {
+    Heading {
+        level: usize,
+        title: &'a str,
+        line: usize,
+    },
+    Bullet {
+        indent: usize,
+        text: Text<'a>,
+    },
+    Paragraph(Text<'a>),
+    Row {
+        text: &'a str,
+        line: usize,
+    },
+    /// What comes after is another table or paragraph.
+    Blank,
+    /// A line that is too long to be read.
+    Long {
+        text: &'a str,
+        line: usize,
+    },
+}
+
+/// Text of one or more lines.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Text<'a> {
+    pub(crate) text: Cow<'a, str>,
+    line: usize,
+    /// Where each further line begins.
+    breaks: Vec<usize>,
+}
+
+impl<'a> Text<'a> {
+    fn new(text: &'a str, line: usize) -> Text<'a> {
+        Text { text: text.into(), line, breaks: Vec::new() }
+    }
+
+    /// The line of the document that has this byte.
+    pub(crate) fn line(&self, at: usize) -> usize {
+        self.line + self.breaks.partition_point(|start| *start <= at)
+    }
+
+    /// Each line, with where it begins.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+        let starts = std::iter::once(0).chain(self.breaks.iter().copied());
+        // Between two lines stands the space that joins them.
+        let ends = self.breaks.iter().map(|next| next - 1).chain(std::iter::once(self.text.len()));
+        starts.zip(ends).map(|(start, end)| (start, &self.text[start..end]))
+    }
+
+    fn push(&mut self, more: &str) {
+        let text = self.text.to_mut();
+        text.push(' ');
+        self.breaks.push(text.len());
+        text.push_str(more);
+    }
+}
+
+/// Walks the blocks of a document in order.
+pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
+    let has_comments = text.contains("<!--");
+    let has_listings = text.contains("d ago)");
+    let mut fence: Option<(char, usize)> = None;
+    // What ends the comment or the block of ours under way.
+    let mut until: Option<&str> = None;
+    let mut open: Option<Block<'a>> = None;
+    let mut list = false;
+    let mut blank = true;
+    let mut front = text.trim_start_matches('\u{feff}').starts_with("---\n") || text.starts_with("---\r\n");
+    for (index, full) in text.split('\n').enumerate() {
+        let line = index + 1;
+        let mut bare = full.trim_start_matches('\u{feff}').trim_end();
+        if front {
+            front = line == 1 || !matches!(bare, "---" | "...");
+            continue;
+        }
+        if bare.len() > LONGEST_LINE {
+            flush(&mut open, &mut each);
+            each(Block::Long { text: bare, line });
+            continue;
+        }
+        if let Some(end) = until {
+            let Some(at) = bare.find(end) else { continue };
+            bare = bare[at + end.len()..].trim_start();
+            until = None;
+        }
+        if fence.is_none() && has_comments {
+            bare = before_comment(bare, &mut until);
+        }
+        match (fence, fence_of(bare)) {
+            (None, Some((mark, length, _))) => {
+                fence = Some((mark, length));
+                flush(&mut open, &mut each);
+                continue;
+            }
+            (Some((wanted, least)), Some((mark, length, true))) if mark == wanted && length >= least => {
+                fence = None;
+                continue;
+            }
+            (Some(_), _) => continue,
+            _ => {}
+        }
+        let content = bare.trim_start();
+        if content.is_empty() {
+            flush(&mut open, &mut each);
+            if !blank {
+                each(Block::Blank);
+            }
+            blank = true;
+            continue;
+        }
+        let after_blank = std::mem::replace(&mut blank, false);
+        let indent = bare.len() - content.len();
+        if has_listings && brief::is_ours(bare) {
+            continue;
+        }
+        // A line break that is meant is a line break.
+        let content = content.strip_suffix('\\').map_or(content, str::trim_end);
+        if content.is_empty() {
+            continue;
+        }
+        if let Some((level, title)) = heading(bare) {
+            flush(&mut open, &mut each);
+            list = false;
+            each(Block::Heading { level, title, line });
+        } else if let Some(level) = underline(content).filter(|_| indent < 4) {
+            // Under a line of text it makes that a heading; alone it parts what is above from what is below.
+            match open.take() {
+                Some(Block::Paragraph(Text { text: Cow::Borrowed(title), line, .. })) if !after_blank => {
+                    list = false;
+                    each(Block::Heading { level, title, line });
+                }
+                block => {
+                    open = block;
+                    flush(&mut open, &mut each);
+                }
+            }
+        } else if content.starts_with('|') {
+            flush(&mut open, &mut each);
+            each(Block::Row { text: content, line });
+        } else if let Some(text) = bullet(content) {
+            flush(&mut open, &mut each);
+            list = true;
+            open = Some(Block::Bullet { indent, text: Text::new(text, line) });
+        } else if content.starts_with('>') {
+            flush(&mut open, &mut each);
+        } else if let Some(Block::Bullet { text, .. } | Block::Paragraph(text)) =
+            open.as_mut().filter(|_| !after_blank)
+            && text.text.len() < LONGEST_BLOCK
+        {
+            text.push(content);
+        } else {
+            flush(&mut open, &mut each);
+            list &= indent > 0;
+            // Indented by four and not part of a list, it is code.
+            if indent < 4 || list {
+                open = Some(Block::Paragraph(Text::new(content, line)));
+            }
+        }
+    }
+    flush(&mut open, &mut each);
+}
+
+fn flush<'a>(open: &mut Option<Block<'a>>, each: &mut impl FnMut(Block<'a>)) {
+    if let Some(block) = open.take() {
+        each(block);
+    }
+}
+
+/// The part of a line before a comment that it opens. A comment that ends on the line is passed over with
+/// what comes before it, unless nothing does.
+fn before_comment<'a>(line: &'a str, until: &mut Option<&'static str>) -> &'a str {
+    let mut rest = line;
+    while let Some(at) = rest.find("<!--") {
+        let end = if rest[at..].starts_with(brief::OPEN) { brief::CLOSE } else { "-->" };
+        let Some(close) = rest[at + 4..].find(end) else {
+            *until = Some(end);
+            return rest[..at].trim_end();
+        };
+        let after = rest[at + 4 + close + end.len()..].trim_start();
+        if after.is_empty() {
+            return rest[..at].trim_end();
+        }
+        rest = after;
+    }
+    rest
+}
+
+/// The level of the heading that a line of `=` or `-` makes of the one above it.
+fn underline(content: &str) -> Option<usize> {
+    let all = |mark: u8| content.len() >= 3 && content.bytes().all(|byte| byte == mark);
+    match content.as_bytes()[0] {
+        b'=' if all(b'=') => Some(1),
+        b'-' if all(b'-') => Some(2),
+        _ => None,
+    }
+}
+
+/// The text of a list item: after `-`, `*`, `+`, or a number.
+fn bullet(content: &str) -> Option<&str> {
+    let rest = match content.as_bytes()[0] {
+        b'-' | b'*' | b'+' => &content[1..],
+        b'0'..=b'9' => {
+            let digits = content.bytes().take_while(u8::is_ascii_digit).count();
+            content[digits..].strip_prefix(['.', ')']).filter(|_| digits <= 3)?
+        }
+        _ => return None,
+    };
+    rest.strip_prefix([' ', '\t']).map(str::trim_start)
+}
+
+/// The cells of a row, without the bars at its ends.
+pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> + Clone {
+    let inner = row.strip_prefix('|').unwrap_or(row);
+    inner.strip_suffix('|').unwrap_or(inner).split('|').map(str::trim)
+}
+
+/// Whether a row is the one under the head of a table.
+pub(super) fn is_rule(row: &str) -> bool {
+    row.contains('-') && row.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\t'))
+}
+
+/// Text without marks of emphasis and links; code keeps its backticks.
+pub(crate) fn plain(text: &str) -> Cow<'_, str> {
+    if !text.bytes().any(|byte| matches!(byte, b'*' | b'[' | b'<' | b'_' | b'~' | b'\\')) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut code = false;
+    while let Some(at) = rest.find(['*', '[', ']', '<', '_', '`', '~', '\\']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let mark = from.as_bytes()[0];
+        let mut after = &from[1..];
+        if mark == b'`' {
+            code = !code;
+            out.push('`');
+        } else if code {
+            out.push(char::from(mark));
+        } else {
+            match mark {
+                b'_' => {
+                    // Inside a word it belongs to the word.
+                    let inside =
+                        out.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric);
+                    if inside {
+                        out.push('_');
+                    }
+                }
+                b'~' if !after.starts_with('~') => out.push('~'),
+                b'~' => after = &after[1..],
+                b'<' => match after.find('>') {
+                    // `<https://…>` is an address; other tags are nothing.
+                    Some(end) if after[..end].contains("://") => {
+                        out.push_str(&after[..end]);
+                        after = &after[end + 1..];
+                    }
+                    Some(end)
+                        if after.starts_with(|c: char| c.is_ascii_alphabetic() || c == '/') && end < 200 =>
+                    {
+                        after = &after[end + 1..];
+                    }
+                    _ => out.push('<'),
+                },
+                b']' => {
+                    if let Some(target) = after.strip_prefix('(')
+                        && let Some(end) = target.find(')')
+                    {
+                        after = &target[end + 1..];
+                    }
+                }
+                b'\\' => {
+                    if let Some(next) = after.chars().next().filter(char::is_ascii_punctuation) {
+                        out.push(next);
+                        after = &after[next.len_utf8()..];
+                    } else {
+                        out.push('\\');
+                    }
+                }
+                _ => {}
+            }
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out.into()
+}

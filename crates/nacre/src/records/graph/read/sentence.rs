@@ -1,0 +1,829 @@
+//! Sentences that say one thing about something named: `X runs on Y`, `X's Y is Z`, `X is the Y of Z`.
+//!
+//! A sentence is read from its first word: a name, perhaps `now`, a verb of the table, and what it is about.
+//! What is denied, supposed, asked or long past gives nothing; of a change, only what holds now is read.
+//! In a section about something, its name may be left out: `Owner of Acme.`, `His wife is Dora.`
+
+use std::collections::HashSet;
+
+use super::keys::is_hosting;
+use super::words::{Name, Word, Words, bare, is_capital, is_possessive, name};
+use super::{Claim, relation};
+use crate::records::graph::guard;
+
+/// What a verb says.
+struct Verb {
+    words: &'static [&'static str],
+    predicate: &'static str,
+    /// The object is who does it: `is owned by`.
+    swapped: bool,
+    /// What is no name is kept as a value under the predicate.
+    literal: bool,
+}
+
+const fn verb(words: &'static [&'static str], predicate: &'static str) -> Verb {
+    Verb { words, predicate, swapped: false, literal: false }
+}
+
+const fn by(words: &'static [&'static str], predicate: &'static str) -> Verb {
+    Verb { words, predicate, swapped: true, literal: false }
+}
+
+const fn or_value(words: &'static [&'static str], predicate: &'static str) -> Verb {
+    Verb { words, predicate, swapped: false, literal: true }
+}
+
+const VERBS: &[Verb] = &[
+    verb(&["runs", "on"], "runs_on"),
+    verb(&["runs", "in"], "runs_on"),
+    verb(&["is", "running", "on"], "runs_on"),
+    verb(&["is", "hosted", "on"], "runs_on"),
+    verb(&["is", "hosted", "by"], "runs_on"),
+    verb(&["is", "deployed", "on"], "runs_on"),
+    verb(&["is", "deployed", "to"], "runs_on"),
+    or_value(&["lives", "in"], "lives_in"),
+    verb(&["lives", "at"], "lives_in"),
+    verb(&["is", "located", "in"], "located_in"),
+    verb(&["is", "based", "in"], "located_in"),
+    verb(&["works", "at"], "works_at"),
+    verb(&["is", "employed", "by"], "works_at"),
+    verb(&["is", "employed", "at"], "works_at"),
+    verb(&["works", "for"], "works_at"),
+    or_value(&["works", "as"], "job"),
+    verb(&["works", "on"], "works_on"),
+    or_value(&["owns"], "owns"),
+    by(&["is", "owned", "by"], "owns"),
+    by(&["belongs", "to"], "owns"),
+    verb(&["is", "married", "to"], "married_to"),
+    verb(&["married"], "married_to"),
+    verb(&["is", "engaged", "to"], "engaged_to"),
+    verb(&["depends", "on"], "depends_on"),
+    verb(&["requires"], "depends_on"),
+    verb(&["needs"], "depends_on"),
+    verb(&["listens", "on"], "port"),
+    verb(&["is", "backed", "up", "to"], "backed_up_to"),
+    verb(&["is", "rented", "from"], "rented_from"),
+    verb(&["is", "insured", "with"], "insured_with"),
+    verb(&["is", "insured", "by"], "insured_with"),
+    verb(&["looks", "after"], "looks_after"),
+    by(&["is", "looked", "after", "by"], "looks_after"),
+    verb(&["alerts"], "alerts"),
+    verb(&["approves"], "approves"),
+    by(&["is", "approved", "by"], "approves"),
+    or_value(&["teaches"], "teaches"),
+    by(&["is", "taught", "by"], "teaches"),
+    verb(&["uses"], "uses"),
+    by(&["is", "used", "by"], "uses"),
+    verb(&["maintains"], "maintains"),
+    by(&["is", "maintained", "by"], "maintains"),
+    verb(&["manages"], "manages"),
+    by(&["is", "managed", "by"], "manages"),
+    verb(&["leads"], "leads"),
+    by(&["is", "led", "by"], "leads"),
+    verb(&["reports", "to"], "reports_to"),
+    verb(&["is", "part", "of"], "part_of"),
+    verb(&["is", "a", "part", "of"], "part_of"),
+    verb(&["is", "a", "member", "of"], "member_of"),
+    by(&["was", "created", "by"], "created"),
+    by(&["was", "founded", "by"], "founded"),
+    by(&["was", "written", "by"], "wrote"),
+    verb(&["replaces"], "replaces"),
+    verb(&["replaced"], "replaces"),
+    by(&["was", "replaced", "by"], "replaces"),
+];
+
+/// Verbs of a change of place, before `to`, or before `from` and `to`.
+const MOVES: &[&str] = &["moved", "migrated", "switched", "relocated"];
+/// Ways to say that a name is another name of the same.
+const NAMINGS: &[&[&str]] = &[
+    &["is", "also", "called"],
+    &["is", "also", "known", "as"],
+    &["is", "known", "as"],
+    &["is", "nicknamed"],
+    &["goes", "by"],
+    &["aka"],
+    &["was", "renamed", "to"],
+    &["is", "short", "for"],
+];
+
+/// Words that may stand between a name and its verb, and say that it holds.
+const ADVERBS: &[&str] =
+    &["also", "always", "currently", "just", "mainly", "now", "officially", "recently", "still"];
+
+/// Words that make a sentence say something else than its verb does.
+#[rustfmt::skip]
+const DOUBTS: &[&str] = &[
+    "although", "anymore", "apparently", "assume", "can't", "cannot", "could", "didn't", "doesn't",
+    "eventually", "ever", "except", "formerly", "hardly", "hopefully", "if", "instead", "isn't", "longer",
+    "maybe", "might", "must", "neither", "never", "no", "nobody", "nor", "not", "once", "originally",
+    "perhaps", "planned", "plans", "possibly", "presumably", "previously", "probably", "rarely", "should",
+    "someday", "soon", "supposedly", "unless", "unlike", "until", "used", "wasn't", "whether", "will",
+    "without", "won't", "would", "wouldn't",
+];
+
+/// Words that a clause ends before.
+#[rustfmt::skip]
+const ENDS: &[&str] = &[
+    "after", "again", "and", "as", "at", "because", "before", "but", "by", "during", "for", "from", "in",
+    "inside", "near", "now", "on", "since", "so", "than", "that", "through", "to", "today", "under", "using",
+    "via", "when", "where", "which", "while", "who", "with",
+];
+
+/// Capitalised words that start a sentence and no name.
+#[rustfmt::skip]
+const STARTERS: &[&str] = &[
+    "A", "According", "Added", "After", "All", "Also", "Although", "An", "And", "Another", "Any", "As", "At",
+    "Because", "Before", "Both", "But", "By", "Can", "Check", "Did", "Does", "Done", "Due", "During", "Each",
+    "Either", "Every", "Everything", "Finally", "First", "Fixed", "For", "From", "Given", "Had", "Has",
+    "Have", "He", "Her", "Here", "His", "How", "However", "I", "If", "In", "Instead", "Is", "It", "Its",
+    "Last", "Later", "Let", "Like", "Make", "Many", "Maybe", "Most", "Moved", "Much", "My", "New", "Next",
+    "No", "None", "Not", "Nothing", "Now", "Of", "Old", "On", "Once", "One", "Only", "Or", "Other", "Our",
+    "Perhaps", "Please", "Said", "Same", "Second", "See", "She", "Should", "Since", "So", "Some", "Sometimes",
+    "Soon", "Still", "Such", "Suppose", "That", "The", "Their", "Then", "There", "These", "They", "Third",
+    "This", "Those", "Though", "Three", "To", "Today", "Tomorrow", "Two", "Unless", "Until", "Use", "Used",
+    "Was", "We", "Were", "What", "When", "Where", "Which", "While", "Who", "Why", "Will", "With", "Would",
+    "Yes", "Yesterday", "Yet", "You", "Your",
+];
+
+/// What `X is the Y of Z` says too little with.
+#[rustfmt::skip]
+const EMPTY_NOUNS: &[&str] = &[
+    "amount", "beginning", "best", "bit", "bottom", "bulk", "case", "cause", "combination", "copy", "cost",
+    "end", "example", "first", "form", "half", "heart", "instance", "kind", "lack", "last", "latest", "list",
+    "lot", "majority", "matter", "most", "name", "number", "one", "opposite", "pair", "part", "piece",
+    "point", "problem", "product", "reason", "rest", "result", "set", "sign", "sort", "start", "state",
+    "subset", "sum", "top", "type", "version", "way", "worst",
+];
+
+/// Nouns for people in relation to someone or something: `X's Y is Z` is a relation with them, and for the
+/// rest a fact.
+#[rustfmt::skip]
+const PERSONS: &[&str] = &[
+    "assistant", "aunt", "author", "boss", "boyfriend", "brother", "cat", "ceo", "child", "coach",
+    "colleague", "cousin", "coworker", "creator", "cto", "dad", "daughter", "dentist", "doctor", "dog",
+    "employer", "father", "fiance", "fiancee", "founder", "friend", "girlfriend", "godfather", "godmother", "grandfather", "grandma",
+    "grandmother", "grandpa", "husband", "landlord", "lawyer", "lead", "maintainer", "manager", "mentor",
+    "mom", "mother", "mum", "neighbor", "neighbour", "nephew", "niece", "owner", "partner", "roommate",
+    "sibling", "sister", "son", "spouse", "stepdaughter", "stepfather", "stepmother", "stepson", "teacher",
+    "therapist", "uncle", "vet", "wife",
+];
+
+/// Keys whose values may be plain words.
+#[rustfmt::skip]
+const PLAIN: &[&str] = &[
+    "address", "backend", "birthplace", "color", "colour", "database", "diet", "editor", "favorite",
+    "favourite", "framework", "frontend", "gender", "hobby", "hometown", "instrument", "job", "language",
+    "license", "major", "occupation", "profession", "pronouns", "role", "shell", "stack", "style", "theme",
+    "title",
+];
+
+/// What several do, and the verb of one that says the same.
+const TOGETHER: &[(&[&str], &[&str])] = &[
+    (&["depend", "on"], &["depends", "on"]),
+    (&["live", "in"], &["lives", "in"]),
+    (&["look", "after"], &["looks", "after"]),
+    (&["maintain"], &["maintains"]),
+    (&["manage"], &["manages"]),
+    (&["need"], &["needs"]),
+    (&["own"], &["owns"]),
+    (&["report", "to"], &["reports", "to"]),
+    (&["run", "on"], &["runs", "on"]),
+    (&["use"], &["uses"]),
+    (&["work", "at"], &["works", "at"]),
+    (&["work", "for"], &["works", "for"]),
+    (&["work", "on"], &["works", "on"]),
+];
+
+/// Homes: whom one rents them from is the landlord.
+const HOMES: &[&str] = &["apartment", "flat", "home", "house", "place", "room", "studio"];
+
+/// How someone is reached, before the number or the address itself.
+const CONTACTS: &[&str] =
+    &["e-mail", "email", "fax", "helpdesk", "hotline", "landline", "mobile", "phone", "tel", "telephone"];
+
+/// Nouns that a role begins with where it is left out whose: `Head of Acme.` Those for people as well.
+const ROLES: &[&str] =
+    &["captain", "chair", "director", "head", "keeper", "member", "president", "secretary"];
+
+/// What the section that a sentence stands in is about.
+#[derive(Clone, Copy)]
+pub(super) struct Section<'a> {
+    pub(super) about: Option<&'a str>,
+    /// Whether that lives, if it is known.
+    pub(super) living: Option<bool>,
+    /// Whether the sentence before was about it too: then a pronoun means it.
+    pub(super) follows: bool,
+    /// Whether it is about people.
+    pub(super) person: bool,
+    /// Words in lower case that are names here.
+    pub(super) known: &'a HashSet<String>,
+}
+
+/// Tells whether a sentence goes on about what the section is about.
+pub(super) fn goes_on(sentence: &str, section: Section<'_>) -> bool {
+    let Some(about) = section.about else { return false };
+    let first = first_of(sentence);
+    let own = about.split(' ').next().unwrap_or(about);
+    section.follows && matches!(first, "He" | "Her" | "His" | "It" | "Its" | "She")
+        || bare(first) == own
+        || leaves_out(first)
+}
+
+/// Tells whether a sentence begins as if it had been said of whom.
+pub(super) fn is_left_out(sentence: &str) -> bool {
+    let first = first_of(sentence);
+    is_possessive(first) || leaves_out(first)
+}
+
+fn first_of(sentence: &str) -> &str {
+    let start = sentence.trim_start().trim_start_matches(['*', '_', '`']);
+    let end = start.find(char::is_whitespace).unwrap_or(start.len());
+    start[..end].trim_end_matches(|c: char| !c.is_alphanumeric())
+}
+
+/// Whether a first word tells something of whom it does not name: `Owns`, `Based`, `Owner`, `Mobile`.
+fn leaves_out(first: &str) -> bool {
+    if !first.starts_with(char::is_uppercase) {
+        return false;
+    }
+    let lower = first.to_lowercase();
+    let lower = lower.as_str();
+    VERBS.iter().any(|verb| match verb.words {
+        ["is", next, ..] => *next == lower && next.len() > 2,
+        ["was", ..] => false,
+        [next, ..] => *next == lower && lower.ends_with('s'),
+        [] => false,
+    }) || CONTACTS.contains(&lower)
+        || is_role(lower)
+}
+
+/// Whether a relation is one that people have with each other: `mother_of`, `mentor_of`.
+pub(super) fn is_between_people(predicate: &str) -> bool {
+    predicate.strip_suffix("_of").is_some_and(|noun| PERSONS.binary_search(&noun).is_ok())
+}
+
+fn is_role(noun: &str) -> bool {
+    PERSONS.binary_search(&noun).is_ok() || ROLES.contains(&noun)
+}
+
+/// Reads the claims of one sentence.
+pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Claim)) {
+    let about = section.about;
+    let Some(mut words) = Words::of(sentence) else { return };
+    words.know(|word| about == Some(word) || section.known.contains(word));
+    words.know_apposed(|noun| guard::class_of(noun).is_some());
+    let words = words.all();
+    also_known(words, &mut say);
+    // `The Keystone API`: the article is no part of it.
+    let words = match words {
+        [article, next, ..] if article.text == "The" && is_capital(next.text) => &words[1..],
+        all => all,
+    };
+    let Some(first) = words.first() else { return };
+    if let Some(key) = words.iter().position(|word| word.text == "changed").filter(|at| *at > 0)
+        && let Some(owner) = about
+        && first.text.len() > 1
+        && key <= 3
+        && !words[0].code
+        && name(words, 4, false).is_none_or(|name| name.words == key && !name.possessive)
+    {
+        // `Port changed from 3000 to 4100`, under the heading of what it is about.
+        if is_doubted(words) {
+            return;
+        }
+        changed(owner, &words[..key], &words[key + 1..], &mut say);
+        return;
+    }
+    if first.open {
+        return;
+    }
+    if let Some(owner) = about
+        && !is_doubted(words)
+        && left_out(owner, words, section, &mut say)
+    {
+        return;
+    }
+    if together(words, section.person, &mut say) || STARTERS.binary_search(&first.text).is_ok() {
+        return;
+    }
+    let Some(subject) = name(words, 4, true).filter(|_| !is_doubted(words)) else { return };
+    let rest = &words[subject.words..];
+    if subject.possessive {
+        possession(&subject, rest, &mut say);
+    } else if words[subject.words - 1].stop == '\0' {
+        verbs(&subject, rest, section.person, &mut say);
+    }
+}
+
+/// Sentences whose subject is what the section is about, by a pronoun or not at all.
+fn left_out(owner: &str, words: &[Word<'_>], section: Section<'_>, say: &mut impl FnMut(Claim)) -> bool {
+    let first = words[0];
+    let thing = section.living == Some(false);
+    let subject = Name { text: owner.to_owned(), words: 0, possessive: false, thing };
+    let meant = section.follows
+        && match first.text {
+            "He" | "Her" | "His" | "She" => section.living != Some(false),
+            "It" | "Its" => section.living != Some(true),
+            _ => false,
+        };
+    match first.text {
+        "He" | "It" | "She" if meant => {
+            verbs(&subject, &words[1..], section.person, say);
+            return true;
+        }
+        "Her" | "His" | "Its" if meant => {
+            possession(&subject, &words[1..], say);
+            return true;
+        }
+        _ => {}
+    }
+    // `Isla's godmother.`
+    if let Some(whose) = name(words, 3, false).filter(|whose| whose.possessive && whose.text != owner)
+        && let Some(noun) = words.get(whose.words)
+        && PERSONS.binary_search(&noun.text).is_ok()
+        && (noun.stop != '\0' || words.len() == whose.words + 1)
+    {
+        say(relation(owner, &format!("{}_of", noun.text), &whose.text));
+        return true;
+    }
+    if first.code || !leaves_out(first.text) {
+        return false;
+    }
+    let lower = first.text.to_lowercase();
+    let mut spoken: Vec<Word<'_>> = Vec::with_capacity(words.len() + 1);
+    spoken.push(Word { text: "is", ..Word::default() });
+    spoken.push(Word { text: &lower, ..first });
+    spoken.extend_from_slice(&words[1..]);
+    if CONTACTS.contains(&lower.as_str()) {
+        contacts(owner, &spoken[1..], say);
+    } else if is_role(&lower) {
+        role(&subject, &spoken[1..], say);
+    } else if VERBS.iter().any(|verb| begins(&spoken, verb.words)) {
+        verbs(&subject, &spoken, section.person, say);
+    } else {
+        verbs(&subject, &spoken[1..], section.person, say);
+    }
+    true
+}
+
+/// `Anna and Ben report to Cleo`, `Two helpers, Anna and Ben, report to Cleo`.
+fn together(words: &[Word<'_>], person: bool, say: &mut impl FnMut(Claim)) -> bool {
+    let Some((at, (several, verb))) = (3..words.len()).find_map(|at| {
+        let found = TOGETHER.iter().find(|(several, _)| begins(&words[at..], several))?;
+        Some((at, found))
+    }) else {
+        return false;
+    };
+    // The names before the verb: all there are, or those between commas.
+    let comma = words[..at - 1].iter().take(5).position(|word| word.stop == ',');
+    let between = comma.filter(|_| words[at - 1].stop == ',').map(|comma| comma + 1);
+    let who = [Some(0), between].into_iter().flatten().find_map(|from| {
+        let first = words.get(from)?;
+        let one = name(&words[from..at], 3, false)?;
+        let and = words[from + one.words..at].first().filter(|word| word.text == "and")?;
+        let other = name(&words[from + one.words + 1..at], 3, false)?;
+        let whole = from + one.words + 1 + other.words == at && and.stop == '\0';
+        let named = !one.possessive && !other.possessive;
+        (whole && named && STARTERS.binary_search(&first.text).is_err()).then_some([one, other])
+    });
+    let Some(who) = who.filter(|_| !is_doubted(words)) else { return false };
+    let mut rest: Vec<Word<'_>> = verb.iter().map(|text| Word { text, ..Word::default() }).collect();
+    rest.extend_from_slice(&words[at + several.len()..]);
+    for subject in &who {
+        verbs(subject, &rest, person, say);
+    }
+    true
+}
+
+/// `Mobile 555 0231, e-mail anna@acme.example`
+fn contacts(owner: &str, words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    for at in 0..words.len() {
+        let starts = at == 0 || words[at - 1].stop == ',';
+        if !starts || !CONTACTS.contains(&words[at].text) {
+            continue;
+        }
+        let after = &words[at + 1..];
+        let number = |word: &&Word<'_>| {
+            word.text.bytes().all(|byte| byte.is_ascii_digit() || matches!(byte, b'+' | b'-' | b'(' | b')'))
+        };
+        let stop = after.iter().position(|word| word.stop != '\0').map_or(after.len(), |at| at + 1);
+        let count = after[..stop].iter().take_while(number).count();
+        let digits =
+            || after[..count].iter().flat_map(|word| word.text.bytes()).filter(u8::is_ascii_digit).count();
+        let value = match after.first() {
+            Some(address) if address.text.contains('@') => address.text.to_owned(),
+            _ if count > 0 && digits() >= 4 => joined_by(&after[..count], ' '),
+            _ => continue,
+        };
+        say(super::fact(owner, words[at].text, &value));
+    }
+}
+
+fn is_doubted(words: &[Word<'_>]) -> bool {
+    words.iter().any(|word| DOUBTS.binary_search(&word.text).is_ok() || word.text.ends_with("n’t"))
+}
+
+/// Whether a sentence has a word that any pattern needs, and begins with what may be a name, or with what leaves
+/// it out in a section that is about something. Most do not.
+pub(super) fn may_say(sentence: &str, section: Section<'_>) -> bool {
+    may_begin(sentence.trim_start(), section.known) && has_cue(sentence)
+        || sentence.contains("changed ")
+        || sentence.contains(" and ") && TOGETHER.iter().any(|(several, _)| is_in(sentence, several[0]))
+        || sentence.contains('(')
+            && ["(aka", "(AKA", "(a.k.a", "(also "].iter().any(|cue| sentence.contains(cue))
+        || section.about.is_some() && (goes_on(sentence, section) || is_possessive(first_of(sentence)))
+}
+
+/// Whether a sentence has a word with spaces around it.
+fn is_in(sentence: &str, word: &str) -> bool {
+    sentence
+        .match_indices(word)
+        .any(|(at, _)| sentence[..at].ends_with(' ') && sentence[at + word.len()..].starts_with(' '))
+}
+
+/// Whether a first word may be that of a name.
+fn may_begin(sentence: &str, known: &HashSet<String>) -> bool {
+    let end = sentence.find(' ').unwrap_or(sentence.len());
+    let first = &sentence[..end];
+    let Some(initial) = first.bytes().next() else { return false };
+    match initial {
+        b'a'..=b'z' => first.bytes().any(|byte| !byte.is_ascii_lowercase()) || known.contains(first),
+        b'A'..=b'Z' => first == "The" || STARTERS.binary_search(&first).is_err(),
+        _ => true,
+    }
+}
+
+/// The first words of what patterns look for.
+#[rustfmt::skip]
+const CUES: &[&str] = &[
+    "a.k.a", "aka", "alerts", "also", "approves", "belongs", "changed", "depends", "goes", "is", "leads", "listens",
+    "lives", "looks", "maintains", "manages", "married", "migrated", "moved", "needs", "owns", "relocated", "rents",
+    "replaced", "replaces", "reports", "requires", "runs", "switched", "teaches", "uses", "was", "works",
+];
+
+fn has_cue(sentence: &str) -> bool {
+    // A relation of someone named may stand before any verb: `Anna's brother Ben came.`
+    let whose = |word: &str| PERSONS.binary_search(&word).is_ok();
+    let mut owned = false;
+    sentence.split([' ', '(']).any(|word| {
+        let after = std::mem::replace(&mut owned, is_possessive(word));
+        match word.as_bytes().first() {
+            Some(b'a'..=b'w') => CUES.binary_search(&word).is_ok() || after && whose(word),
+            _ => false,
+        }
+    })
+}
+
+/// `X (aka Y)`, `X (also known as Y)`, wherever it stands.
+fn also_known(words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let Some(at) =
+        words.iter().position(|word| word.open && matches!(word.text, "AKA" | "a.k.a" | "aka" | "also"))
+    else {
+        return;
+    };
+    let skip = match words[at].text {
+        "also" if words.get(at + 1).is_some_and(|word| word.text == "known") => 3,
+        "also" if words.get(at + 1).is_some_and(|word| word.text == "called") => 2,
+        "also" => return,
+        _ => 1,
+    };
+    // The name before: the longest run of up to four words that ends there.
+    let before = (at.saturating_sub(4)..at).find_map(|from| {
+        let name = name(&words[from..at], 4, true)?;
+        let starts = from == 0 && STARTERS.binary_search(&words[from].text).is_ok();
+        (name.words == at - from && !name.possessive && !starts).then_some(name)
+    });
+    let after = words.get(at + skip..).and_then(|rest| name(rest, 4, true));
+    if let (Some(before), Some(after)) = (before, after)
+        && words[at + skip + after.words - 1].stop == ')'
+    {
+        say(Claim::Alias { alias: after.text, entity: before.text });
+    }
+}
+
+/// `X's Y is Z`, `X's Y is now Z`, `X's Y changed from A to Z`.
+fn possession(owner: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    // `Anna's brother Ben came.`
+    if let [noun, after @ ..] = rest
+        && PERSONS.binary_search(&noun.text).is_ok()
+        && noun.stop == '\0'
+        && let Some(person) = name(after, 3, false).filter(|person| !person.possessive && !person.thing)
+    {
+        return say(relation(&person.text, &format!("{}_of", noun.text), &owner.text));
+    }
+    let Some(at) = rest.iter().take(4).position(|word| matches!(word.text, "is" | "changed" | "moved"))
+    else {
+        return;
+    };
+    let key = &rest[..at];
+    let plain = |word: &Word<'_>| {
+        word.stop == '\0'
+            && !word.open
+            && (word.code || word.text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
+    };
+    if key.is_empty() || !key.iter().all(plain) {
+        return;
+    }
+    if rest[at].text != "is" {
+        return changed(&owner.text, key, &rest[at + 1..], say);
+    }
+    let mut words = &rest[at + 1..];
+    while words.first().is_some_and(|word| ADVERBS.contains(&word.text)) {
+        words = &words[1..];
+    }
+    let noun = key[key.len() - 1].text;
+    let called = words.first().is_some_and(|word| matches!(word.text, "called" | "named"));
+    if PERSONS.binary_search(&noun).is_ok() {
+        let words = if called { &words[1..] } else { words };
+        if let Some(person) = name(words, 4, false)
+            && is_end(words, person.words)
+            && !person.possessive
+        {
+            say(relation(&person.text, &format!("{}_of", joined(key)), &owner.text));
+        }
+        return;
+    }
+    value(&owner.text, key, words, say);
+}
+
+/// `Y changed from A to Z`: Z.
+fn changed(owner: &str, key: &[Word<'_>], rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    if let Some(to) = rest.iter().position(|word| word.text == "to") {
+        value(owner, key, &rest[to + 1..], say);
+    }
+}
+
+/// A fact, if its value is telling: a number, a name, an address, or a word where words are usual.
+fn value(owner: &str, key: &[Word<'_>], words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let end = words
+        .iter()
+        .position(|word| matches!(word.stop, ',' | ':' | ')' | '-' | '—' | '–'))
+        .map_or(words.len(), |at| at + 1);
+    let joins = |word: &&Word<'_>| {
+        matches!(word.text, "because" | "but" | "since" | "so" | "when" | "which" | "while" | "after")
+    };
+    let words = &words[..words[..end].iter().position(|word| joins(&word)).unwrap_or(end)];
+    let words = match words {
+        [article, rest @ ..] if matches!(article.text, "a" | "an" | "the" | "at" | "on" | "in") => rest,
+        all => all,
+    };
+    if words.is_empty() || words.len() > 8 {
+        return;
+    }
+    let telling = |word: &Word<'_>| {
+        word.code || word.text.contains(|c: char| c.is_numeric() || c.is_uppercase() || c == '@')
+    };
+    let usual = key.iter().any(|word| PLAIN.binary_search(&word.text).is_ok());
+    if !(words.iter().any(telling) || usual && words.len() <= 4) {
+        return;
+    }
+    say(super::fact(owner, &joined(key), &joined_by(words, ' ')));
+}
+
+/// `X runs on Y` and the other verbs.
+fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(Claim)) {
+    let mut rest = rest;
+    if begins(rest, &["is", "the"]) || begins(rest, &["is", "a"]) {
+        let known = VERBS.iter().any(|verb| begins(rest, verb.words));
+        if !known {
+            return role(subject, &rest[2..], say);
+        }
+    }
+    if let Some(naming) = NAMINGS.iter().find(|naming| begins(rest, naming)) {
+        if let Some(other) = name(&rest[naming.len()..], 4, true)
+            && is_end(&rest[naming.len()..], other.words)
+        {
+            say(Claim::Alias { alias: other.text, entity: subject.text.clone() });
+        }
+        return;
+    }
+    while rest.first().is_some_and(|word| ADVERBS.contains(&word.text) && word.stop == '\0') {
+        rest = &rest[1..];
+    }
+    // `is now hosted on`
+    if let [is, adverb, ..] = rest
+        && is.text == "is"
+        && ADVERBS.contains(&adverb.text)
+    {
+        let without: Vec<Word<'_>> = std::iter::once(*is).chain(rest[2..].iter().copied()).collect();
+        return verbs(subject, &without, person, say);
+    }
+    if let [moved, direction, after @ ..] = rest
+        && MOVES.contains(&moved.text)
+    {
+        let after = match direction.text {
+            "to" => after,
+            "from" => match after.iter().position(|word| word.text == "to") {
+                Some(to) => &after[to + 1..],
+                None => return,
+            },
+            _ => return,
+        };
+        for object in names(after, true) {
+            // Who moved is not told by the sentence: people to a place, services to a host.
+            let predicate = match (object.thing || moved.text == "migrated", person && !subject.thing) {
+                (true, false) => "runs_on",
+                (false, true) if moved.text != "switched" => "lives_in",
+                _ if moved.text == "switched" => "uses",
+                _ => "moved_to",
+            };
+            say(relation(&subject.text, predicate, &object.text));
+        }
+        return;
+    }
+    // `runs on nas-01 and needs Redis`
+    if let Some(and) = rest.iter().position(|word| word.text == "and")
+        && VERBS.iter().any(|verb| begins(&rest[and + 1..], verb.words))
+    {
+        verbs(subject, &rest[..and], person, say);
+        return verbs(subject, &rest[and + 1..], person, say);
+    }
+    if rest.first().is_some_and(|word| word.text == "rents") {
+        return rents(subject, &rest[1..], say);
+    }
+    let Some(verb) = VERBS.iter().find(|verb| begins(rest, verb.words)) else { return };
+    // `Authentication uses Argon2`: what is called so is anybody's.
+    if subject.words == 1 && !subject.thing && is_abstract(&subject.text) {
+        return;
+    }
+    let after = &rest[verb.words.len()..];
+    if matches!(verb.predicate, "runs_on" | "port") {
+        let number = match after {
+            [port, number, ..] if port.text == "port" => Some(number.text),
+            [number, ..] if verb.predicate == "port" => Some(number.text),
+            _ => None,
+        };
+        if let Some(number) = number.filter(|number| (1..=5).contains(&number.len()))
+            && number.bytes().all(|byte| byte.is_ascii_digit())
+        {
+            return say(super::fact(&subject.text, "port", number));
+        }
+        if verb.predicate == "port" {
+            return;
+        }
+    }
+    // Plain words have hyphens too: `uses non-blocking calls`.
+    let objects = names(after, matches!(verb.predicate, "depends_on" | "part_of" | "runs_on"));
+    // Machines are often called in lower case: `Marlin runs on bittern.`
+    if objects.is_empty()
+        && is_hosting(verb.predicate)
+        && let [machine, ..] = after
+        && is_end(after, 1)
+        && may_be_machine(machine)
+    {
+        return say(relation(&subject.text, verb.predicate, machine.text));
+    }
+    for object in &objects {
+        let (from, to) = if verb.swapped { (object, subject) } else { (subject, object) };
+        say(relation(&from.text, verb.predicate, &to.text));
+    }
+    if objects.is_empty() && verb.literal {
+        let end = after.iter().position(|word| word.stop != '\0').map_or(after.len(), |at| at + 1);
+        let end = after[..end].iter().position(|word| ENDS.binary_search(&word.text).is_ok()).unwrap_or(end);
+        let words = match &after[..end] {
+            [article, rest @ ..] if verb.predicate == "job" && matches!(article.text, "a" | "an" | "the") => {
+                rest
+            }
+            all => all,
+        };
+        if (1..=5).contains(&words.len()) && !words[0].open {
+            say(super::fact(&subject.text, verb.predicate, &joined_by(words, ' ')));
+        }
+    }
+}
+
+/// Whether a word after `runs on` may be what a machine is called, and not what drives it.
+fn may_be_machine(word: &Word<'_>) -> bool {
+    #[rustfmt::skip]
+    const NO_MACHINES: &[&str] = &[
+        "arm", "batteries", "battery", "boot", "commit", "containers", "current", "demand", "diesel", "electricity", "every",
+        "gas", "hardware", "it", "linux", "macos", "main", "mains", "merge", "one", "petrol", "power", "premises", "production",
+        "push", "schedule", "solar", "startup", "steam", "that", "them", "these", "this", "those", "time", "top", "tuesdays",
+        "two", "unix", "weekdays", "weekends", "windows", "x86",
+    ];
+    word.text.len() >= 3
+        && !word.open
+        && word.text.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+        && NO_MACHINES.binary_search(&word.text).is_err()
+}
+
+/// `X rents the house from Y`.
+fn rents(subject: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let Some(from) = rest.iter().take(6).position(|word| word.text == "from") else { return };
+    let home = rest[..from].iter().any(|word| HOMES.contains(&word.text));
+    let owners = names(&rest[from + 1..], false);
+    let [owner] = owners.as_slice() else { return };
+    say(match home {
+        true => relation(&owner.text, "landlord_of", &subject.text),
+        false => relation(&subject.text, "rented_from", &owner.text),
+    });
+}
+
+/// `X is the Y of Z`.
+fn role(subject: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
+    let Some(of) = rest.iter().take(4).position(|word| word.text == "of").filter(|of| *of > 0) else {
+        return;
+    };
+    let (noun, after) = (&rest[..of], &rest[of + 1..]);
+    let plain = |word: &Word<'_>| word.stop == '\0' && !word.open && !word.code;
+    if !noun.iter().all(plain) || EMPTY_NOUNS.binary_search(&noun[of - 1].text).is_ok() {
+        return;
+    }
+    let after = match after {
+        [article, rest @ ..] if article.text == "the" => rest,
+        all => all,
+    };
+    if let Some(whole) = name(after, 4, true)
+        && is_end(after, whole.words)
+        && !whole.possessive
+    {
+        say(relation(&subject.text, &format!("{}_of", joined(noun)), &whole.text));
+    }
+}
+
+/// The names that a verb is about: one, or several joined by commas and `and`; none if anything else stands
+/// among them. With `hyphenated`, a word with a hyphen is one.
+pub(super) fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
+    let mut names = Vec::new();
+    let mut at = 0;
+    loop {
+        if words.get(at).is_some_and(|word| matches!(word.text, "the" | "a" | "an" | "our" | "both")) {
+            at += 1;
+        }
+        let Some(next) = name(&words[at.min(words.len())..], 5, hyphenated).filter(|next| !next.possessive)
+        else {
+            // `uses Docker and a few scripts`: the names before it are right.
+            return names;
+        };
+        let last = at + next.words - 1;
+        let stop = words[last].stop;
+        let listed =
+            stop == ',' || stop == '\0' && words.get(last + 1).is_some_and(|word| word.text == "and");
+        if !is_end(words, at + next.words) {
+            return if names.is_empty() { Vec::new() } else { names };
+        }
+        names.push(next);
+        at = last + 1;
+        if words.get(at).is_some_and(|word| word.text == "and") {
+            at += 1;
+        }
+        if !listed || at >= words.len() || names.len() >= 10 {
+            return names;
+        }
+    }
+}
+
+/// Whether what is said ends after `count` words, or goes on with another clause.
+pub(super) fn is_end(words: &[Word<'_>], count: usize) -> bool {
+    let Some(last) = count.checked_sub(1).and_then(|last| words.get(last)) else { return false };
+    let next = words.get(count);
+    last.stop != '\0' && last.stop != '/'
+        || next.is_none_or(|next| next.open || ENDS.binary_search(&next.text).is_ok())
+}
+
+fn is_abstract(word: &str) -> bool {
+    ["tion", "tions", "ment", "ments", "ing", "ness", "ity", "sis", "ance", "ence"]
+        .iter()
+        .any(|end| word.ends_with(end))
+}
+
+pub(super) fn begins(words: &[Word<'_>], phrase: &[&str]) -> bool {
+    words.len() >= phrase.len()
+        && words.iter().zip(phrase).all(|(word, wanted)| word.text == *wanted)
+        && words[..phrase.len()].iter().all(|word| word.stop == '\0' && !word.open)
+}
+
+fn joined(words: &[Word<'_>]) -> String {
+    joined_by(words, '_').to_lowercase()
+}
+
+pub(super) fn joined_by(words: &[Word<'_>], between: char) -> String {
+    let mut text = String::with_capacity(32);
+    for (at, word) in words.iter().enumerate() {
+        if at > 0 {
+            text.push(between);
+        }
+        text.push_str(word.text);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_sorted() {
+        for list in [CUES, DOUBTS, ENDS, STARTERS, EMPTY_NOUNS, PERSONS, PLAIN] {
+            assert!(list.is_sorted(), "{:?}", list.windows(2).find(|pair| pair[0] > pair[1]));
+        }
+    }
+
+    #[test]
+    fn every_verb_has_its_cue() {
+        let verbs = VERBS.iter().map(|verb| verb.words[0]);
+        for first in verbs.chain(MOVES.iter().copied()).chain(NAMINGS.iter().map(|naming| naming[0])) {
+            assert!(CUES.binary_search(&first).is_ok(), "{first}");
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! Recall: a question answered from facts and relations, in four phases (G3, G4).
+//!
+//! 1. The entities that are named and what is asked of them: fact 95, relation 90; over two hops a little less.
+//! 2. Where nothing in particular is asked: all that is known of them, 70 and 65.
+//! 3. and 4. Where nobody is named: facts 50 and relations 40 that have the words.
+//!
+//! Silence is an answer: where somebody is known and nothing of what is asked, or somebody is named whom nobody
+//! knows, nothing comes back, and the note says so.
+
+use std::collections::BTreeMap;
+
+use rusqlite::{Connection, OptionalExtension};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::fact::{self, Fact};
+use super::name::Entity;
+use super::question::{Asked, Mention, Question};
+use super::relation::{self, Relation};
+use super::unknown::Unknown;
+use super::{Cite, EntityId, activation, cites, guard, intent, name};
+use crate::base::{Result, Time};
+use crate::index::embed::builtin;
+use crate::index::{Language, analyse};
+
+pub use super::question::Speaker;
+
+/// The score from which on an entity matched.
+pub(crate) const ENTITY: f64 = 65.0;
+/// How much of one entity is looked at.
+const MOST: usize = 1_000;
+/// What a part of what is asked, not covered, costs.
+const UNCOVERED: f64 = 14.0;
+/// What a second hop costs.
+const HOP: f64 = 1.0;
+/// From which nearness of meaning a fact answers that shares no word with what is asked.
+const NEAR: f32 = 0.42;
+/// The share of what is asked that an answer must have.
+const ENOUGH: f64 = 0.4;
+
+/// A question to the graph.
+#[derive(Clone, Debug)]
+pub(crate) struct Request<'a> {
+    pub(crate) query: &'a str,
+    pub(crate) speaker: Speaker,
+    pub(crate) limit: usize,
+    /// What held then; `None`: what holds now.
+    pub(crate) as_of: Option<Time>,
+    /// Whether facts that have the words count where nobody is named.
+    pub(crate) by_words: bool,
+}
+
+/// What was recalled.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct Recalled {
+    /// Best first.
+    pub known: Vec<Known>,
+    /// Whom the question names.
+    pub entities: Vec<String>,
+    /// Said where nothing is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// What could not be asked: then this may not be all that is known.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+    /// What the question asks for, where the graph knows none of it.
+    #[serde(skip)]
+    pub(crate) unknown: Option<Unknown>,
+}
+
+/// A fact or a relation that was recalled.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC G")]
+pub struct Known {
+    pub kind: &'static str,
+    pub id: String,
+    pub text: String,
+    /// How well it fits: 95 to 65 by entity, 50 and 40 by words.
+    pub score: f64,
+    /// What the order is by: the score with activation, 100 more where an entity matched.
+    pub combined: f64,
+    pub since: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
+    pub cites: Vec<Cite>,
+    /// Often recalled together with the others.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub linked: bool,
+    /// Why it is here.
+    pub why: String,
+    #[serde(skip)]
+    activation: f64,
+    /// The share of what is asked that it has, in steps.
+    #[serde(skip)]
+    covered: i64,
+}
+
+/// A fact or relation of an entity, as it is compared with what is asked.
+enum Row {
+    Fact(Fact),
+    Relation { relation: Relation, forward: bool, other: EntityId },
+}
+
+/// Answers a question.
+pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language) -> Result<Recalled> {
+    let question = Question::new(db, request.query, request.speaker, language)?;
+    let mut recalled = Recalled {
+        entities: question.named.iter().map(|mention| mention.entity.name.clone()).collect(),
+        ..Recalled::default()
+    };
+    let mut seen: BTreeMap<String, Known> = BTreeMap::new();
+    let mut of_named = 0;
+    for mention in &question.named {
+        let rows = rows(db, mention.entity.id, &mention.entity.name, request.as_of)?;
+        of_named += rows.len();
+        let who = match mention.by == name::fold(&mention.entity.name) {
+            true => mention.entity.name.clone(),
+            false => format!("{} (`{}`)", mention.entity.name, mention.by),
+        };
+        for known in of_entity(db, &question, &rows, request, &who, language)? {
+            keep(&mut seen, known);
+        }
+    }
+    let names = match question.named.first() {
+        Some(mention) if seen.is_empty() => names(db, mention)?,
+        _ => Vec::new(),
+    };
+    if seen.is_empty() && (request.by_words || !names.is_empty()) {
+        for known in by_words(db, &question, &names, request, language)? {
+            keep(&mut seen, known);
+        }
+    }
+    recalled.known = seen.into_values().collect();
+    rank(&mut recalled.known);
+    recalled.known.truncate(request.limit);
+    link(db, request, &mut recalled.known)?;
+    for known in &mut recalled.known {
+        let kind = known.kind;
+        known.cites = super::number(kind, &known.id).map_or(Ok(Vec::new()), |id| cites(db, kind, id))?;
+    }
+    if recalled.known.is_empty() {
+        recalled.note = Some(silence(&question, of_named));
+        recalled.unknown = Unknown::of(&question, names);
+    }
+    Ok(recalled)
+}
+
+/// Every name of whom is named, folded.
+fn names(db: &Connection, mention: &Mention) -> Result<Vec<String>> {
+    let mut names = vec![name::fold(&mention.entity.name)];
+    if !mention.speaks {
+        names.push(mention.by.clone());
+    }
+    names.extend(name::aliases(db, Some(mention.entity.id))?.iter().map(|alias| name::fold(&alias.alias)));
+    Ok(names)
+}
+
+/// Why there is nothing to say.
+fn silence(question: &Question, of_named: usize) -> String {
+    let list = |words: &[Asked]| words.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ");
+    match question.named.first() {
+        Some(mention) if of_named > 0 => format!(
+            "{} known of `{2}`, none about `{1}`; `nacre fact list \"{2}\"` shows what is",
+            if of_named == 1 { "one thing is".to_owned() } else { format!("{of_named} things are") },
+            list(&question.asked),
+            mention.entity.name,
+        ),
+        Some(mention) => format!("nothing is known of `{}`", mention.entity.name),
+        None if !question.strangers.is_empty() => {
+            format!("nobody and nothing called `{}` is known", list(&question.strangers))
+        }
+        None => "no fact or relation matches".to_owned(),
+    }
+}
+
+fn keep(seen: &mut BTreeMap<String, Known>, known: Known) {
+    match seen.get(&known.id) {
+        Some(other) if other.score >= known.score => {}
+        _ => {
+            seen.insert(known.id.clone(), known);
+        }
+    }
+}
+
+/// All that is known of an entity: its facts, and its relations from either end.
+fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> Result<Vec<Row>> {
+    const HOLDS: &str = "CASE WHEN ?2 IS NULL THEN until IS NULL ELSE since <= ?2 AND (until IS NULL OR until > ?2) END LIMIT ?3";
+    const OF: &str = "IN (SELECT id FROM entities WHERE root = ?1)";
+    let most = i64::try_from(MOST).unwrap_or(i64::MAX);
+    // Its own name is known: joined in, it would cost more than the facts.
+    let sql = format!(
+        "SELECT id, ?4, key, value, category, importance, permanent, since, until, source, activation, access_count,
+            last_accessed FROM facts WHERE entity {OF} AND {HOLDS}"
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let facts =
+        statement.query_map((entity, as_of, most, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
+    let mut rows: Vec<Row> = facts.collect::<rusqlite::Result<_>>()?;
+    for (forward, end, other, ends) in [
+        (true, "subject", "object", "?4, predicate, roots.name"),
+        (false, "object", "subject", "roots.name, predicate, ?4"),
+    ] {
+        let sql = format!(
+            "SELECT relations.id, {ends}, since, until, source, activation, access_count, last_accessed, roots.id
+            FROM relations JOIN entities AS e ON e.id = relations.{other} JOIN entities AS roots ON roots.id = e.root
+            WHERE relations.{end} {OF} AND {HOLDS}"
+        );
+        let mut statement = db.prepare_cached(&sql)?;
+        let found = statement.query_map((entity, as_of, most, name), |row| {
+            Ok(Row::Relation { relation: relation::from_row(row)?, forward, other: row.get(10)? })
+        })?;
+        for row in found {
+            rows.push(row?);
+        }
+    }
+    Ok(rows)
+}
+
+/// What is known of one entity that answers the question.
+fn of_entity(
+    db: &Connection,
+    question: &Question,
+    rows: &[Row],
+    request: &Request<'_>,
+    who: &str,
+    language: Language,
+) -> Result<Vec<Known>> {
+    let asked = &question.asked;
+    if asked.is_empty() {
+        return Ok(rows
+            .iter()
+            .map(|row| row.known(row.base(70.0, 65.0), 0, format!("all of {who}")))
+            .collect());
+    }
+    let named = question.ids();
+    let all = (1u64 << asked.len().min(63)) - 1;
+    // A word that people use for what things have says more of what is asked than another.
+    let weight = |place: usize| if asked.get(place).is_some_and(Asked::is_attribute) { 2.0 } else { 1.0 };
+    let weigh = |bits: u64| (0..63).filter(|place| bits & 1 << place != 0).map(weight).sum::<f64>();
+    let share = |bits: u64| weigh(bits) / weigh(all);
+    let mut found = Vec::new();
+    for row in rows {
+        let mut bits = row.covers(asked, language);
+        // A relation between two who are named is what is asked, whatever it is called.
+        let joins = matches!(row, Row::Relation { other, .. } if named.contains(other));
+        if joins {
+            bits = all;
+        }
+        if bits != 0 && share(bits) >= ENOUGH {
+            let score = row.base(95.0, 90.0) - UNCOVERED * (1.0 - share(bits));
+            found.push(row.known(
+                score,
+                steps(share(bits)),
+                format!("{who}, asked for `{}`", words(asked, bits)),
+            ));
+        }
+        if bits & !all != 0 || bits == all && !joins {
+            continue;
+        }
+        // The rest may be asked of whoever stands at the other end.
+        if bits == 0 {
+            continue;
+        }
+        let Some(other) = row.leads_to(db)?.filter(|other| !named.contains(&other.id)) else { continue };
+        for next in self::rows(db, other.id, &other.name, request.as_of)? {
+            let more = next.covers(asked, language) & !bits;
+            if more != 0 && share(bits | more) >= ENOUGH {
+                let score = next.base(95.0, 90.0) - HOP - UNCOVERED * (1.0 - share(bits | more));
+                let why = format!("{who} ▸ {}, asked for `{}`", row.line(), words(asked, bits | more));
+                found.push(next.known(score, steps(share(bits | more)), why));
+            }
+        }
+    }
+    let best = found.iter().map(|known| known.covered).max().unwrap_or(0);
+    // What covers less than half of what the best does is beside the question.
+    found.retain(|known| known.covered * 2 > best);
+    // What has a word of its own in the tables and is not there is not known.
+    if found.is_empty() && !asked.iter().all(Asked::is_attribute) {
+        found = by_meaning(question, rows, who);
+    }
+    Ok(found)
+}
+
+fn steps(share: f64) -> i64 {
+    #[expect(clippy::cast_possible_truncation, reason = "a share of 1")]
+    let steps = (share * 100.0).round() as i64;
+    steps
+}
+
+/// What means nearly what is asked, without sharing a word with it.
+fn by_meaning(question: &Question, rows: &[Row], who: &str) -> Vec<Known> {
+    let asked = question.asked.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ");
+    let wanted = builtin::embed_weighted(&asked, |_| 1.0);
+    let near = |row: &Row| builtin::embed_weighted(&row.said(), |_| 1.0).dot(&wanted);
+    let mut found: Vec<(f32, &Row)> =
+        rows.iter().map(|row| (near(row), row)).filter(|(near, _)| *near >= NEAR).collect();
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let best = found.first().map_or(0.0, |(near, _)| *near);
+    found
+        .into_iter()
+        .filter(|(near, _)| *near >= best * 0.8)
+        .map(|(near, row)| {
+            let score = row.base(75.0, 70.0) + f64::from(near) * 10.0;
+            row.known(score, steps(f64::from(near)), format!("{who}, near to `{asked}`"))
+        })
+        .collect()
+}
+
+/// Facts and relations that have the words of the question: of one that names nobody, or those of others that speak
+/// of whom it names.
+fn by_words(
+    db: &Connection,
+    question: &Question,
+    names: &[String],
+    request: &Request<'_>,
+    language: Language,
+) -> Result<Vec<Known>> {
+    let mut stems: Vec<String> = question.asked.iter().map(|asked| asked.stem.clone()).collect();
+    stems.extend(names.iter().flat_map(|name| analyse::words(name, language)));
+    let mut found = Vec::new();
+    for row in having(db, &stems, request)? {
+        let text = row.line();
+        let (has, whole) = (analyse::words(&text, language), name::words(&text));
+        let covered = question.asked.iter().filter(|asked| asked.is_in(&whole, &has)).count();
+        let share = covered as f64 / question.asked.len().max(1) as f64;
+        // One word of several says little about what is meant, and nobody is meant who is not named.
+        let unnamed = question.strangers.iter().any(|stranger| !has.contains(&stranger.stem))
+            || !names.is_empty() && !names.iter().any(|name| says(&whole, name));
+        if share <= 0.5 && question.asked.len() > 1 || covered == 0 || unnamed {
+            continue;
+        }
+        let (score, why) = match names.is_empty() {
+            true => (row.base(50.0, 40.0), "has the words".to_owned()),
+            false => (row.base(80.0, 75.0), format!("speaks of `{}`", names[0])),
+        };
+        found.push(row.known(score, steps(share), why));
+    }
+    Ok(found)
+}
+
+/// The facts and relations that have any of these words, best first. Read from the rarest word on, until it would be
+/// too much.
+fn having(db: &Connection, stems: &[String], request: &Request<'_>) -> Result<Vec<Row>> {
+    const READ: i64 = 20_000;
+    let mut rare: Vec<(i64, &String)> = Vec::new();
+    for stem in stems.iter().filter(|stem| !stem.is_empty()) {
+        let sql = "SELECT df FROM terms WHERE term = ?1";
+        let df: Option<i64> = db.prepare_cached(sql)?.query_row([stem], |row| row.get(0)).optional()?;
+        rare.extend(df.map(|df| (df, stem)));
+    }
+    rare.sort_unstable();
+    rare.dedup();
+    let mut sum = 0;
+    rare.retain(|(df, _)| {
+        sum += df;
+        sum <= READ
+    });
+    if rare.is_empty() {
+        return Ok(Vec::new());
+    }
+    let wanted = rare.iter().map(|(_, stem)| format!("\"{stem}\"")).collect::<Vec<_>>().join(" OR ");
+    let sql = "WITH hits AS MATERIALIZED (SELECT rowid, rank FROM passages_fts WHERE passages_fts MATCH ?1)
+        SELECT kind, ref FROM hits JOIN passages ON passages.id = hits.rowid
+        WHERE kind IN ('fact', 'relation') AND (live OR ?2) ORDER BY rank LIMIT ?3";
+    let mut statement = db.prepare_cached(sql)?;
+    let most = i64::try_from(request.limit.saturating_mul(10)).unwrap_or(i64::MAX);
+    let mut rows = statement.query((wanted, request.as_of.is_some(), most))?;
+    let mut found = Vec::new();
+    while let Some(row) = rows.next()? {
+        let reference: String = row.get(1)?;
+        found.extend(held(db, &reference, request.as_of)?);
+    }
+    Ok(found)
+}
+
+/// The fact or relation of that reference, if it held then.
+fn held(db: &Connection, reference: &str, as_of: Option<Time>) -> Result<Option<Row>> {
+    let holds = |since: Time, until: Option<Time>| {
+        as_of.is_none_or(|at| since <= at && until.is_none_or(|until| until > at))
+    };
+    if let Some(id) = super::number(fact::KIND, reference) {
+        let fact = fact::find(db, id)?.filter(|fact| holds(fact.since, fact.until));
+        return Ok(fact.filter(|fact| as_of.is_some() || fact.until.is_none()).map(Row::Fact));
+    }
+    let Some(id) = super::number(relation::KIND, reference) else { return Ok(None) };
+    let relation = relation::find_by_number(db, id)?.filter(|relation| holds(relation.since, relation.until));
+    let relation = relation.filter(|relation| as_of.is_some() || relation.until.is_none());
+    Ok(relation.map(|relation| Row::Relation { relation, forward: true, other: EntityId(0) }))
+}
+
+/// Tells whether words have a name among them.
+pub(super) fn says(words: &[String], name: &str) -> bool {
+    let name: Vec<&str> = name.split(' ').collect();
+    words.windows(name.len()).any(|run| run.iter().zip(&name).all(|(one, other)| one == other))
+}
+
+/// Orders what was found: what has more of what is asked first, then by score and activation (G4).
+fn rank(known: &mut [Known]) {
+    let hottest = known.iter().map(|known| known.activation).fold(f64::MIN_POSITIVE, f64::max);
+    for known in known.iter_mut() {
+        let tier = if known.score >= ENTITY { 100.0 } else { 0.0 };
+        let combined = tier + 0.7 * known.score / 100.0 + 0.3 * (known.activation / hottest).min(1.0);
+        known.combined = (combined * 1_000.0).round() / 1_000.0;
+        known.score = (known.score * 10.0).round() / 10.0;
+    }
+    known.sort_by(|a, b| {
+        let tier = |known: &Known| known.score >= ENTITY;
+        (tier(b), b.covered)
+            .cmp(&(tier(a), a.covered))
+            .then(b.combined.total_cmp(&a.combined))
+            .then(b.since.cmp(&a.since))
+            .then(a.id.cmp(&b.id))
+    });
+}
+
+/// Adds what was often recalled together with these (G5).
+fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<Known>) -> Result<()> {
+    let room = request.limit.saturating_sub(known.len()).min(activation::LINKED);
+    if known.is_empty() || room == 0 || request.as_of.is_some() || known[0].score < ENTITY {
+        return Ok(());
+    }
+    let references: Vec<String> = known.iter().map(|known| known.id.clone()).collect();
+    let most = known.len() + room;
+    for reference in activation::linked(db, &references)? {
+        if known.len() == most {
+            break;
+        }
+        if let Some(row) = held(db, &reference, None)? {
+            let mut linked = row.known(50.0, 0, "often recalled with the others".into());
+            linked.linked = true;
+            known.push(linked);
+        }
+    }
+    Ok(())
+}
+
+fn words(asked: &[Asked], bits: u64) -> String {
+    let named = asked.iter().enumerate().filter(|(place, _)| bits & (1 << place.min(&62)) != 0);
+    named.map(|(_, asked)| asked.word.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+impl Row {
+    fn base(&self, fact: f64, relation: f64) -> f64 {
+        match self {
+            Row::Fact(_) => fact,
+            Row::Relation { .. } => relation,
+        }
+    }
+
+    fn line(&self) -> String {
+        match self {
+            Row::Fact(fact) => fact.line(),
+            Row::Relation { relation, .. } => relation.line(),
+        }
+    }
+
+    /// What it says, without whom it says it of.
+    fn said(&self) -> String {
+        match self {
+            Row::Fact(fact) => format!("{} {}", fact.key.replace('_', " "), fact.value),
+            Row::Relation { relation, forward, .. } => {
+                let other = if *forward { &relation.object } else { &relation.subject };
+                format!("{} {other}", relation.predicate.replace('_', " "))
+            }
+        }
+    }
+
+    fn known(&self, score: f64, covered: i64, why: String) -> Known {
+        let (kind, id, since, until, activation) = match self {
+            Row::Fact(fact) => (fact::KIND, &fact.id, fact.since, fact.until, fact.activation),
+            Row::Relation { relation: of, .. } => (relation::KIND, &of.id, of.since, of.until, of.activation),
+        };
+        Known {
+            kind,
+            id: id.clone(),
+            text: self.line(),
+            score,
+            combined: 0.0,
+            since,
+            until,
+            cites: Vec::new(),
+            linked: false,
+            why,
+            activation,
+            covered,
+        }
+    }
+
+    /// Which of the words it answers, a bit each.
+    fn covers(&self, asked: &[Asked], language: Language) -> u64 {
+        let answers = |asked: &Asked| match self {
+            Row::Fact(fact) => {
+                fact.key.split('_').any(|key| key == asked.word || asked.keys.contains(&key))
+                    || has_stem(&fact.key, asked, language)
+                    || has_stem(&fact.value, asked, language)
+            }
+            Row::Relation { relation, forward, .. } => {
+                let other = if *forward { &relation.object } else { &relation.subject };
+                asks_for_end(asked, &relation.predicate, *forward, language)
+                    || has_stem(other, asked, language)
+            }
+        };
+        let bits = asked.iter().enumerate().filter(|(_, asked)| answers(asked));
+        bits.fold(0, |bits, (place, _)| bits | 1 << place.min(62))
+    }
+
+    /// The entity that it leads to: the other end, or the one that a fact's value names.
+    fn leads_to(&self, db: &Connection) -> Result<Option<Entity>> {
+        match self {
+            Row::Relation { relation, forward, other } => {
+                let name = if *forward { &relation.object } else { &relation.subject };
+                Ok(Some(Entity { id: *other, name: name.clone(), category: String::new() }))
+            }
+            Row::Fact(fact) if fact.value.len() <= 120 => name::find(db, &fact.value),
+            Row::Fact(_) => Ok(None),
+        }
+    }
+}
+
+/// Tells whether a text has a word. Most have not even its beginning, which is seen at once.
+fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
+    const BEGINNING: usize = 3;
+    let beginning = asked.stem.as_bytes().get(..BEGINNING).filter(|bytes| bytes.is_ascii());
+    let absent =
+        |beginning: &[u8]| !text.as_bytes().windows(BEGINNING).any(|run| run.eq_ignore_ascii_case(beginning));
+    if asked.stem.is_empty() || text.is_ascii() && beginning.is_some_and(absent) {
+        return false;
+    }
+    // `certified` asks for a certification, though their stems differ in their last letters.
+    const ALIKE: usize = 6;
+    let beginning = asked.stem.get(..ALIKE);
+    let alike = |word: &String| {
+        let shorter = word.len().min(asked.stem.len());
+        beginning.is_some_and(|beginning| word.starts_with(beginning)) && shorter <= ALIKE + 1
+    };
+    analyse::words(text, language).iter().any(|word| *word == asked.stem || alike(word))
+}
+
+/// Tells whether a word asks for what stands at the other end. `forward`: the subject is the one that is named.
+fn asks_for_end(asked: &Asked, predicate: &str, forward: bool, language: Language) -> bool {
+    // What has no names for its ends may be another's inverse: who employs is who is worked at.
+    let asks = intent::asks_for_end(&asked.word, predicate, forward)
+        .or_else(|| intent::asks_for_end(&asked.word, guard::inverse(predicate)?, !forward));
+    if asks == Some(true) {
+        return true;
+    }
+    let says =
+        has_stem(predicate, asked, language) || predicate.split('_').any(|part| asked.keys.contains(&part));
+    // `landlord_of` says what the subject is: asked of the object only. `has_landlord` says what the object is.
+    match predicate {
+        of if of.ends_with("_of") => says && !forward,
+        has if has.starts_with("has_") => says && forward,
+        _ => says,
+    }
+}

@@ -1,0 +1,269 @@
+//! Relations: subject, predicate, object, and the time they held (G2). Found from either end.
+
+use rusqlite::{Connection, Row};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{Cite, Origin, Source, activation, cites, fact, guard, name, source_name};
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::index::{Lexicon, Passage, Writer};
+
+/// The kind of a relation's passage.
+pub(crate) const KIND: &str = "relation";
+
+/// One relation.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC G2")]
+pub struct Relation {
+    pub id: String,
+    pub subject: String,
+    pub predicate: String,
+    pub object: String,
+    pub since: Time,
+    /// Absent: it holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub until: Option<Time>,
+    pub source: String,
+    pub activation: f64,
+    /// hot, warm or cool.
+    pub tier: &'static str,
+    pub access_count: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_accessed: Option<Time>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cites: Vec<Cite>,
+}
+
+/// What became of one that was said.
+pub(crate) struct Added {
+    pub(crate) relation: Relation,
+    /// It was known already.
+    pub(crate) known: bool,
+}
+
+pub(super) const COLUMNS: &str =
+    "relations.id, subjects.name, predicate, objects.name, since, until, source, activation,
+    access_count, last_accessed, subjects.id, objects.id FROM relations
+    JOIN entities AS s ON s.id = relations.subject JOIN entities AS subjects ON subjects.id = s.root
+    JOIN entities AS o ON o.id = relations.object JOIN entities AS objects ON objects.id = o.root";
+
+pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Relation> {
+    let activation: f64 = row.get(7)?;
+    Ok(Relation {
+        id: format!("{KIND}-{}", row.get::<_, i64>(0)?),
+        subject: row.get(1)?,
+        predicate: row.get(2)?,
+        object: row.get(3)?,
+        since: row.get(4)?,
+        until: row.get(5)?,
+        source: row.get(6)?,
+        activation,
+        tier: activation::tier(activation),
+        access_count: row.get(8)?,
+        last_accessed: row.get(9)?,
+        cites: Vec::new(),
+    })
+}
+
+impl Relation {
+    /// Returns the relation as one line.
+    pub fn line(&self) -> String {
+        format!("{} {} {}", self.subject, self.predicate.replace('_', " "), self.object)
+    }
+
+    pub(super) fn number(&self) -> i64 {
+        super::number(KIND, &self.id).expect("made by us")
+    }
+
+    fn passage(&self) -> Passage {
+        Passage {
+            kind: KIND,
+            reference: self.id.clone(),
+            text: redact::text(&self.line()).into_owned(),
+            title: String::new(),
+            author: None,
+            at: self.since,
+            live: self.until.is_none(),
+            place: None,
+            standing: None,
+            slice: None,
+        }
+    }
+}
+
+fn select(db: &Connection, condition: &str, values: impl rusqlite::Params) -> Result<Vec<Relation>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} WHERE {condition}"))?;
+    let rows = statement.query_map(values, from_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns the relation of that number.
+pub(super) fn find_by_number(db: &Connection, id: i64) -> Result<Option<Relation>> {
+    Ok(select(db, "relations.id = ?1", [id])?.pop())
+}
+
+/// Says that a relation holds, from `origin.since` on. Entities that are not known are made.
+pub(crate) fn add(
+    db: &Connection,
+    origin: &Origin<'_>,
+    subject: &str,
+    predicate: &str,
+    object: &str,
+) -> Result<Added> {
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    let added = add_with(db, &mut writer, origin, [subject, predicate, object])?;
+    writer.finish()?;
+    Ok(added)
+}
+
+/// The same among many writes.
+pub(crate) fn add_with(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    origin: &Origin<'_>,
+    [subject, predicate, object]: [&str; 3],
+) -> Result<Added> {
+    let predicate = guard::predicate(predicate, origin.checked_as())?;
+    let (of_subject, of_object) = guard::categories_by(&predicate);
+    name::claim(db, origin, subject)?;
+    name::claim(db, origin, object)?;
+    let subject = name::find_or_make(db, origin, subject, of_subject.unwrap_or(fact::UNSAID))?;
+    let object = name::find_or_make(db, origin, object, of_object.unwrap_or(fact::UNSAID))?;
+    if subject.id == object.id {
+        let what = format!("{} {predicate} {}", subject.name, object.name);
+        return Err(Error::KeptOut { what, reason: "has the same entity at both ends".into() });
+    }
+    let condition =
+        "s.root = ?1 AND predicate = ?2 AND o.root = ?3 AND (until IS NULL OR until > ?4) AND since <= ?4";
+    for known in select(db, condition, (subject.id, &predicate, object.id, origin.since))? {
+        if !origin.sees(db, "relations", known.number())? {
+            continue;
+        }
+        if let Some(private) = origin.private {
+            let sql = "UPDATE relations SET private = ?2 WHERE id = ?1";
+            db.prepare_cached(sql)?.execute((known.number(), private))?;
+        }
+        return Ok(Added { relation: with_cites(db, known)?, known: true });
+    }
+    // Said to have begun earlier, it held until it began as far as we knew.
+    let condition = "s.root = ?1 AND predicate = ?2 AND o.root = ?3 AND since > ?4 ORDER BY since LIMIT 1";
+    let later = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop();
+    let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, session, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    let source = source_name(origin.source);
+    db.prepare_cached(sql)?.execute((
+        subject.id,
+        &predicate,
+        object.id,
+        origin.since,
+        later.map(|later| later.since),
+        source,
+        origin.session,
+        origin.private.unwrap_or(false),
+    ))?;
+    let relation = get(db, db.last_insert_rowid())?;
+    writer.insert(&relation.passage())?;
+    Ok(Added { relation, known: false })
+}
+
+fn get(db: &Connection, id: i64) -> Result<Relation> {
+    let found = select(db, "relations.id = ?1", [id])?.pop();
+    with_cites(db, found.ok_or_else(|| Error::NoRelation { given: format!("{KIND}-{id}") })?)
+}
+
+fn with_cites(db: &Connection, mut relation: Relation) -> Result<Relation> {
+    relation.cites = cites(db, KIND, relation.number())?;
+    Ok(relation)
+}
+
+/// Lists relations: of one entity, at either end, or of all.
+pub(crate) fn list(
+    db: &Connection,
+    entity: Option<&str>,
+    as_of: Option<Time>,
+    history: bool,
+    limit: usize,
+) -> Result<Vec<Relation>> {
+    let entity = entity.map(|named| name::get(db, named)).transpose()?.map(|entity| entity.id);
+    let condition = "(?1 IS NULL OR ?1 IN (subjects.id, objects.id))
+        AND CASE WHEN ?2 THEN 1 WHEN ?3 IS NULL THEN until IS NULL ELSE since <= ?3 AND (until IS NULL OR until > ?3) END
+        ORDER BY subjects.name COLLATE NOCASE, predicate, objects.name COLLATE NOCASE LIMIT ?4";
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let found = select(db, condition, (entity, history, as_of, limit))?;
+    found.into_iter().map(|relation| with_cites(db, relation)).collect()
+}
+
+/// Ends a relation that holds: by its id, or by subject, predicate and object. It stays as history.
+pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relation> {
+    let relation = find(db, named)?;
+    if relation.until.is_some() {
+        return with_cites(db, relation);
+    }
+    db.execute(
+        "UPDATE relations SET until = ?2 WHERE id = ?1",
+        (relation.number(), now.max(relation.since)),
+    )?;
+    crate::index::set_live(db, KIND, &relation.id, false)?;
+    get(db, relation.number())
+}
+
+/// Takes a relation away for good.
+pub(crate) fn remove(db: &Connection, named: &Named<'_>) -> Result<Relation> {
+    let relation = find(db, named)?;
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    drop_row(db, &mut writer, relation.number())?;
+    writer.finish()?;
+    Ok(relation)
+}
+
+/// How a caller names a relation.
+pub(crate) enum Named<'a> {
+    Id(&'a str),
+    Ends(&'a str, &'a str, &'a str),
+}
+
+pub(crate) fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
+    let (found, given) = match *named {
+        Named::Id(id) => {
+            let number = super::number(KIND, id).unwrap_or(0);
+            (select(db, "relations.id = ?1", [number])?, id.to_owned())
+        }
+        Named::Ends(subject, predicate, object) => {
+            let (subject, object) = (name::get(db, subject)?, name::get(db, object)?);
+            let predicate = guard::predicate(predicate, Source::Person)?;
+            let condition = "subjects.id = ?1 AND predicate = ?2 AND objects.id = ?3 AND until IS NULL";
+            let found = select(db, condition, (subject.id, &predicate, object.id))?;
+            (found, format!("{} {predicate} {}", subject.name, object.name))
+        }
+    };
+    found.into_iter().next().ok_or(Error::NoRelation { given: crate::base::text::shorten(&given) })
+}
+
+/// Takes a row away, with its passage and all that points at it.
+pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
+    let reference = format!("{KIND}-{id}");
+    writer.remove(KIND, &reference)?;
+    db.prepare_cached("DELETE FROM relations WHERE id = ?1")?.execute([id])?;
+    db.prepare_cached("DELETE FROM citations WHERE kind = 'relation' AND id = ?1")?.execute([id])?;
+    activation::forget(db, &reference)
+}
+
+/// Writes the passage of a row that was written.
+pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
+    writer.insert(&get(db, id)?.passage()).map(drop)
+}
+
+/// Returns the passages of all relations of some entities, whose numbers are a JSON array.
+pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
+    let either = "relations.subject IN (SELECT value FROM json_each(?1))
+        OR relations.object IN (SELECT value FROM json_each(?1)) ORDER BY relations.id";
+    Ok(select(db, either, [entities])?.iter().map(Relation::passage).collect())
+}
+
+pub(super) fn passages(db: &Connection) -> Result<Vec<Passage>> {
+    Ok(select(db, "true ORDER BY relations.id", [])?.iter().map(Relation::passage).collect())
+}

@@ -1,0 +1,175 @@
+//! How an item is known again (decision 0028): by a hash of what names it at its source. Beside it stands what it became
+//! here, and a hash of what it said, so that a change there is told from a change here.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::base::ids::EntryId;
+use crate::base::{Result, Time};
+
+/// Where something stood before it was imported.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Origin {
+    /// The file, within the source.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) line: Option<usize>,
+    /// Its id there.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) id: String,
+    /// The headings above it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(super) section: String,
+    #[serde(default)]
+    pub(super) author: Author,
+}
+
+/// Who wrote what is imported, as far as the format says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum Author {
+    /// The person.
+    User,
+    /// The person's agent.
+    #[default]
+    Agent,
+    /// Anyone: what it says never steers an agent.
+    Others,
+}
+
+/// Where an entry came from, as it is shown.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Imported {
+    /// The format.
+    pub format: String,
+    /// Where it stood, its id there, who wrote it.
+    #[serde(flatten)]
+    #[schemars(with = "serde_json::Map<String, Value>")]
+    pub origin: Value,
+    /// Its time at the source.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// When it was last taken in.
+    pub imported_at: Time,
+}
+
+/// What is known of an item.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) key: String,
+    pub(super) kind: String,
+    pub(super) reference: String,
+    /// The import made what it became.
+    pub(super) own: bool,
+    pub(super) hash: String,
+    pub(super) section: String,
+}
+
+/// Returns a hash of names.
+pub(super) fn hash(parts: &[&str]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    hasher.finalize().to_hex()[..32].to_owned()
+}
+
+/// What is known of the items of a part, by key.
+pub(super) fn of_part(db: &Connection, format: &str, part: &str) -> Result<HashMap<String, Row>> {
+    let sql = "SELECT key, kind, ref, own, hash, origin FROM imports WHERE format = ?1 AND part = ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map((format, part), |row| {
+        let origin: Origin = serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or_default();
+        Ok(Row {
+            key: row.get(0)?,
+            kind: row.get(1)?,
+            reference: row.get(2)?,
+            own: row.get(3)?,
+            hash: row.get(4)?,
+            section: origin.section,
+        })
+    })?;
+    rows.map(|row| Ok(row.map(|row| (row.key.clone(), row))?)).collect()
+}
+
+/// A row to be.
+pub(super) struct New<'a> {
+    pub(super) format: &'a str,
+    pub(super) key: &'a str,
+    pub(super) part: &'a str,
+    pub(super) kind: &'a str,
+    pub(super) reference: &'a str,
+    pub(super) own: bool,
+    pub(super) hash: &'a str,
+    pub(super) origin: &'a Origin,
+    pub(super) at: Option<Time>,
+    pub(super) now: Time,
+}
+
+pub(super) fn put(db: &Connection, new: &New<'_>) -> Result<()> {
+    let New { format, key, part, kind, reference, own, hash, origin, at, now } = new;
+    let origin = serde_json::to_string(origin)?;
+    let sql = "INSERT INTO imports (format, key, part, kind, ref, own, hash, origin, at, imported_at)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (format, key) DO UPDATE SET part = excluded.part,
+        kind = excluded.kind, ref = excluded.ref, own = excluded.own, hash = excluded.hash, origin = excluded.origin,
+        at = excluded.at, imported_at = excluded.imported_at";
+    db.prepare_cached(sql)?.execute((format, key, part, kind, reference, own, hash, origin, at, now))?;
+    Ok(())
+}
+
+/// Forgets an item.
+pub(super) fn drop(db: &Connection, format: &str, key: &str) -> Result<()> {
+    db.prepare_cached("DELETE FROM imports WHERE format = ?1 AND key = ?2")?.execute((format, key))?;
+    Ok(())
+}
+
+/// Notes that an entry was deleted for good (E4): that it was imported once is all that stays, so that it does not come
+/// again.
+pub(crate) fn forget(db: &Connection, entry: &EntryId) -> Result<()> {
+    let sql = "UPDATE imports SET hash = '', origin = '{}', at = NULL WHERE kind = 'entry' AND ref = ?1";
+    db.prepare_cached(sql)?.execute([entry])?;
+    Ok(())
+}
+
+/// Returns where an entry came from, if it was imported.
+pub(crate) fn of_entry(db: &Connection, entry: &EntryId) -> Result<Option<Imported>> {
+    let sql = "SELECT format, origin, at, imported_at FROM imports WHERE kind = 'entry' AND ref = ?1
+        ORDER BY own DESC, imported_at LIMIT 1";
+    let found = db.prepare_cached(sql)?.query_row([entry], |row| {
+        let origin: String = row.get(1)?;
+        let origin = serde_json::from_str(&origin).unwrap_or(Value::Object(serde_json::Map::new()));
+        Ok(Imported { format: row.get(0)?, origin, at: row.get(2)?, imported_at: row.get(3)? })
+    });
+    Ok(found.optional()?)
+}
+
+/// The folder that a name of a source means.
+pub(super) fn source(db: &Connection, format: &str, name: &str) -> Result<Option<String>> {
+    let sql = "SELECT ref FROM imports WHERE format = ?1 AND key = ?2 AND kind = 'source'";
+    let mut statement = db.prepare_cached(sql)?;
+    Ok(statement.query_row((format, hash(&["source", name])), |row| row.get(0)).optional()?)
+}
+
+pub(super) fn name_source(db: &Connection, format: &str, name: &str, path: &str, now: Time) -> Result<()> {
+    let (key, origin) = (hash(&["source", name]), Origin::default());
+    let new = New {
+        format,
+        key: &key,
+        part: "",
+        kind: "source",
+        reference: path,
+        own: true,
+        hash: "",
+        origin: &origin,
+        at: None,
+        now,
+    };
+    put(db, &new)
+}

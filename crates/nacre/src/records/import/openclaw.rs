@@ -1,0 +1,108 @@
+//! A workspace of OpenClaw: MEMORY.md and memory/*.md are discrete memories, what tells who it is for are documents.
+
+use std::path::Path;
+
+use super::identity::{Author, Origin, hash};
+use super::markdown::{self, Memory};
+use super::source::{Source, Text};
+use super::take::{Item, Sink, Thing};
+use crate::base::{Result, Time};
+use crate::records::entry::EntryType;
+
+/// Files of the workspace that are kept whole.
+const WHOLE: &[&str] =
+    &["USER.md", "DREAMS.md", "SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOT.md"];
+
+pub(super) fn claims(path: &Path) -> bool {
+    path.join("MEMORY.md").is_file() || path.join("memory").is_dir()
+}
+
+pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
+    let found = source.markdown();
+    for (path, why) in found.passed.into_iter().filter(|(path, _)| path.starts_with("memory/")) {
+        sink.skip(&path, why);
+    }
+    for path in found.files {
+        let discrete = path == "MEMORY.md" || path.starts_with("memory/");
+        if !discrete && !WHOLE.contains(&path.as_str()) {
+            continue;
+        }
+        match source.text(&path) {
+            Ok(text) if discrete => take_memories(&text, &path, sink),
+            Ok(text) => sink.item(document(text, &path, Author::Agent)),
+            Err(why) => {
+                sink.skip(&path, why);
+                continue;
+            }
+        }
+        sink.end(&path)?;
+    }
+    Ok(())
+}
+
+/// Offers the discrete memories of a file.
+pub(super) fn take_memories(text: &Text, path: &str, sink: &mut Sink<'_>) {
+    let private = sink.is_private(path, &text.text);
+    let at = time_of(text);
+    for memory in markdown::memories(&text.text) {
+        sink.item(entry(&memory, path, at, private));
+    }
+}
+
+/// When what a file says was written: as it says, as its name says, as the file system says.
+pub(super) fn time_of(text: &Text) -> Option<Time> {
+    let name = text.path.rsplit('/').next().unwrap_or_default();
+    markdown::front(&text.text).0.time().or_else(|| Time::in_name(name)).or(text.at)
+}
+
+pub(super) fn entry(memory: &Memory, path: &str, at: Option<Time>, private: bool) -> Item {
+    let section = memory.section.join(" / ");
+    let content = memory.content();
+    Item {
+        key: hash(&[&section, &content]),
+        origin: Origin {
+            path: path.to_owned(),
+            line: Some(memory.line),
+            section,
+            author: Author::Agent,
+            ..Origin::default()
+        },
+        at,
+        private,
+        thing: Thing::Entry { r#type: type_of(&memory.section), content, tags: Vec::new() },
+    }
+}
+
+/// A file kept whole.
+pub(super) fn document(text: Text, path: &str, author: Author) -> Item {
+    let at = time_of(&text);
+    Item {
+        key: path.to_owned(),
+        origin: Origin { path: path.to_owned(), author, ..Origin::default() },
+        at,
+        // By its name or its front matter, which the sink looks at.
+        private: false,
+        thing: Thing::Document { path: path.to_owned(), text: text.text },
+    }
+}
+
+/// What sort of memory stands under these headings.
+fn type_of(section: &[String]) -> EntryType {
+    const WORDS: &[(&str, EntryType)] = &[
+        ("preference", EntryType::Preference),
+        ("likes", EntryType::Preference),
+        ("instruction", EntryType::Instruction),
+        ("rules", EntryType::Instruction),
+        ("guideline", EntryType::Instruction),
+        ("correction", EntryType::Correction),
+        ("mistake", EntryType::Correction),
+        ("lessons", EntryType::Correction),
+        ("current", EntryType::Context),
+        ("in progress", EntryType::Context),
+    ];
+    let headings = section.iter().rev().map(|heading| heading.to_lowercase());
+    let found = headings.flat_map(|heading| {
+        WORDS.iter().filter(move |(word, _)| heading.contains(word)).map(|(_, r#type)| *r#type)
+    });
+    found.into_iter().next().unwrap_or(EntryType::Fact)
+}

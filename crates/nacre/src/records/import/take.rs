@@ -1,0 +1,535 @@
+//! Items ▶ what they become here: entries, documents, the graph, sessions.
+//!
+//! Parts go in batch by batch, each batch one transaction with its audit row, so that an import that was stopped goes on where
+//! it was when it is run again. A document's file is written before the row that knows it: whoever finds the file without the
+//! row takes it for their own if it says the same.
+
+mod place;
+mod record;
+mod step;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::io::BufRead;
+
+use rusqlite::Connection;
+
+use super::identity::{self, Author, New, Origin, Row, hash};
+use super::source::{LARGEST, Source};
+use super::{Counts, Format, Passed, Report, Sample, add_messages};
+use crate::base::caller::Caller;
+use crate::base::caller::{is_marked, is_private};
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::context::brief::{one_line, strip_injected};
+use crate::group::Group;
+use crate::records::entry::{self, EntryType, MAX_TAG, MAX_TAGS};
+use crate::records::session::import as transcript;
+use crate::records::workspace::change;
+use crate::store::audit;
+
+use place::{FOLDER, Placed, place, safe};
+use record::{Done, Taker};
+use step::{claim_kind, key_of, kind_of, steps, unchanged};
+
+/// How many items go into one transaction, and how many bytes.
+const BATCH: usize = 2_000;
+const BATCH_BYTES: usize = 8 << 20;
+/// How many notes and samples a report has.
+const NOTES: usize = 20;
+const SAMPLES: usize = 5;
+
+/// One thing of a source.
+pub(super) struct Item {
+    /// What names it within its part.
+    pub(super) key: String,
+    pub(super) origin: Origin,
+    /// Its own time.
+    pub(super) at: Option<Time>,
+    /// Shared sessions never see it, whatever it becomes.
+    pub(super) private: bool,
+    pub(super) thing: Thing,
+}
+
+/// What an item becomes.
+pub(super) enum Thing {
+    Entry {
+        r#type: EntryType,
+        content: String,
+        tags: Vec<String>,
+    },
+    /// `path` is within the folder of the format.
+    Document {
+        path: String,
+        text: String,
+    },
+    Fact {
+        entity: String,
+        key: &'static str,
+        value: String,
+        category: Option<&'static str>,
+    },
+    Relation {
+        subject: String,
+        predicate: String,
+        object: String,
+    },
+    Alias {
+        alias: String,
+        entity: String,
+    },
+}
+
+impl Item {
+    /// What it says, as it is compared.
+    fn hash(&self) -> String {
+        self.thing.hash(self.private)
+    }
+}
+
+/// What an entry says, as it is compared: one that has become private at its source has changed.
+fn said(r#type: EntryType, content: &str, private: bool) -> String {
+    if private { hash(&[r#type.as_str(), content, "private"]) } else { hash(&[r#type.as_str(), content]) }
+}
+
+impl Thing {
+    fn kind(&self) -> &'static str {
+        match self {
+            Thing::Entry { .. } => "entry",
+            Thing::Document { .. } => "document",
+            Thing::Fact { .. } => "fact",
+            Thing::Relation { .. } => "relation",
+            Thing::Alias { .. } => "alias",
+        }
+    }
+
+    fn hash(&self, private: bool) -> String {
+        match self {
+            Thing::Entry { r#type, content, .. } => said(*r#type, content, private),
+            Thing::Document { text, .. } => hash(&[text]),
+            Thing::Fact { entity, key, value, .. } => hash(&[entity, key, value]),
+            Thing::Relation { subject, predicate, object } => hash(&[subject, predicate, object]),
+            Thing::Alias { alias, entity } => hash(&[alias, entity]),
+        }
+    }
+
+    fn shown(&self) -> String {
+        match self {
+            Thing::Entry { r#type, content, .. } => format!("[{type}] {}", one_line(content)),
+            Thing::Document { path, .. } => path.clone(),
+            Thing::Fact { entity, key, value, .. } => format!("{entity}: {key} = {}", one_line(value)),
+            Thing::Relation { subject, predicate, object } => format!("{subject} {predicate} {object}"),
+            Thing::Alias { alias, entity } => format!("{alias} = {entity}"),
+        }
+    }
+}
+
+/// A file or record of a source with all that it says: what it said before and is not among the items, it says no more.
+struct Part {
+    hash: String,
+    items: Vec<Item>,
+}
+
+/// Takes items in, and keeps count.
+pub(super) struct Sink<'a> {
+    group: &'a mut Group,
+    caller: &'a Caller,
+    format: &'static Format,
+    source: &'a Source,
+    report: Report,
+    items: Vec<Item>,
+    parts: Vec<Part>,
+    waiting: (usize, usize),
+    taken: usize,
+    /// Documents that have been written: two names of a source may become one path here.
+    paths: HashSet<String>,
+    progress: &'a mut dyn FnMut(usize),
+}
+
+impl<'a> Sink<'a> {
+    pub(super) fn new(
+        group: &'a mut Group,
+        caller: &'a Caller,
+        format: &'static Format,
+        source: &'a Source,
+        dry_run: bool,
+        progress: &'a mut dyn FnMut(usize),
+    ) -> Sink<'a> {
+        let report = Report {
+            format: format.name,
+            path: source.path.clone(),
+            dry_run,
+            kinds: BTreeMap::new(),
+            sessions: 0,
+            skipped: BTreeMap::new(),
+            notes: Vec::new(),
+            samples: Vec::new(),
+        };
+        let (items, parts, paths) = (Vec::new(), Vec::new(), HashSet::new());
+        Sink {
+            group,
+            caller,
+            format,
+            source,
+            report,
+            items,
+            parts,
+            waiting: (0, 0),
+            taken: 0,
+            paths,
+            progress,
+        }
+    }
+
+    /// Offers an item of the part under way.
+    pub(super) fn item(&mut self, mut item: Item) {
+        item.at = item.at.map(|at| at.min(self.caller.now));
+        if let Thing::Entry { r#type, content, tags, .. } = &mut item.thing {
+            if item.origin.author == Author::Others && r#type.behavioral() {
+                *r#type = EntryType::Fact;
+            }
+            match entry::checked(content) {
+                Ok(clean) => *content = clean,
+                // What is too long for an entry is found as well in a document.
+                Err(Error::ContentTooLong { .. }) => {
+                    let path = format!("{}-{}.md", item.origin.path, &hash(&[&item.key])[..8]);
+                    let text = strip_injected(content).into_owned();
+                    item.thing = Thing::Document { path, text };
+                    return self.item(item);
+                }
+                Err(error) => return self.skip(&named(&item), error.to_string()),
+            }
+            tags.truncate(MAX_TAGS - 1);
+            for tag in tags.iter_mut() {
+                *tag = tag.chars().take(MAX_TAG).collect();
+            }
+            tags.push(self.format.name.to_owned());
+        }
+        if let Thing::Fact { value, .. } = &mut item.thing {
+            let own = strip_injected(value);
+            if own.trim().is_empty() {
+                return self.skip(&named(&item), "text that Nacre put there itself");
+            }
+            if own.len() < value.len() {
+                *value = own.into_owned();
+            }
+        }
+        if let Thing::Document { text, .. } = &item.thing {
+            item.private |= self.is_private(&item.origin.path, text);
+        }
+        if let Thing::Document { path, text } = &mut item.thing {
+            if text.len() as u64 > LARGEST {
+                return self.skip(&named(&item), format!("larger than {} MiB", LARGEST >> 20));
+            }
+            let own = strip_injected(text);
+            if own.trim().is_empty() {
+                let why = if text.trim().is_empty() { "empty" } else { "text that Nacre put there itself" };
+                return self.skip(&named(&item), why.to_owned());
+            }
+            if own.len() < text.len() {
+                *text = own.into_owned();
+            }
+            *path = safe(&format!("{FOLDER}/{}/{path}", self.format.name));
+            // What was private by a name that it has no more says so itself.
+            if item.private && !self.is_private(path, text) {
+                *text = marked(text);
+            }
+        }
+        self.items.push(item);
+    }
+
+    /// Counts something that is passed over.
+    pub(super) fn skip(&mut self, what: &str, why: impl Into<String>) {
+        let why = why.into();
+        self.note(what, &why);
+        *self.report.skipped.entry(why).or_default() += 1;
+    }
+
+    fn note(&mut self, what: &str, why: &str) {
+        if self.report.notes.len() < NOTES {
+            let what: String = redact::text(&one_line(what)).chars().take(200).collect();
+            self.report.notes.push(Passed { what, why: redact::text(why).into_owned() });
+        }
+    }
+
+    /// Ends a part of the source, which was read whole.
+    pub(super) fn end(&mut self, part: &str) -> Result<()> {
+        self.close(hash(&[&self.source.name, part]))
+    }
+
+    /// Ends a part whose name means the same in every source of the format.
+    pub(super) fn end_of(&mut self, part: &str) -> Result<()> {
+        self.close(hash(&[part]))
+    }
+
+    fn close(&mut self, hash: String) -> Result<()> {
+        let items = std::mem::take(&mut self.items);
+        let bytes: usize = items
+            .iter()
+            .map(|item| match &item.thing {
+                Thing::Document { text, .. } => text.len(),
+                _ => 100,
+            })
+            .sum();
+        self.waiting = (self.waiting.0 + items.len() + 1, self.waiting.1 + bytes);
+        self.parts.push(Part { hash, items });
+        if self.waiting.0 >= BATCH || self.waiting.1 >= BATCH_BYTES { self.flush() } else { Ok(()) }
+    }
+
+    pub(super) fn finish(mut self) -> Result<Report> {
+        self.flush()?;
+        Ok(self.report)
+    }
+
+    /// Takes a transcript in. What it is named after is only for errors.
+    pub(super) fn messages(&mut self, input: impl BufRead, name: &str) -> Result<()> {
+        let before = self.taken;
+        let mut far = before;
+        let recorded = if self.report.dry_run {
+            self.count_messages(input, name)
+        } else {
+            let progress = &mut self.progress;
+            let told = |messages: usize| {
+                far = before + messages;
+                progress(far);
+            };
+            self.group.import_session(self.caller, input, name, told)
+        };
+        self.taken = far;
+        let recorded = match recorded {
+            Err(Error::BadTranscript { problem, .. }) => {
+                self.skip(name, problem);
+                return Ok(());
+            }
+            recorded => recorded?,
+        };
+        add_messages(&mut self.report, &recorded);
+        for (why, count) in recorded.read.skipped.iter().chain(&recorded.read.mended) {
+            *self.report.skipped.entry(why.to_string()).or_default() += count;
+        }
+        for note in &recorded.read.notes {
+            self.note(&format!("{name}:{}", note.number), &format!("{} {}", note.why, note.detail));
+        }
+        Ok(())
+    }
+
+    fn count_messages(
+        &mut self,
+        input: impl BufRead,
+        name: &str,
+    ) -> Result<crate::records::session::Recorded> {
+        let (mut added, mut present) = (0, 0);
+        let (samples, progress, group) = (&mut self.report.samples, &mut self.progress, &self.group);
+        let mut references = Vec::new();
+        let mut count = |references: &mut Vec<String>| -> Result<()> {
+            let known = group.read_all(|db| known_messages(db, references))?;
+            (added, present) = (added + references.len() - known, present + known);
+            progress(added + present);
+            references.clear();
+            Ok(())
+        };
+        let read = transcript::read(input, name, |message| {
+            if samples.len() < SAMPLES {
+                let text: String = one_line(&message.text).chars().take(100).collect();
+                let text = format!("{}: {}", message.author.as_str(), redact::text(&text));
+                samples.push(Sample { kind: "message", text });
+            }
+            references.push(format!("{}/{}", message.session, message.id));
+            if references.len() < BATCH { Ok(()) } else { count(&mut references) }
+        })?;
+        count(&mut references)?;
+        Ok(crate::records::session::Recorded { read, added, present })
+    }
+
+    fn count(&mut self, kind: &'static str) -> &mut Counts {
+        self.report.kinds.entry(kind).or_default()
+    }
+
+    /// Takes the parts that wait.
+    fn flush(&mut self) -> Result<()> {
+        let parts = std::mem::take(&mut self.parts);
+        self.waiting = (0, 0);
+        if parts.is_empty() {
+            return Ok(());
+        }
+        if self.report.dry_run {
+            self.look(&parts)?;
+        } else {
+            self.write_documents(&parts)?;
+            self.write_records(&parts)?;
+        }
+        self.taken += parts.iter().map(|part| part.items.len()).sum::<usize>();
+        (self.progress)(self.taken);
+        Ok(())
+    }
+
+    /// Says what would become of parts.
+    fn look(&mut self, parts: &[Part]) -> Result<()> {
+        for part in parts {
+            let (steps, gone) = self.group.read_all(|db| steps(db, self.format, part))?;
+            for step in &steps {
+                let kind = step.known.as_ref().map_or(step.item.thing.kind(), kind_of);
+                let counts = self.count(kind);
+                match &step.known {
+                    None => counts.added += 1,
+                    Some(row) if row.hash == step.hash => counts.present += 1,
+                    Some(row) if row.hash.is_empty() => counts.kept += 1,
+                    Some(_) => counts.changed += 1,
+                }
+                if step.known.is_none() && self.report.samples.len() < SAMPLES {
+                    let text: String = step.item.thing.shown().chars().take(120).collect();
+                    let text = redact::text(&text).into_owned();
+                    self.report.samples.push(Sample { kind: step.item.thing.kind(), text });
+                }
+            }
+            for row in gone.iter().filter(|row| row.own) {
+                if let Some(kind) = claim_kind(&row.kind) {
+                    self.count(kind).ended += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the files of documents, and then the rows by which they are known.
+    fn write_documents(&mut self, parts: &[Part]) -> Result<()> {
+        let is_document = |item: &&Item| matches!(item.thing, Thing::Document { .. });
+        if !parts.iter().flat_map(|part| &part.items).any(|item| is_document(&item)) {
+            return Ok(());
+        }
+        let (mut written, mut told) = (Vec::new(), Vec::new());
+        let known: Vec<HashMap<String, Row>> = self.group.read_all(|db| {
+            parts.iter().map(|part| identity::of_part(db, self.format.name, &part.hash)).collect()
+        })?;
+        let held = change::hold(self.group, self.caller.now)?;
+        for (part, known) in parts.iter().zip(&known) {
+            for item in part.items.iter().filter(is_document) {
+                let Thing::Document { path, text } = &item.thing else { continue };
+                let (key, new) = (key_of(part, item), item.hash());
+                let row = known.get(&key);
+                match place(held.folder(), (path, text, item.at), row, &new, &mut self.paths) {
+                    Ok((placed, path)) => written.push((part, item, key, new, placed, path)),
+                    Err(error) => told.push((path.clone(), error.to_string())),
+                }
+            }
+        }
+        drop(held);
+        for (path, why) in told {
+            self.skip(&path, why);
+        }
+        let (format, caller) = (self.format.name, self.caller);
+        let changes = |placed: Placed| matches!(placed, Placed::Added | Placed::Changed | Placed::Adopted);
+        let any = written.iter().filter(|(.., placed, _)| changes(*placed)).count();
+        if any > 0 {
+            self.group.write(caller.now, |tx| {
+                for (part, item, key, hash, _, path) in
+                    written.iter().filter(|(.., placed, _)| changes(*placed))
+                {
+                    let new = New {
+                        format,
+                        key,
+                        part: &part.hash,
+                        kind: "document",
+                        reference: path,
+                        own: true,
+                        hash,
+                        origin: &item.origin,
+                        at: item.at,
+                        now: caller.now,
+                    };
+                    identity::put(tx, &new)?;
+                }
+                let mut row = audit::Row::new("import");
+                row.detail.insert("documents".into(), any.into());
+                audit::append(tx, caller, &row, audit::Outcome::Done)
+            })?;
+        }
+        for (.., placed, path) in &written {
+            let counts = self.count("document");
+            match placed {
+                Placed::Added => counts.added += 1,
+                Placed::Changed => counts.changed += 1,
+                Placed::Adopted | Placed::Same => counts.present += 1,
+                Placed::Kept(why) => {
+                    counts.kept += 1;
+                    self.note(path, why);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes all but documents.
+    fn write_records(&mut self, parts: &[Part]) -> Result<()> {
+        let (caller, format) = (self.caller, self.format);
+        let known = |group: &Group| group.read_all(|db| unchanged(db, format, parts));
+        // A source that is as it was costs no write.
+        if let Some(present) = known(self.group)? {
+            for (kind, count) in present {
+                self.count(kind).present += count;
+            }
+            return Ok(());
+        }
+        let group_name = self.group.name().to_string();
+        let done = self.group.write_indexed(caller.now, |tx, lexicon| {
+            let mut done = Done::default();
+            let taker = Taker { tx, caller, format, group: &group_name };
+            taker.take(lexicon, parts, &mut done)?;
+            let mut row = audit::Row::new("import");
+            for (kind, counts) in &done.kinds {
+                row.detail.insert((*kind).into(), (counts.added + counts.changed + counts.ended).into());
+            }
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(done)
+        })?;
+        for (kind, counts) in done.kinds {
+            let sum = self.count(kind);
+            sum.added += counts.added;
+            sum.changed += counts.changed;
+            sum.present += counts.present;
+            sum.ended += counts.ended;
+            sum.kept += counts.kept;
+        }
+        for (what, why) in done.skipped {
+            self.skip(&what, why);
+        }
+        for (what, why) in done.notes {
+            self.note(&what, &why);
+        }
+        Ok(())
+    }
+
+    /// Whether what a file says is private here: by its name, or because it says so.
+    pub(super) fn is_private(&self, path: &str, text: &str) -> bool {
+        is_private(&self.group.settings().visibility.private, path) || is_marked(text)
+    }
+
+    pub(super) fn now(&self) -> Time {
+        self.caller.now
+    }
+}
+
+/// A document with the mark of what is private in its front matter.
+fn marked(text: &str) -> String {
+    let own = text.strip_prefix('\u{feff}').unwrap_or(text);
+    match own.strip_prefix("---\n") {
+        Some(rest) => format!("---\nprivate: true\n{rest}"),
+        None => format!("---\nprivate: true\n---\n\n{own}"),
+    }
+}
+
+fn named(item: &Item) -> String {
+    let Origin { path, id, line, .. } = &item.origin;
+    let place = if path.is_empty() { id } else { path };
+    line.map_or_else(|| place.clone(), |line| format!("{place}:{line}"))
+}
+
+/// How many of the messages are here.
+fn known_messages(db: &Connection, references: &[String]) -> Result<usize> {
+    let mut statement =
+        db.prepare_cached("SELECT EXISTS (SELECT 1 FROM passages WHERE kind = 'message' AND ref = ?1)")?;
+    let mut known = 0;
+    for reference in references {
+        known += usize::from(statement.query_row([reference], |row| row.get::<_, bool>(0))?);
+    }
+    Ok(known)
+}

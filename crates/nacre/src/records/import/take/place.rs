@@ -1,0 +1,138 @@
+//! Where a document's file goes, and what stands there already.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use super::{LARGEST, Row, hash};
+use crate::base::caller::folded;
+use crate::base::{Result, Time};
+use crate::records::workspace::FilePath;
+use crate::records::workspace::files::{self, Replaced};
+
+/// The folder that imported documents stand in.
+pub(super) const FOLDER: &str = "memory/imports";
+
+/// What became of a document's file.
+#[derive(Clone, Copy)]
+pub(super) enum Placed {
+    Added,
+    Changed,
+    /// It stood there, without being known.
+    Adopted,
+    Same,
+    Kept(&'static str),
+}
+
+/// Writes a document's file, unless a person's is in the way.
+pub(super) fn place(
+    folder: &Path,
+    (path, text, at): (&str, &str, Option<Time>),
+    known: Option<&Row>,
+    new: &str,
+    taken: &mut HashSet<String>,
+) -> Result<(Placed, String)> {
+    let mut path = known.map_or(path, |row| &row.reference).to_owned();
+    // Two names of a source may be one to a file system, or once they are made safe.
+    if !taken.insert(folded(&path)) && known.is_none() {
+        // In a folder of its own: by its name it may be private.
+        let (folder, name) = path.rsplit_once('/').expect("it is in the folder of imports");
+        path = format!("{folder}/{}/{name}", &new[..8]);
+        taken.insert(folded(&path));
+    }
+    let file: FilePath = path.parse()?;
+    let there = files::read(folder, &file, LARGEST + 1)?;
+    let placed = match (&there, known) {
+        (None, Some(_)) => Placed::Kept("was deleted here, and stays so"),
+        (Some(there), _) if there == text.as_bytes() => {
+            if known.is_some_and(|row| row.hash == new) {
+                Placed::Same
+            } else {
+                Placed::Adopted
+            }
+        }
+        (Some(_), Some(row)) if row.hash == new => Placed::Same,
+        (Some(there), Some(row)) if hash(&[&String::from_utf8_lossy(there)]) == row.hash => Placed::Changed,
+        (Some(_), Some(_)) => Placed::Kept("was changed here and at its source; what is here stays"),
+        (Some(_), None) => Placed::Kept("another file stands there"),
+        (None, None) => Placed::Added,
+    };
+    if let Placed::Added | Placed::Changed = placed
+        && files::replace(folder, &file, there.as_deref(), Some(text.as_bytes()))? == Replaced::Changed
+    {
+        return Ok((Placed::Kept("was changed here in this moment"), path));
+    }
+    if let (Placed::Added | Placed::Changed, Some(at)) = (placed, at) {
+        files::set_time(folder, &file, at)?;
+    }
+    Ok((placed, path))
+}
+
+/// Makes a path of the workspace out of whatever a source calls its files. One that had to be changed has a hash in it, so
+/// that two never become one.
+pub(super) fn safe(path: &str) -> String {
+    const LONGEST: usize = 120;
+    const WHOLE: usize = 480;
+    let mut changed = false;
+    let mut names = Vec::new();
+    for name in path.split('/').filter(|name| !matches!(*name, "" | "." | "..")) {
+        let plain = |c: char| {
+            if c.is_control() || "\u{2028}\u{2029}:\\~%<>\"|?*".contains(c) { '-' } else { c }
+        };
+        let mut own: String = name.chars().map(plain).collect();
+        while own.len() > LONGEST {
+            own.pop();
+        }
+        own = own.trim_matches([' ', '.']).to_owned();
+        changed |= own != name;
+        names.push(if own.is_empty() { "-".to_owned() } else { own });
+    }
+    let mut joined = names.join("/");
+    let lower = joined.to_ascii_lowercase();
+    let mut stem =
+        [".md", ".markdown"].iter().find_map(|end| lower.strip_suffix(end)).map_or(joined.len(), str::len);
+    while stem > WHOLE || !joined.is_char_boundary(stem) {
+        (stem, changed) = (stem - 1, true);
+    }
+    joined.truncate(stem);
+    let made = if changed { format!("{joined}-{}.md", &hash(&[path])[..8]) } else { format!("{joined}.md") };
+    match made.parse::<FilePath>() {
+        Ok(_) => made,
+        // A device, or what else a name can be.
+        Err(_) => {
+            let format = names.get(2).map_or("other", String::as_str);
+            format!("{FOLDER}/{format}/{}.md", hash(&[path]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_name_becomes_a_path_of_the_workspace() {
+        for (given, expected) in [
+            ("memory/imports/obsidian/v/Note.md", Some("memory/imports/obsidian/v/Note.md")),
+            ("memory/imports/obsidian/v/Größe & Ç.markdown", Some("memory/imports/obsidian/v/Größe & Ç.md")),
+            ("memory/imports/x/../../../etc/passwd", Some("memory/imports/x/etc/passwd.md")),
+            ("memory/imports/x/a: b?.md", None),
+            ("memory/imports/x/con.md", None),
+            ("memory/imports/x/\u{0}\n.md", None),
+            ("memory/imports/x/%2e%2e/a.md", None),
+            ("memory/imports/x/.hidden.md", None),
+            ("memory/imports/x/ .md", None),
+        ] {
+            let made = safe(given);
+            made.parse::<FilePath>().unwrap();
+            assert!(made.starts_with("memory/imports/"), "{made}");
+            if let Some(expected) = expected {
+                assert_eq!(made, expected);
+            }
+        }
+        let (long, other) = ("a".repeat(4000), "a".repeat(4001));
+        let [long, other] = [long, other].map(|name| safe(&format!("memory/imports/x/{name}/{name}.md")));
+        assert!(long != other && long.parse::<FilePath>().is_ok());
+        let deep = safe(&format!("memory/imports/x/{}b.md", "ü/".repeat(900)));
+        deep.parse::<FilePath>().unwrap();
+    }
+}

@@ -1,0 +1,307 @@
+//! Entries and claims of the graph, taken in within one transaction.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Transaction;
+
+use super::step::{Step, claim_kind, kind_of, steps};
+use super::{Caller, Counts, Format, Item, New, Part, Row, Thing, identity, named, said};
+use crate::base::ids::{EntryId, EntryRef};
+use crate::base::{Error, Result};
+use crate::index::{Lexicon, Writer};
+use crate::records::entry::{self, Edit, Entry, EntryType, Tags};
+use crate::records::graph;
+
+/// What became of a batch.
+#[derive(Default)]
+pub(super) struct Done {
+    pub(super) kinds: BTreeMap<&'static str, Counts>,
+    pub(super) skipped: Vec<(String, String)>,
+    pub(super) notes: Vec<(String, String)>,
+}
+
+impl Done {
+    fn count(&mut self, kind: &'static str) -> &mut Counts {
+        self.kinds.entry(kind).or_default()
+    }
+}
+
+/// Takes records in, within one transaction.
+pub(super) struct Taker<'a> {
+    pub(super) tx: &'a Transaction<'a>,
+    pub(super) caller: &'a Caller,
+    pub(super) format: &'static Format,
+    pub(super) group: &'a str,
+}
+
+impl Taker<'_> {
+    pub(super) fn take(&self, lexicon: &mut Lexicon, parts: &[Part], done: &mut Done) -> Result<()> {
+        let (mut later, mut ended) = (Vec::new(), Vec::new());
+        let mut writer = Writer::new(self.tx, lexicon)?;
+        for part in parts {
+            let (steps, gone) = steps(self.tx, self.format, part)?;
+            for step in steps {
+                let kind = step.item.thing.kind();
+                match (&step.item.thing, &step.known) {
+                    (Thing::Document { .. }, _) => {}
+                    (_, Some(row)) if row.hash == step.hash && row.key == step.key => {
+                        done.count(kind_of(row)).present += 1;
+                    }
+                    (_, Some(row)) if row.hash.is_empty() => done.count(kind).kept += 1,
+                    // Changes and aliases make writers of their own.
+                    (Thing::Alias { .. }, _) | (Thing::Entry { .. }, Some(_)) => later.push((part, step)),
+                    _ => self.add(&mut writer, part, &step, done)?,
+                }
+            }
+            for row in gone.iter().filter(|row| row.own) {
+                if let Some(kind) = claim_kind(&row.kind) {
+                    done.count(kind).ended += 1;
+                    ended.push(row.clone());
+                }
+            }
+        }
+        writer.finish()?;
+        for (part, step) in later {
+            match (&step.item.thing, &step.known) {
+                (Thing::Alias { alias, entity }, _) => {
+                    let added = graph::name::add_alias(self.tx, &self.origin(step.item), alias, entity);
+                    let added = added.map(|(_, new)| (alias.clone(), new.is_some()));
+                    self.claimed(part, &step, added, done)?;
+                }
+                (Thing::Entry { .. }, Some(row)) => self.change(part, &step, row, done)?,
+                _ => {}
+            }
+        }
+        ended.iter().try_for_each(|row| self.end(row))
+    }
+
+    fn add(&self, writer: &mut Writer<'_>, part: &Part, step: &Step<'_>, done: &mut Done) -> Result<()> {
+        match &step.item.thing {
+            Thing::Entry { .. } => {
+                let (entry, new) = self.store(writer, step.item)?;
+                let counts = done.count("entry");
+                if new {
+                    counts.added += 1
+                } else {
+                    counts.present += 1
+                }
+                self.know(part, step, entry.as_str(), new)
+            }
+            Thing::Fact { entity, key, value, category } => {
+                let draft =
+                    graph::fact::Draft { entity, key, value, category: *category, ..Default::default() };
+                let set = graph::fact::set_with(self.tx, writer, &self.origin(step.item), &draft);
+                if let Err(Error::KeptOut { .. }) = &set {
+                    return self.keep_words(writer, part, step, &format!("{entity}: {value}"), done);
+                }
+                self.claimed(part, step, set.map(|set| (set.fact.id, !set.known)), done)
+            }
+            Thing::Relation { subject, predicate, object } => {
+                let ends = [subject.as_str(), predicate, object];
+                let added = graph::relation::add_with(self.tx, writer, &self.origin(step.item), ends);
+                self.claimed(part, step, added.map(|added| (added.relation.id, !added.known)), done)
+            }
+            Thing::Document { .. } | Thing::Alias { .. } => Ok(()),
+        }
+    }
+
+    /// Keeps what the graph has no room for as an entry.
+    fn keep_words(
+        &self,
+        writer: &mut Writer<'_>,
+        part: &Part,
+        step: &Step<'_>,
+        words: &str,
+        done: &mut Done,
+    ) -> Result<()> {
+        let content = match entry::checked(words) {
+            Ok(content) => content,
+            Err(error) => {
+                done.skipped.push((named(step.item), error.to_string()));
+                return Ok(());
+            }
+        };
+        let item = Item {
+            key: String::new(),
+            origin: step.item.origin.clone(),
+            at: step.item.at,
+            private: step.item.private,
+            thing: Thing::Entry { r#type: EntryType::Fact, content, tags: vec![self.format.name.to_owned()] },
+        };
+        let (entry, new) = self.store(writer, &item)?;
+        let counts = done.count("entry");
+        if new {
+            counts.added += 1
+        } else {
+            counts.present += 1
+        }
+        let known = New { kind: "entry", ..self.row(part, step, entry.as_str(), new) };
+        identity::put(self.tx, &known)
+    }
+
+    /// Stores an entry, or finds the one that says the same. Tells whether it is new.
+    fn store(&self, writer: &mut Writer<'_>, item: &Item) -> Result<(EntryId, bool)> {
+        let Thing::Entry { r#type, content, tags } = &item.thing else { unreachable!("asked before") };
+        if let Some(same) = entry::same_content(self.tx, self.caller.visibility, (content, None), None)? {
+            return Ok((same.id, false));
+        }
+        let now = self.caller.now;
+        let entry = Entry {
+            id: EntryId::new(now),
+            number: 0,
+            r#type: *r#type,
+            content: content.clone(),
+            tags: Tags::new(tags),
+            behavioral: r#type.behavioral(),
+            score: 0,
+            supersedes: None,
+            superseded_by: None,
+            superseded_at: None,
+            archived_at: None,
+            last_hit_at: None,
+            last_returned_at: None,
+            private: item.private,
+            data: None,
+            provenance: entry::Provenance {
+                session: self.caller.session.clone(),
+                group: self.group.to_owned(),
+                timestamp: item.at.unwrap_or(now),
+                source: entry::Source::Migration,
+                narrative_id: None,
+                task_id: None,
+            },
+        };
+        Ok((entry::insert_with(self.tx, writer, entry, None)?.id, true))
+    }
+
+    /// Changes an entry whose source says something else now.
+    fn change(&self, part: &Part, step: &Step<'_>, row: &Row, done: &mut Done) -> Result<()> {
+        let Thing::Entry { r#type, content, tags, .. } = &step.item.thing else { return Ok(()) };
+        let named_by = row.reference.parse().map(EntryRef::Id);
+        let current = named_by.as_ref().ok().and_then(|named| entry::get_current(self.tx, named).ok());
+        let untouched = current
+            .as_ref()
+            .is_some_and(|entry| row.own && said(entry.r#type, &entry.content, entry.private) == row.hash);
+        if row.key != step.key {
+            identity::drop(self.tx, self.format.name, &row.key)?;
+        }
+        if !row.own || current.is_none() {
+            // What was here before is not the import's to change; what was superseded here is past.
+            let mut lexicon = Lexicon::default();
+            let mut writer = Writer::new(self.tx, &mut lexicon)?;
+            self.add(&mut writer, part, step, done)?;
+            return writer.finish();
+        }
+        if !untouched {
+            done.count("entry").kept += 1;
+            done.notes
+                .push((named(step.item), "was changed here and at its source; what is here stays".into()));
+            return self.know(part, step, &row.reference, true);
+        }
+        let group = self.group.parse()?;
+        let origin = entry::Origin {
+            now: self.caller.now,
+            group: &group,
+            session: &self.caller.session,
+            source: entry::Source::Migration,
+            visibility: self.caller.visibility,
+        };
+        let edit = Edit {
+            content: Some(content.clone()),
+            tags: Some(Tags::new(tags)),
+            r#type: Some(*r#type),
+            private: Some(step.item.private),
+            data: None,
+        };
+        let named_by = named_by.expect("it is current");
+        match entry::update(self.tx, &origin, &named_by, edit) {
+            Ok(_) => {
+                done.count("entry").changed += 1;
+                self.know(part, step, &row.reference, true)
+            }
+            Err(Error::SameContent { other }) => {
+                done.count("entry").present += 1;
+                self.know(part, step, other.as_str(), false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Ends a claim that its source makes no more.
+    fn end(&self, row: &Row) -> Result<()> {
+        match row.kind.as_str() {
+            "fact" => graph::fact::end_by_id(self.tx, &row.reference, self.caller.now)?,
+            "relation" => {
+                let named = graph::relation::Named::Id(&row.reference);
+                match graph::relation::end(self.tx, self.caller.now, &named) {
+                    Ok(_) | Err(Error::NoRelation { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            // It may have been taken away here.
+            _ => drop(graph::name::remove_alias(self.tx, &row.reference)),
+        }
+        identity::drop(self.tx, self.format.name, &row.key)
+    }
+
+    /// Counts a claim and knows it by its id from now on.
+    fn claimed(
+        &self,
+        part: &Part,
+        step: &Step<'_>,
+        claimed: Result<(String, bool)>,
+        done: &mut Done,
+    ) -> Result<()> {
+        match claimed {
+            Ok((id, new)) => {
+                let counts = done.count(step.item.thing.kind());
+                if new {
+                    counts.added += 1
+                } else {
+                    counts.present += 1
+                }
+                self.know(part, step, &id, new)
+            }
+            Err(Error::KeptOut { what, reason }) => {
+                done.skipped.push((what, reason));
+                Ok(())
+            }
+            Err(error @ (Error::NameTaken { .. } | Error::NoEntity { .. } | Error::SelfAlias { .. })) => {
+                done.skipped.push((named(step.item), error.to_string()));
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn origin(&self, item: &Item) -> graph::Origin<'_> {
+        graph::Origin {
+            now: self.caller.now,
+            since: item.at.unwrap_or(self.caller.now),
+            source: graph::Source::Import,
+            session: Some(&self.caller.session),
+            // What is known already and private is not made public by a source that does not say so.
+            private: item.private.then_some(true),
+            visibility: self.caller.visibility,
+        }
+    }
+
+    fn know(&self, part: &Part, step: &Step<'_>, reference: &str, own: bool) -> Result<()> {
+        identity::put(self.tx, &self.row(part, step, reference, own))
+    }
+
+    fn row<'r>(&'r self, part: &'r Part, step: &'r Step<'_>, reference: &'r str, own: bool) -> New<'r> {
+        New {
+            format: self.format.name,
+            key: &step.key,
+            part: &part.hash,
+            kind: step.item.thing.kind(),
+            reference,
+            own,
+            hash: &step.hash,
+            origin: &step.item.origin,
+            at: step.item.at,
+            now: self.caller.now,
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! Reads files out of a zip archive as a stream: nothing is unpacked to disk, and no more of it is held than a window.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use miniz_oxide::inflate::stream::{InflateState, inflate};
+use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
+
+use crate::base::checksum::Crc32;
+
+/// The end of the archive, which says where its list stands, without the comment that may follow.
+const END: u64 = 22;
+const COMMENT: u64 = 65_535;
+/// The most bytes of the list of files, and of one file.
+const LIST: u64 = 64 << 20;
+const LARGEST: u64 = 4 << 30;
+/// No text is packed to less than this part of its size; a file that says so was made to fill a disk or a day.
+const RATIO: u64 = 200;
+const SMALL: u64 = 64 << 20;
+
+/// An archive and the files in it.
+pub(super) struct Archive {
+    file: File,
+    members: Vec<Member>,
+}
+
+struct Member {
+    name: String,
+    flags: u16,
+    method: u16,
+    crc: u32,
+    packed: u64,
+    unpacked: u64,
+    at: u64,
+}
+
+/// Tells whether a file begins as an archive does.
+pub(super) fn is_one(path: &Path) -> bool {
+    super::source::head(path).starts_with(b"PK\x03\x04")
+}
+
+impl Archive {
+    /// Opens an archive; the error says what is wrong with it.
+    pub(super) fn open(path: &Path) -> Result<Archive, String> {
+        let cut = || "is a damaged archive: its list of files can't be read".to_owned();
+        let mut file = File::open(path).map_err(|problem| format!("can't be read: {problem}"))?;
+        let size = file.metadata().map_err(|_| cut())?.len();
+        let tail = size.min(END + COMMENT);
+        let tail = bytes_at(&mut file, size - tail, tail).ok_or_else(cut)?;
+        let end = (0..=tail.len().saturating_sub(22)).rev().find(|at| tail[*at..].starts_with(b"PK\x05\x06"));
+        let end = &tail[end.ok_or_else(cut)?..];
+        let count = u16_at(end, 10).ok_or_else(cut)?;
+        let (length, start) = (u32_at(end, 12).ok_or_else(cut)?, u32_at(end, 16).ok_or_else(cut)?);
+        if start == u32::MAX || count == u16::MAX {
+            return Err("is an archive of more than 4 GiB; unpack it and give its folder".to_owned());
+        }
+        if u64::from(length) > LIST {
+            return Err("has a list of files that is too long".to_owned());
+        }
+        let list = bytes_at(&mut file, u64::from(start), u64::from(length)).ok_or_else(cut)?;
+        let mut members = Vec::new();
+        let mut at = 0;
+        for _ in 0..count {
+            let entry = list.get(at..).filter(|entry| entry.starts_with(b"PK\x01\x02")).ok_or_else(cut)?;
+            let field = |at| u16_at(entry, at).ok_or_else(cut);
+            let number = |at| u32_at(entry, at).ok_or_else(cut);
+            let (name, extra, comment) =
+                (usize::from(field(28)?), usize::from(field(30)?), usize::from(field(32)?));
+            members.push(Member {
+                name: String::from_utf8_lossy(entry.get(46..46 + name).ok_or_else(cut)?).into_owned(),
+                flags: field(8)?,
+                method: field(10)?,
+                crc: number(16)?,
+                packed: number(20)?.into(),
+                unpacked: number(24)?.into(),
+                at: number(42)?.into(),
+            });
+            at += 46 + name + extra + comment;
+        }
+        Ok(Archive { file, members })
+    }
+
+    /// The names of the files, which are only compared.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.iter().map(|member| member.name.as_str())
+    }
+
+    /// Reads a file of the archive; the error says why it can't be.
+    pub(super) fn read(&self, name: &str) -> Result<Unpacked, String> {
+        let member = self.members.iter().find(|member| member.name == name).ok_or("is not there")?;
+        let too_large = member.unpacked > LARGEST;
+        if member.flags & 1 != 0 {
+            return Err("is encrypted".to_owned());
+        }
+        if too_large || member.unpacked > SMALL && member.unpacked / RATIO > member.packed {
+            return Err(format!(
+                "unpacks to {} bytes from {}, which is not read",
+                member.unpacked, member.packed
+            ));
+        }
+        let cut = || "is cut off".to_owned();
+        let mut file = self.file.try_clone().map_err(|problem| problem.to_string())?;
+        let local = bytes_at(&mut file, member.at, 30).ok_or_else(cut)?;
+        if !local.starts_with(b"PK\x03\x04") {
+            return Err(cut());
+        }
+        let (name, extra) = (u16_at(&local, 26).ok_or_else(cut)?, u16_at(&local, 28).ok_or_else(cut)?);
+        file.seek(SeekFrom::Start(member.at + 30 + u64::from(name) + u64::from(extra))).map_err(|_| cut())?;
+        let state = match member.method {
+            0 => None,
+            8 => Some(InflateState::new_boxed(DataFormat::Raw)),
+            method => return Err(format!("is packed by method {method}, which is not known")),
+        };
+        Ok(Unpacked {
+            input: BufReader::with_capacity(1 << 16, file.take(member.packed)),
+            state,
+            left: member.unpacked,
+            crc: Crc32::default(),
+            expected: member.crc,
+        })
+    }
+}
+
+/// The content of a file of an archive. Ends with an error where it is not what the archive says.
+pub(super) struct Unpacked {
+    input: BufReader<io::Take<File>>,
+    state: Option<Box<InflateState>>,
+    left: u64,
+    crc: Crc32,
+    expected: u32,
+}
+
+impl Read for Unpacked {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let damaged = || io::Error::other("the archive is damaged here");
+        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
+        if room == 0 {
+            let whole = self.left > 0 || self.crc.sum() == self.expected;
+            return if whole { Ok(0) } else { Err(damaged()) };
+        }
+        let written = match &mut self.state {
+            None => self.input.read(&mut out[..room])?,
+            Some(state) => loop {
+                let input = io::BufRead::fill_buf(&mut self.input)?;
+                let ended = input.is_empty();
+                let done = inflate(state, input, &mut out[..room], MZFlush::None);
+                io::BufRead::consume(&mut self.input, done.bytes_consumed);
+                match done.status {
+                    Ok(_) if done.bytes_written > 0 => break done.bytes_written,
+                    Ok(MZStatus::StreamEnd) => break 0,
+                    Ok(_) | Err(MZError::Buf) if !ended => {}
+                    _ => return Err(damaged()),
+                }
+            },
+        };
+        if written == 0 {
+            return Err(damaged());
+        }
+        self.crc.add(&out[..written]);
+        self.left -= written as u64;
+        Ok(written)
+    }
+}
+
+fn bytes_at(file: &mut File, at: u64, length: u64) -> Option<Vec<u8>> {
+    file.seek(SeekFrom::Start(at)).ok()?;
+    let mut bytes = Vec::new();
+    file.take(length).read_to_end(&mut bytes).ok()?;
+    (bytes.len() as u64 == length).then_some(bytes)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::checksum::crc32;
+
+    /// An archive of one file, which says of itself what it is told to.
+    fn archive(packed: &[u8], method: u16, crc: u32, unpacked: u32) -> Vec<u8> {
+        let name = b"folder/conversations.json";
+        let mut bytes = Vec::new();
+        let sizes = |bytes: &mut Vec<u8>| {
+            bytes.extend(crc.to_le_bytes());
+            bytes.extend(u32::try_from(packed.len()).unwrap().to_le_bytes());
+            bytes.extend(unpacked.to_le_bytes());
+            bytes.extend(u16::try_from(name.len()).unwrap().to_le_bytes());
+            bytes.extend(0u16.to_le_bytes());
+        };
+        bytes.extend(b"PK\x03\x04\x14\0\0\0");
+        bytes.extend(method.to_le_bytes());
+        bytes.extend([0; 4]);
+        sizes(&mut bytes);
+        bytes.extend(name);
+        bytes.extend(packed);
+        let list = bytes.len();
+        bytes.extend(b"PK\x01\x02\x14\0\x14\0\0\0");
+        bytes.extend(method.to_le_bytes());
+        bytes.extend([0; 4]);
+        sizes(&mut bytes);
+        bytes.extend([0; 14]);
+        bytes.extend(name);
+        let end = bytes.len();
+        bytes.extend(b"PK\x05\x06\0\0\0\0\x01\0\x01\0");
+        bytes.extend(u32::try_from(end - list).unwrap().to_le_bytes());
+        bytes.extend(u32::try_from(list).unwrap().to_le_bytes());
+        bytes.extend([0; 2]);
+        bytes
+    }
+
+    fn read(bytes: &[u8]) -> Result<Vec<u8>, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.zip");
+        crate::base::files::write_whole(&path, bytes).unwrap();
+        let archive = Archive::open(&path)?;
+        let name = archive.names().next().ok_or("is empty")?.to_owned();
+        let mut content = Vec::new();
+        archive.read(&name)?.read_to_end(&mut content).map_err(|problem| problem.to_string())?;
+        Ok(content)
+    }
+
+    #[test]
+    fn what_was_packed_comes_out_again_or_not_at_all() {
+        let text: Vec<u8> = (0..300_000u32).flat_map(|number| number.to_string().into_bytes()).collect();
+        let packed = miniz_oxide::deflate::compress_to_vec(&text, 6);
+        let (crc, size) = (crc32(&text), u32::try_from(text.len()).unwrap());
+        assert_eq!(read(&archive(&packed, 8, crc, size)).unwrap(), text);
+        assert_eq!(read(&archive(&text, 0, crc, size)).unwrap(), text);
+        let good = archive(&packed, 8, crc, size);
+        for (bytes, problem) in [
+            (archive(&packed, 8, crc ^ 1, size), "the archive is damaged here"),
+            (archive(&packed, 8, crc, size + 1), "the archive is damaged here"),
+            (archive(&packed, 8, crc, size - 1), "the archive is damaged here"),
+            (archive(&packed[..1000], 8, crc, size), "the archive is damaged here"),
+            (archive(&text[..9], 8, crc, size), "the archive is damaged here"),
+            (archive(&packed, 99, crc, size), "is packed by method 99, which is not known"),
+            (
+                archive(&packed[..100], 8, crc, 3 << 30),
+                "unpacks to 3221225472 bytes from 100, which is not read",
+            ),
+            (good[..good.len() - 30].to_vec(), "is a damaged archive: its list of files can't be read"),
+            (Vec::new(), "is a damaged archive: its list of files can't be read"),
+            (b"PK\x05\x06".to_vec(), "is a damaged archive: its list of files can't be read"),
+        ] {
+            assert_eq!(read(&bytes).unwrap_err(), problem);
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Items: rows of what was taken out of a project's files, and their passages. Only extraction writes them.
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::Said;
+use super::extract::{Found, ItemType};
+use crate::base::ids::ProjectName;
+use crate::base::{Result, Time};
+use crate::index::{Passage, Writer};
+
+/// The kind of an item's passage.
+pub(crate) const KIND: &str = "item";
+
+/// One piece of knowledge of a project, in the form of seed 002's items.json.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC K1")]
+pub struct Item {
+    pub id: String,
+    pub r#type: ItemType,
+    pub title: String,
+    pub content: String,
+    /// Within the project's folder.
+    pub source_file: String,
+    pub line_number: i64,
+    /// 0 to 1, by the rule that found it.
+    pub confidence: f64,
+    pub extracted_at: Time,
+}
+
+/// An item and the project that it is of.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct ItemOf {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    pub item: Item,
+    /// The project.
+    pub project: ProjectName,
+}
+
+/// Which items.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    pub(crate) r#type: Option<ItemType>,
+    pub(crate) project: Option<ProjectName>,
+}
+
+const COLUMNS: &str =
+    "items.id, items.type, items.title, items.content, items.path, items.line, items.confidence,
+    items.extracted_at, projects.name FROM items JOIN projects ON projects.number = items.project";
+
+fn of_row(row: &Row<'_>) -> rusqlite::Result<ItemOf> {
+    let named: String = row.get(1)?;
+    let r#type =
+        ItemType::ALL.iter().find(|known| known.as_str() == named).copied().unwrap_or(ItemType::Note);
+    let item = Item {
+        id: row.get(0)?,
+        r#type,
+        title: row.get(2)?,
+        content: row.get(3)?,
+        source_file: row.get(4)?,
+        line_number: row.get(5)?,
+        confidence: row.get(6)?,
+        extracted_at: row.get(7)?,
+    };
+    Ok(ItemOf { item, project: row.get(8)? })
+}
+
+/// Returns an item.
+pub(crate) fn get(db: &Connection, id: &str) -> Result<Option<ItemOf>> {
+    let sql = format!("SELECT {COLUMNS} WHERE items.id = ?1");
+    Ok(db.prepare_cached(&sql)?.query_row([id], of_row).optional()?)
+}
+
+/// Lists items by project, file and line, and says how many there are.
+pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Vec<ItemOf>, i64)> {
+    let project =
+        filter.project.as_ref().map(|name| super::known(db, name)).transpose()?.map(|known| known.number);
+    let wanted = "(?1 IS NULL OR items.type = ?1) AND (?2 IS NULL OR items.project = ?2)";
+    let r#type = filter.r#type.map(ItemType::as_str);
+    let total = format!("SELECT count(*) FROM items WHERE {wanted}");
+    let total = db.prepare_cached(&total)?.query_row((r#type, project), |row| row.get(0))?;
+    let sql = format!(
+        "SELECT {COLUMNS} WHERE {wanted} ORDER BY projects.name, items.path, items.line, items.id LIMIT ?3"
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let rows = statement.query_map((r#type, project, limit), of_row)?;
+    Ok((rows.collect::<rusqlite::Result<_>>()?, total))
+}
+
+/// Returns every item in the form of items.json.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Item>> {
+    Ok(list(db, &Filter::default(), usize::MAX)?.0.into_iter().map(|of| of.item).collect())
+}
+
+/// Makes the items of a file these. One that is there already keeps its id, its time and its passage. Returns how many
+/// are new and how many went.
+pub(super) fn replace(
+    db: &Connection,
+    writer: &mut Writer<'_>,
+    file: (i64, &ProjectName, &str),
+    said: &Said,
+    now: Time,
+) -> Result<(usize, usize)> {
+    let (project, name, path) = file;
+    let Said { found, private } = said;
+    let mut statement =
+        db.prepare_cached("SELECT id, line, confidence, title FROM items WHERE project = ?1 AND path = ?2")?;
+    let mut old: Vec<(String, i64, f64, String)> = statement
+        .query_map((project, path), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    let mut ids: Vec<String> = Vec::new();
+    let mut added = 0;
+    for found in found {
+        let twin = |nth: usize| id(name, path, found, nth);
+        // The same said twice in a file is two items.
+        let id = (0..).map(twin).find(|id| !ids.contains(id)).expect("an endless range");
+        ids.push(id.clone());
+        let line = i64::try_from(found.line).unwrap_or(i64::MAX);
+        if let Some(place) = old.iter().position(|(known, ..)| *known == id) {
+            let (_, was, confidence, title) = old.swap_remove(place);
+            db.prepare_cached("UPDATE items SET private = ?2 WHERE id = ?1 AND private <> ?2")?
+                .execute((&id, private))?;
+            if (was, confidence.to_bits(), title.as_str())
+                != (line, found.confidence.to_bits(), found.title.as_str())
+            {
+                db.prepare_cached("UPDATE items SET line = ?2, confidence = ?3, title = ?4 WHERE id = ?1")?
+                    .execute((&id, line, found.confidence, &found.title))?;
+                if title != found.title {
+                    writer.put(&passage(&id, found.r#type, &found.title, &found.content, path, now))?;
+                }
+            }
+            continue;
+        }
+        db.prepare_cached(
+            "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+        )?
+        .execute((
+            &id,
+            project,
+            path,
+            line,
+            found.r#type.as_str(),
+            &found.title,
+            &found.content,
+            found.confidence,
+            now,
+            private,
+        ))?;
+        writer.insert(&passage(&id, found.r#type, &found.title, &found.content, path, now))?;
+        added += 1;
+    }
+    for (gone, ..) in &old {
+        db.prepare_cached("DELETE FROM items WHERE id = ?1")?.execute([gone])?;
+        writer.remove(KIND, gone)?;
+    }
+    Ok((added, old.len()))
+}
+
+/// The id of an item: made from what it is, so that reading a file again gives the same.
+fn id(project: &ProjectName, path: &str, found: &Found, nth: usize) -> String {
+    let mut hash = blake3::Hasher::new();
+    for part in [project.as_str(), path, found.r#type.as_str(), &found.content] {
+        hash.update(part.as_bytes());
+        hash.update(&[0]);
+    }
+    hash.update(&nth.to_le_bytes());
+    format!("item_{}", &hash.finalize().to_hex()[..16])
+}
+
+/// Returns the passages of all items, for the index to be made anew.
+pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
+    let (items, _) = list(db, &Filter::default(), usize::MAX)?;
+    let passage = |of: ItemOf| {
+        let Item { id, r#type, title, content, source_file, extracted_at, .. } = of.item;
+        passage(&id, r#type, &title, &content, &source_file, extracted_at)
+    };
+    Ok(items.into_iter().map(passage).collect())
+}
+
+fn passage(id: &str, r#type: ItemType, title: &str, content: &str, path: &str, at: Time) -> Passage {
+    // A title that the content has would count twice.
+    let own = if content.contains(title.trim_end_matches('…')) { "" } else { title };
+    Passage {
+        kind: KIND,
+        reference: id.to_owned(),
+        text: content.to_owned(),
+        title: format!("{} {own} {path}", r#type.as_str()),
+        author: None,
+        at,
+        live: true,
+        place: None,
+        standing: None,
+        slice: None,
+    }
+}

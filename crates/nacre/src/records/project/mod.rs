@@ -1,0 +1,460 @@
+//! Projects (SPEC K): knowledge taken out of a project's files, and the work there is to do.
+//!
+//! An item is a row that cites its file and line, and a passage (`--scope items`). Items are derived: extraction
+//! follows the files as the index follows documents, by size, time and hash, and what is no longer said is no longer
+//! there. Only a person names folders, so that no agent can have a file of its choice read. Tasks are rows that people
+//! and agents write.
+
+mod extract;
+mod ignore;
+pub(crate) mod item;
+pub(crate) mod task;
+mod walk;
+
+use crate::base::text::decode;
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use serde::Serialize;
+
+use crate::base::caller::Caller;
+use crate::base::caller::is_marked;
+use crate::base::ids::ProjectName;
+use crate::base::redact;
+use crate::base::text::shorten;
+use crate::base::{Error, Result, Time};
+use crate::group::Group;
+use crate::index::Writer;
+use crate::records::workspace::{self, Note, Seen, Taken};
+use crate::store::audit;
+use crate::store::event::Event;
+use crate::store::event::payload;
+
+use extract::{Found, Language};
+use walk::Passed;
+
+pub use extract::ItemType;
+pub use item::{Item, ItemOf};
+pub use task::{Change, Status, Task, TasksImported};
+
+/// Larger files are data or made by a program.
+const LARGEST: i64 = 2 << 20;
+/// How many files, and how many items, go into one transaction.
+const FILES: usize = 500;
+const ITEMS: usize = 2_000;
+/// A file that was written so few milliseconds ago may be written again without another time.
+const RECENT: u64 = 2_000;
+
+/// A project: a folder with a name.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "a name and a folder")]
+pub struct Project {
+    #[serde(skip)]
+    pub(crate) number: i64,
+    pub name: ProjectName,
+    pub folder: String,
+    /// When it was last read to its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub extracted_at: Option<Time>,
+}
+
+/// What an extraction found and did.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Extracted {
+    pub project: ProjectName,
+    pub folder: String,
+    /// Items by type, all that there are now.
+    pub items: BTreeMap<&'static str, i64>,
+    /// How many items are new, and how many are no longer said.
+    pub added: usize,
+    pub removed: usize,
+    /// Files that were read, files as they were, files that are gone.
+    pub read: usize,
+    pub unchanged: usize,
+    pub gone: usize,
+    /// What `.gitignore` names, hidden files and folders, links, other people's code.
+    pub ignored: usize,
+    /// Files in no language that is known, by ending.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub others: BTreeMap<String, usize>,
+    /// What could not be read, and why; at most a thousand.
+    pub skipped: Vec<Note>,
+    /// Why what is known of files that were not seen is kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<String>,
+}
+
+impl Group {
+    /// Takes the items out of a folder, in place of those taken out before. `progress` is told how many files have been
+    /// looked at. One that was stopped goes on where it was.
+    pub fn extract(
+        &mut self,
+        caller: &Caller,
+        folder: &Path,
+        name: Option<&ProjectName>,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Extracted> {
+        self.begin(caller)?;
+        let real = real(folder)?;
+        let project = self.write(caller.now, |tx| adopt(tx, &real, name))?;
+        extract_project(self, caller, &project, progress)
+    }
+
+    /// Forgets a project and its items. Its folder is left as it is.
+    pub fn forget_project(&mut self, caller: &Caller, name: &ProjectName) -> Result<Project> {
+        self.begin(caller)?;
+        self.write_indexed(caller.now, |tx, lexicon| {
+            let project = known(tx, name)?;
+            let mut writer = Writer::new(tx, lexicon)?;
+            let mut statement = tx.prepare("SELECT id FROM items WHERE project = ?1")?;
+            let ids: Vec<String> =
+                statement.query_map([project.number], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            for id in &ids {
+                writer.remove(item::KIND, id)?;
+            }
+            writer.finish()?;
+            for sql in [
+                "DELETE FROM items WHERE project = ?1",
+                "DELETE FROM project_files WHERE project = ?1",
+                "DELETE FROM projects WHERE number = ?1",
+            ] {
+                tx.execute(sql, [project.number])?;
+            }
+            let mut row = audit::Row::new("project_forget");
+            row.detail.insert("items".into(), ids.len().into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(project)
+        })
+    }
+
+    /// Returns the projects, by name.
+    pub fn projects(&self) -> Result<Vec<Project>> {
+        self.read(all)
+    }
+}
+
+/// The real name of a folder.
+fn real(folder: &Path) -> Result<String> {
+    let bad = |problem: String| Error::BadSource { path: shorten(&folder.to_string_lossy()).into(), problem };
+    let real = fs::canonicalize(folder).map_err(|problem| bad(format!("can't be found: {problem}")))?;
+    if !real.is_dir() {
+        return Err(bad("is not a folder".into()));
+    }
+    real.to_str().map(str::to_owned).ok_or_else(|| bad("has a name that is not UTF-8".into()))
+}
+
+const COLUMNS: &str = "SELECT number, name, folder, extracted_at FROM projects";
+
+fn of_row(row: &Row<'_>) -> rusqlite::Result<Project> {
+    Ok(Project { number: row.get(0)?, name: row.get(1)?, folder: row.get(2)?, extracted_at: row.get(3)? })
+}
+
+/// Returns the projects, by name.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Project>> {
+    let mut statement = db.prepare_cached(&format!("{COLUMNS} ORDER BY name"))?;
+    let rows = statement.query_map([], of_row)?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Returns a project that has to be there.
+pub(crate) fn known(db: &Connection, name: &ProjectName) -> Result<Project> {
+    let found =
+        db.prepare_cached(&format!("{COLUMNS} WHERE name = ?1"))?.query_row([name], of_row).optional()?;
+    match found {
+        Some(project) => Ok(project),
+        None => {
+            let names: Vec<String> = all(db)?.into_iter().map(|project| project.name.to_string()).collect();
+            Err(Error::NoProject { given: name.to_string(), known: names.join(", ") })
+        }
+    }
+}
+
+/// Returns the project of a folder, a new one where there is none.
+fn adopt(db: &Connection, folder: &str, name: Option<&ProjectName>) -> Result<Project> {
+    let by = |column: &str, value: &str| -> Result<Option<Project>> {
+        let sql = format!("{COLUMNS} WHERE {column} = ?1");
+        Ok(db.prepare_cached(&sql)?.query_row([value], of_row).optional()?)
+    };
+    if let Some(project) = by("folder", folder)? {
+        return match name {
+            Some(other) if *other != project.name => {
+                Err(Error::ProjectKnown { name: project.name.to_string() })
+            }
+            _ => Ok(project),
+        };
+    }
+    let own = Path::new(folder).file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    let name = name.cloned().map_or_else(|| own.parse(), Ok)?;
+    if let Some(project) = by("name", name.as_str())? {
+        // A folder that is not there any more was moved here.
+        if fs::symlink_metadata(&project.folder).is_ok() {
+            return Err(Error::ProjectTaken { name: name.to_string(), folder: project.folder });
+        }
+        db.execute("UPDATE projects SET folder = ?2 WHERE number = ?1", (project.number, folder))?;
+        return Ok(Project { folder: folder.to_owned(), ..project });
+    }
+    let sql = "INSERT INTO projects (name, folder) VALUES (?1, ?2)";
+    db.execute(sql, (&name, folder))?;
+    Ok(Project { number: db.last_insert_rowid(), name, folder: folder.to_owned(), extracted_at: None })
+}
+
+/// What is known of a file.
+#[derive(Clone, PartialEq, Eq)]
+struct FileRow {
+    size: i64,
+    mtime: Option<i64>,
+    hash: String,
+    note: Option<String>,
+}
+
+impl FileRow {
+    /// Tells whether another reader would have found what this one does: rules change with the version.
+    fn is_by_this_version(&self) -> bool {
+        self.hash.split_once(':').map_or(self.hash.is_empty(), |(version, _)| version == extract::VERSION)
+    }
+}
+
+fn files(db: &Connection, project: i64) -> Result<HashMap<String, FileRow>> {
+    let mut statement =
+        db.prepare_cached("SELECT path, size, mtime, hash, note FROM project_files WHERE project = ?1")?;
+    let rows = statement.query_map([project], |row| {
+        Ok((
+            row.get(0)?,
+            FileRow { size: row.get(1)?, mtime: row.get(2)?, hash: row.get(3)?, note: row.get(4)? },
+        ))
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Takes the items out of a project's folder.
+fn extract_project(
+    group: &mut Group,
+    caller: &Caller,
+    project: &Project,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Extracted> {
+    let root = PathBuf::from(&project.folder);
+    let mut before = group.read_all(|db| files(db, project.number))?;
+    let (mut passed, mut batch) = (Passed::default(), Batch::default());
+    let (mut looked, mut read, mut unchanged) = (0, 0, 0);
+    walk::walk(&root, &mut passed, &mut |seen, language, passed| {
+        looked += 1;
+        let was = before.remove(&seen.path);
+        let is_same = |row: &&FileRow| {
+            row.size == seen.stat.size && row.mtime == Some(seen.stat.mtime) && row.is_by_this_version()
+        };
+        if let Some(row) = was.as_ref().filter(is_same) {
+            if let Some(note) = &row.note {
+                passed.skip(&seen.path, note.clone());
+            }
+            unchanged += 1;
+            return Ok(());
+        }
+        match read_file(&seen, language, was.as_ref(), caller.now) {
+            // Gone since the walk saw it: then it is among the known again, which are taken out below.
+            Reading::Gone => {
+                before.extend(was.map(|row| (seen.path, row)));
+                return Ok(());
+            }
+            Reading::Same(row) => {
+                unchanged += 1;
+                if was.as_ref() != Some(&row) {
+                    batch.put(seen.path, Some(row), None);
+                }
+            }
+            Reading::New(row, said) => {
+                read += 1;
+                if let Some(note) = &row.note {
+                    passed.skip(&seen.path, note.clone());
+                }
+                batch.put(seen.path, Some(row), Some(said));
+            }
+        }
+        if batch.is_full() {
+            batch.write(group, caller, project)?;
+            progress(looked);
+        }
+        Ok(())
+    })?;
+    // A folder that is no longer there, or has nothing at all any more, is rather one whose disk is away.
+    let kept = if fs::read_dir(&root).is_err() || passed.unlisted.iter().any(String::is_empty) {
+        Some("the folder is not there to its end".to_owned())
+    } else if looked == 0 && !before.is_empty() {
+        Some("the folder has no files any more".to_owned())
+    } else {
+        None
+    };
+    let mut gone = 0;
+    if kept.is_none() {
+        let mut paths: Vec<String> = before.into_keys().collect();
+        paths.sort();
+        for path in paths {
+            let within = |folder: &String| {
+                path.strip_prefix(folder.as_str()).is_some_and(|rest| rest.starts_with('/'))
+            };
+            if passed.unlisted.iter().any(within) {
+                continue;
+            }
+            gone += 1;
+            batch.put(path, None, Some(Said::default()));
+            if batch.is_full() {
+                batch.write(group, caller, project)?;
+            }
+        }
+    }
+    batch.write(group, caller, project)?;
+    let (added, removed) = (batch.added, batch.removed);
+    let items = group.write(caller.now, |tx| {
+        if kept.is_none() {
+            let sql = "UPDATE projects SET extracted_at = ?2 WHERE number = ?1";
+            tx.execute(sql, (project.number, caller.now))?;
+        }
+        let mut row = audit::Row::new("extract");
+        for (what, count) in [("files", looked), ("read", read), ("added", added), ("removed", removed)] {
+            row.detail.insert(what.into(), count.into());
+        }
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        counts(tx, project.number)
+    })?;
+    if added + removed > 0 {
+        let count = |items: usize| i64::try_from(items).unwrap_or(i64::MAX);
+        let data = payload([
+            ("type", "items".into()),
+            ("path", project.name.as_str().into()),
+            ("delta", (count(added) - count(removed)).into()),
+        ]);
+        let (at, session) = (caller.now, caller.session.clone());
+        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
+    }
+    let Passed { others, ignored, skipped, .. } = passed;
+    Ok(Extracted {
+        project: project.name.clone(),
+        folder: project.folder.clone(),
+        items,
+        added,
+        removed,
+        read,
+        unchanged,
+        gone,
+        ignored,
+        others,
+        skipped,
+        kept,
+    })
+}
+
+fn counts(db: &Connection, project: i64) -> Result<BTreeMap<&'static str, i64>> {
+    let sql = "SELECT count(*) FROM items WHERE project = ?1 AND type = ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let mut counts = BTreeMap::new();
+    for r#type in ItemType::ALL {
+        counts.insert(r#type.as_str(), statement.query_row((project, r#type.as_str()), |row| row.get(0))?);
+    }
+    Ok(counts)
+}
+
+/// What a file says.
+#[derive(Default)]
+struct Said {
+    found: Vec<Found>,
+    /// It says of itself that it is for private sessions.
+    private: bool,
+}
+
+/// What became of reading a file.
+enum Reading {
+    Gone,
+    /// It says what it said.
+    Same(FileRow),
+    New(FileRow, Said),
+}
+
+fn read_file(seen: &Seen, language: Language, was: Option<&FileRow>, now: Time) -> Reading {
+    let skipped = |why: String, retry: bool| {
+        let mtime = (!retry).then_some(seen.stat.mtime);
+        let row = FileRow { size: seen.stat.size, mtime, hash: String::new(), note: Some(why) };
+        Reading::New(row, Said::default())
+    };
+    if seen.stat.size > LARGEST {
+        return skipped(format!("is larger than {} MiB", LARGEST >> 20), false);
+    }
+    let (bytes, stat, settled) = match workspace::read(seen) {
+        Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
+        Taken::Skipped { why, retry } => return skipped(why, retry),
+        Taken::Gone => return Reading::Gone,
+    };
+    let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT;
+    let hash = format!("{}:{}", extract::VERSION, &blake3::hash(&bytes).to_hex()[..32]);
+    let row = FileRow { size: stat.size, mtime: settled.then_some(stat.mtime), hash, note: None };
+    if was.is_some_and(|was| was.hash == row.hash) {
+        return Reading::Same(row);
+    }
+    let text = match decode(&bytes) {
+        Ok((text, _)) => text,
+        Err(why) => return skipped(why, !settled),
+    };
+    // Credentials go before anything is taken out.
+    let text = redact::document(&text);
+    let found = extract::extract(&seen.path, language, &text);
+    Reading::New(row, Said { found, private: is_marked(&text) })
+}
+
+/// What goes into one transaction.
+#[derive(Default)]
+struct Batch {
+    files: Vec<(String, Option<FileRow>, Option<Said>)>,
+    items: usize,
+    added: usize,
+    removed: usize,
+}
+
+impl Batch {
+    /// Puts a file in: what is known of it from now on, and the items it has now, where these are others.
+    fn put(&mut self, path: String, row: Option<FileRow>, said: Option<Said>) {
+        self.items += said.as_ref().map_or(0, |said| said.found.len());
+        self.files.push((path, row, said));
+    }
+
+    fn is_full(&self) -> bool {
+        self.files.len() >= FILES || self.items >= ITEMS
+    }
+
+    fn write(&mut self, group: &mut Group, caller: &Caller, project: &Project) -> Result<()> {
+        let files = std::mem::take(&mut self.files);
+        self.items = 0;
+        if files.is_empty() {
+            return Ok(());
+        }
+        let (added, removed) = group.write_indexed(caller.now, |tx, lexicon| {
+            // Another process may have forgotten it meanwhile.
+            known(tx, &project.name)?;
+            let mut writer = Writer::new(tx, lexicon)?;
+            let mut sum = (0, 0);
+            for (path, row, said) in &files {
+                if let Some(said) = said {
+                    let file = (project.number, &project.name, path.as_str());
+                    let (added, removed) = item::replace(tx, &mut writer, file, said, caller.now)?;
+                    sum = (sum.0 + added, sum.1 + removed);
+                }
+                match row {
+                    Some(FileRow { size, mtime, hash, note }) => {
+                        let sql = "INSERT INTO project_files (project, path, size, mtime, hash, note)
+                            VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (project, path) DO UPDATE SET
+                            size = excluded.size, mtime = excluded.mtime, hash = excluded.hash, note = excluded.note";
+                        tx.prepare_cached(sql)?.execute((project.number, path, size, mtime, hash, note))?
+                    }
+                    None => tx
+                        .prepare_cached("DELETE FROM project_files WHERE project = ?1 AND path = ?2")?
+                        .execute((project.number, path))?,
+                };
+            }
+            writer.finish()?;
+            Ok(sum)
+        })?;
+        (self.added, self.removed) = (self.added + added, self.removed + removed);
+        Ok(())
+    }
+}

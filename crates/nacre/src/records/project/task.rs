@@ -1,0 +1,450 @@
+//! Tasks (SPEC K2): what is to be done, in what order, and what waits for what. A status changes only when someone
+//! says so, and every change is kept with who said it and when.
+//!
+//! A task is a passage too, beside the items: "is there a task about locking?" is asked in words. Those that are
+//! cancelled or archived are out of searches.
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
+use rusqlite::{Connection, OptionalExtension, Row};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::TaskId;
+use crate::base::text::shorten;
+use crate::base::{Error, Result, Time};
+use crate::index::{self, Passage};
+
+pub use file::TasksImported;
+pub(crate) use file::{Kept, as_file, take_in};
+
+/// The kind of a task's passage.
+pub(crate) const KIND: &str = "task";
+/// The priority of a task that is given none; the lowest number comes first.
+pub(crate) const PRIORITY: i64 = 5;
+const HIGHEST: i64 = 1_000;
+/// The most characters of a description, a criterion and a milestone; the most criteria and blockers.
+const DESCRIPTION: usize = 2_000;
+const CRITERION: usize = 500;
+const MILESTONE: usize = 100;
+const MANY: usize = 100;
+
+/// How a task stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "the words of SPEC K2")]
+pub enum Status {
+    Pending,
+    InProgress,
+    Done,
+    Cancelled,
+}
+
+impl Status {
+    /// All of them.
+    pub const ALL: &[Status] = &[Status::Pending, Status::InProgress, Status::Done, Status::Cancelled];
+
+    /// Returns its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::InProgress => "in_progress",
+            Status::Done => "done",
+            Status::Cancelled => "cancelled",
+        }
+    }
+
+    /// Tells whether there is something left to do.
+    pub(crate) fn is_open(self) -> bool {
+        matches!(self, Status::Pending | Status::InProgress)
+    }
+
+    fn named(word: &str) -> Option<Status> {
+        Status::ALL.iter().find(|status| status.as_str() == word).copied()
+    }
+}
+
+/// One task.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC K2")]
+pub struct Task {
+    pub id: TaskId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
+    /// The lowest number comes first.
+    pub priority: i64,
+    pub status: Status,
+    pub description: String,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub acceptance_criteria: Vec<String>,
+    pub created: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub completed: Option<Time>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<TaskId>,
+    /// Pending, and nothing that it waits for is open.
+    pub ready: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub archived: Option<Time>,
+}
+
+/// A change of a task's status.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "when, what and who")]
+pub struct Change {
+    pub at: Time,
+    pub status: Status,
+    /// `person` or `agent`.
+    pub actor: String,
+    pub session: String,
+}
+
+/// Who writes, and when.
+#[derive(Clone, Copy)]
+pub(crate) struct By<'a> {
+    pub(crate) now: Time,
+    pub(crate) actor: &'a str,
+    pub(crate) session: &'a str,
+}
+
+/// A task to be.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Draft {
+    pub(crate) description: String,
+    pub(crate) milestone: Option<String>,
+    pub(crate) priority: Option<i64>,
+    pub(crate) acceptance_criteria: Vec<String>,
+    pub(crate) blocked_by: Vec<TaskId>,
+}
+
+/// Which tasks.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Filter {
+    pub(crate) ready: bool,
+    pub(crate) status: Option<Status>,
+    pub(crate) milestone: Option<String>,
+    pub(crate) archived: bool,
+}
+
+/// Adds a task.
+pub(crate) fn add(db: &Connection, by: By<'_>, draft: Draft) -> Result<Task> {
+    let draft = checked(draft)?;
+    expect_known(db, &draft.blocked_by)?;
+    for blocker in &draft.blocked_by {
+        changeable(db, *blocker)?;
+    }
+    let sql = "INSERT INTO tasks (milestone, priority, status, description, accept, created_at)
+        VALUES (?1, ?2, 'pending', ?3, ?4, ?5)";
+    let accept = serde_json::to_string(&draft.acceptance_criteria)?;
+    let priority = draft.priority.unwrap_or(PRIORITY);
+    db.prepare_cached(sql)?.execute((&draft.milestone, priority, &draft.description, accept, by.now))?;
+    let id = TaskId(db.last_insert_rowid());
+    for blocker in draft.blocked_by {
+        insert_block(db, id, blocker)?;
+    }
+    note_change(db, id, Status::Pending, by)?;
+    let task = get(db, id)?;
+    index::put(db, &passage(&task))?;
+    Ok(task)
+}
+
+/// Checks a task that comes from outside, and takes away what surrounds its texts.
+fn checked(mut draft: Draft) -> Result<Draft> {
+    let bad = |problem: String| Err(Error::BadTask { problem });
+    draft.description = draft.description.trim().to_owned();
+    let length = draft.description.chars().count();
+    if length == 0 {
+        return bad("a task needs a description".into());
+    }
+    if length > DESCRIPTION {
+        return bad(format!("the description has {length} characters, at most {DESCRIPTION} fit"));
+    }
+    draft.milestone = draft.milestone.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
+    if let Some(name) = &draft.milestone
+        && (name.chars().count() > MILESTONE || name.chars().any(char::is_control))
+    {
+        return bad(format!("milestone `{}` is not 1 to {MILESTONE} characters on one line", shorten(name)));
+    }
+    if let Some(priority) = draft.priority.filter(|priority| !(0..=HIGHEST).contains(priority)) {
+        return bad(format!("priority {priority} is not 0 to {HIGHEST}"));
+    }
+    for criterion in &mut draft.acceptance_criteria {
+        *criterion = criterion.trim().to_owned();
+        let length = criterion.chars().count();
+        if !(1..=CRITERION).contains(&length) {
+            return bad(format!("an acceptance criterion has {length} characters, 1 to {CRITERION} fit"));
+        }
+    }
+    let most = draft.acceptance_criteria.len().max(draft.blocked_by.len());
+    if most > MANY {
+        return bad(format!(
+            "{most} are given, a task has at most {MANY} acceptance criteria and as many blockers"
+        ));
+    }
+    Ok(draft)
+}
+
+const COLUMNS: &str = "SELECT number, milestone, priority, status, description, accept, created_at, completed_at, archived_at FROM tasks";
+
+fn of_row(row: &Row<'_>) -> rusqlite::Result<Task> {
+    let (status, accept): (String, String) = (row.get(3)?, row.get(5)?);
+    Ok(Task {
+        id: row.get(0)?,
+        milestone: row.get(1)?,
+        priority: row.get(2)?,
+        status: Status::named(&status).unwrap_or(Status::Pending),
+        description: row.get(4)?,
+        acceptance_criteria: serde_json::from_str(&accept).unwrap_or_default(),
+        created: row.get(6)?,
+        completed: row.get(7)?,
+        archived: row.get(8)?,
+        blocked_by: Vec::new(),
+        ready: false,
+    })
+}
+
+/// Adds what stands in other rows.
+fn filled(db: &Connection, mut task: Task) -> Result<Task> {
+    task.blocked_by = blockers(db, task.id)?;
+    task.ready =
+        task.status == Status::Pending && task.archived.is_none() && open_blockers(db, task.id)?.is_empty();
+    Ok(task)
+}
+
+/// Returns a task that has to be there.
+pub(crate) fn get(db: &Connection, id: TaskId) -> Result<Task> {
+    let found =
+        db.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?.query_row([id], of_row).optional()?;
+    filled(db, found.ok_or_else(|| Error::NoTask { given: vec![id] })?)
+}
+
+/// Lists tasks: what is under way, then what is to be done, by priority and age, then what is over.
+pub(crate) fn list(db: &Connection, filter: &Filter) -> Result<Vec<Task>> {
+    let sql = format!(
+        "{COLUMNS} WHERE (archived_at IS NOT NULL) = ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR milestone = ?3)
+         ORDER BY CASE status WHEN 'in_progress' THEN 0 WHEN 'pending' THEN 1 ELSE 2 END, priority, created_at, number"
+    );
+    let mut statement = db.prepare_cached(&sql)?;
+    let status = filter.status.map(Status::as_str);
+    let rows = statement.query_map((filter.archived, status, &filter.milestone), of_row)?;
+    let mut tasks = Vec::new();
+    for row in rows {
+        let task = filled(db, row?)?;
+        if task.ready || !filter.ready {
+            tasks.push(task);
+        }
+    }
+    Ok(tasks)
+}
+
+/// Returns every change of a task's status, oldest first.
+pub(crate) fn changes(db: &Connection, id: TaskId) -> Result<Vec<Change>> {
+    let sql = "SELECT at, status, actor, session FROM task_changes WHERE task = ?1 ORDER BY rowid";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map([id], |row| {
+        let status: String = row.get(1)?;
+        let status = Status::named(&status).unwrap_or(Status::Pending);
+        Ok(Change { at: row.get(0)?, status, actor: row.get(2)?, session: row.get(3)? })
+    })?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Changes a task's status. Tells whether it was another.
+pub(crate) fn set_status(db: &Connection, by: By<'_>, id: TaskId, status: Status) -> Result<(Task, bool)> {
+    let task = changeable(db, id)?;
+    if task.status == status {
+        return Ok((task, false));
+    }
+    // What is over is opened again before it is changed.
+    if !task.status.is_open() && status != Status::Pending {
+        return Err(Error::TaskStatus { id, status: task.status.as_str() });
+    }
+    if matches!(status, Status::InProgress | Status::Done) {
+        let open = open_blockers(db, id)?;
+        if !open.is_empty() {
+            return Err(Error::Blocked { id, by: open });
+        }
+    }
+    let completed = (status == Status::Done).then_some(by.now);
+    let sql = "UPDATE tasks SET status = ?2, completed_at = ?3 WHERE number = ?1";
+    db.prepare_cached(sql)?.execute((id, status.as_str(), completed))?;
+    note_change(db, id, status, by)?;
+    index::set_live(db, KIND, &id.to_string(), status != Status::Cancelled)?;
+    Ok((get(db, id)?, true))
+}
+
+fn note_change(db: &Connection, id: TaskId, status: Status, by: By<'_>) -> Result<()> {
+    insert_change(db, id, by.now, status, by.actor, by.session)
+}
+
+fn insert_change(
+    db: &Connection,
+    id: TaskId,
+    at: Time,
+    status: Status,
+    actor: &str,
+    session: &str,
+) -> Result<()> {
+    let sql = "INSERT INTO task_changes (task, at, status, actor, session) VALUES (?1, ?2, ?3, ?4, ?5)";
+    db.prepare_cached(sql)?.execute((id, at, status.as_str(), actor, session))?;
+    Ok(())
+}
+
+/// Has a task wait for others. Tells whether it did not already.
+pub(crate) fn block(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Task, bool)> {
+    let task = changeable(db, id)?;
+    expect_known(db, by)?;
+    let mut changed = false;
+    for blocker in by {
+        changeable(db, *blocker)?;
+        if task.blocked_by.contains(blocker) {
+            continue;
+        }
+        refuse_cycle(db, id, *blocker)?;
+        insert_block(db, id, *blocker)?;
+        changed = true;
+    }
+    let all = get(db, id)?;
+    if all.blocked_by.len() > MANY {
+        return Err(Error::BadTask { problem: format!("a task waits for {MANY} others at most") });
+    }
+    Ok((all, changed))
+}
+
+/// Has a task wait no longer for some, or for any. Tells whether it did.
+pub(crate) fn unblock(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Task, bool)> {
+    let task = changeable(db, id)?;
+    expect_known(db, by)?;
+    let by = if by.is_empty() { &task.blocked_by } else { by };
+    let mut changed = 0;
+    for blocker in by {
+        let sql = "DELETE FROM task_blocks WHERE task = ?1 AND \"by\" = ?2";
+        changed += db.prepare_cached(sql)?.execute((id, blocker))?;
+    }
+    Ok((get(db, id)?, changed > 0))
+}
+
+/// Archives the tasks of a milestone, if all of it is over. Returns them.
+pub(crate) fn archive(db: &Connection, now: Time, milestone: &str) -> Result<Vec<TaskId>> {
+    let of_it = list(db, &Filter { milestone: Some(milestone.to_owned()), ..Filter::default() })?;
+    if of_it.is_empty() {
+        let sql = "SELECT DISTINCT milestone FROM tasks WHERE milestone IS NOT NULL AND archived_at IS NULL ORDER BY milestone";
+        let names: Vec<String> =
+            db.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        return Err(Error::NoMilestone { given: shorten(milestone), known: names.join(", ") });
+    }
+    let open: Vec<TaskId> = of_it.iter().filter(|task| task.status.is_open()).map(|task| task.id).collect();
+    if !open.is_empty() {
+        return Err(Error::MilestoneOpen { milestone: milestone.to_owned(), open });
+    }
+    for task in &of_it {
+        db.prepare_cached("UPDATE tasks SET archived_at = ?2 WHERE number = ?1")?.execute((task.id, now))?;
+        index::set_live(db, KIND, &task.id.to_string(), false)?;
+    }
+    Ok(of_it.into_iter().map(|task| task.id).collect())
+}
+
+/// Returns a task that is not archived.
+fn changeable(db: &Connection, id: TaskId) -> Result<Task> {
+    let task = get(db, id)?;
+    match task.archived {
+        Some(_) => Err(Error::TaskStatus { id, status: "archived" }),
+        None => Ok(task),
+    }
+}
+
+fn insert_block(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
+    let sql = "INSERT INTO task_blocks (task, \"by\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    db.prepare_cached(sql)?.execute((id, by))?;
+    Ok(())
+}
+
+fn blockers(db: &Connection, id: TaskId) -> Result<Vec<TaskId>> {
+    let mut statement =
+        db.prepare_cached("SELECT \"by\" FROM task_blocks WHERE task = ?1 ORDER BY \"by\"")?;
+    let rows = statement.query_map([id], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// What a task waits for that is still to be done.
+fn open_blockers(db: &Connection, id: TaskId) -> Result<Vec<TaskId>> {
+    let sql = "SELECT \"by\" FROM task_blocks JOIN tasks ON tasks.number = \"by\"
+        WHERE task = ?1 AND status IN ('pending', 'in_progress') ORDER BY \"by\"";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows = statement.query_map([id], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Refuses ids that no task has, all of them named.
+fn expect_known(db: &Connection, ids: &[TaskId]) -> Result<()> {
+    let mut statement = db.prepare_cached("SELECT EXISTS (SELECT 1 FROM tasks WHERE number = ?1)")?;
+    let mut unknown = Vec::new();
+    for id in ids {
+        if !statement.query_row([id], |row| row.get::<_, bool>(0))? {
+            unknown.push(*id);
+        }
+    }
+    if unknown.is_empty() { Ok(()) } else { Err(Error::NoTask { given: unknown }) }
+}
+
+/// Refuses that a task waits for one that waits for it.
+fn refuse_cycle(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
+    if id == by {
+        return Err(Error::SelfBlocked { id });
+    }
+    // Each with the one that led to it.
+    let mut led = BTreeMap::from([(by, id)]);
+    let mut to_see = vec![by];
+    while let Some(at) = to_see.pop() {
+        for next in blockers(db, at)? {
+            if next == id {
+                let mut cycle = vec![id, at];
+                while let Some(before) = cycle.last().and_then(|last| led.get(last)) {
+                    cycle.push(*before);
+                    if *before == id {
+                        break;
+                    }
+                }
+                cycle.reverse();
+                return Err(Error::BlockCycle { cycle });
+            }
+            if let Entry::Vacant(free) = led.entry(next) {
+                free.insert(at);
+                to_see.push(next);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Returns the passages of all tasks, for the index to be made anew.
+pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
+    let mut statement = db.prepare_cached(&format!("{COLUMNS} ORDER BY number"))?;
+    let rows = statement.query_map([], |row| Ok(passage(&of_row(row)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn passage(task: &Task) -> Passage {
+    let mut text = task.description.clone();
+    for criterion in &task.acceptance_criteria {
+        text.push('\n');
+        text.push_str(criterion);
+    }
+    Passage {
+        kind: KIND,
+        reference: task.id.to_string(),
+        text,
+        title: format!("task {} {}", task.id, task.milestone.as_deref().unwrap_or_default()),
+        author: None,
+        at: task.created,
+        live: task.status != Status::Cancelled && task.archived.is_none(),
+        place: None,
+        standing: None,
+        slice: None,
+    }
+}

@@ -1,0 +1,269 @@
+//! Messages are added to a transcript (S1): the line is durable in the file first, then the database hears of it.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::compact::{self, Compacted};
+use super::flush::{self, Flush};
+use super::take_in::{self, Author, State};
+use super::transcript::{self, Files, Line, Lock, Role};
+use super::{listing, retention};
+use crate::base::caller::Caller;
+use crate::base::ids::SessionId;
+use crate::base::settings::Compact;
+use crate::base::{Error, Result, Time};
+use crate::group::Group;
+use crate::store::event::Event;
+use crate::store::event::payload;
+
+/// A message to be.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub struct Draft {
+    /// Its id; sent again with the same one, it is not written again. A tool_result has that of its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 128))]
+    pub id: Option<String>,
+    /// Who says it.
+    pub role: Role,
+    /// What is said, or what a tool gave back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<String>,
+    /// Of a tool_call: the tool.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 200))]
+    pub name: Option<String>,
+    /// Of a tool_call: what it is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<serde_json::Map<String, Value>>")]
+    pub input: Option<Value>,
+    /// When, ISO 8601; default now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timestamp: Option<Time>,
+}
+
+/// What became of messages that were sent.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Appended {
+    pub session: SessionId,
+    /// Their ids, in the order they came.
+    pub ids: Vec<String>,
+    pub added: usize,
+    /// Messages that were there already.
+    pub present: usize,
+    /// About how many tokens the context has, at most.
+    pub tokens: i64,
+    /// What the caller should know.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub warnings: Vec<String>,
+    /// What the agent is asked before the conversation is compacted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flush: Option<Flush>,
+    /// What compaction did, where it was due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compacted: Option<Compacted>,
+}
+
+/// Adds messages to a session's transcript, all of them or, where one is refused, none.
+pub(crate) fn append(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    drafts: &[Draft],
+) -> Result<Appended> {
+    if drafts.is_empty() {
+        let (tool, field, problem) = ("session_append".into(), "messages".into(), "is empty".into());
+        return Err(Error::BadArgument { tool, field, problem, nearest: None });
+    }
+    drafts.iter().try_for_each(check)?;
+    take_in::check_seen(group, caller, session)?;
+    let files = Files::of(group.folder(), session)?;
+    let lock = transcript::lock(group.folder())?;
+    let (mut state, mut warnings) = ready(group, caller, session, &files, &lock)?;
+    // Another may have begun it meanwhile.
+    take_in::check_seen(group, caller, session)?;
+    let new = state.lines == 0;
+    let (lines, ids) = group.read_all(|db| lines(db, session, &state, drafts, caller.now))?;
+    let mut odd = take_in::Odd::default();
+    if !lines.is_empty() {
+        let mut bytes = Vec::new();
+        let mut placed = Vec::new();
+        let start = state.taken;
+        for line in &lines {
+            placed.push((start + bytes.len() as u64, line.clone()));
+            bytes.extend(line.to_bytes()?);
+        }
+        state.taken = transcript::append(&files, &bytes, &lock)?;
+        if new {
+            // How the file begins is known only now.
+            state.taken = 0;
+            (state, odd) = take_in::catch_up(group, caller, session, &files, Author::Caller, &lock)?;
+        } else {
+            state.ended_at = None;
+            take_in::take_in(group, caller, session, &mut state, &placed, Author::Caller, &mut odd)?;
+        }
+    }
+    if new {
+        listing::write(group, &lock)?;
+    }
+    drop(lock);
+    warnings.extend(odd.warnings());
+    if !lines.is_empty() {
+        let delta: usize = lines.iter().map(|line| line.text().chars().count()).sum();
+        let path = session.as_str().into();
+        let data = payload([("type", "session".into()), ("path", path), ("delta", delta.into())]);
+        let (at, told) = (caller.now, caller.session.clone());
+        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session: told, data });
+    }
+    let (added, present) = (lines.len(), drafts.len() - lines.len());
+    let tokens = state.tokens;
+    let mut done = Appended {
+        session: session.clone(),
+        ids,
+        added,
+        present,
+        tokens,
+        warnings,
+        flush: None,
+        compacted: None,
+    };
+    if added > 0 {
+        due(group, caller, session, &state, &mut done)?;
+    }
+    Ok(done)
+}
+
+/// Makes a transcript ready to be written: out of the archive, without a torn line, all of it taken in.
+pub(super) fn ready(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    files: &Files,
+    lock: &Lock,
+) -> Result<(State, Vec<String>)> {
+    let mut warnings = Vec::new();
+    retention::bring_back(group, caller, session, files, lock)?;
+    if let Some(aside) = transcript::mend(files, lock)? {
+        warnings
+            .push(format!("the last line was torn when it was written; it is kept in `{}`", aside.display()));
+    }
+    let (state, odd) = take_in::catch_up(group, caller, session, files, Author::Unknown, lock)?;
+    warnings.extend(odd.warnings());
+    Ok((state, warnings))
+}
+
+/// Does what is due after a message: the agent is asked to store what lasts, and only then older lines are summed
+/// up. What goes wrong with that does not make the message unsaid.
+fn due(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    state: &State,
+    done: &mut Appended,
+) -> Result<()> {
+    let settings = group.settings().session.clone();
+    let compaction = i64::try_from(settings.compact_tokens).unwrap_or(i64::MAX);
+    let least = compaction.min(i64::try_from(settings.flush_threshold()).unwrap_or(i64::MAX));
+    if state.tokens < least {
+        return Ok(());
+    }
+    // The count goes by everything; the context may have less.
+    let flush = flush::check(group, caller, session, &flush::Count::default())?;
+    done.tokens = i64::try_from(flush.tokens).unwrap_or(i64::MAX);
+    let overflows = settings.compact != Compact::Off && done.tokens >= compaction;
+    if flush.due {
+        done.flush = Some(flush);
+    } else if overflows {
+        match compact::compact(group, caller, session) {
+            Ok(compacted) => {
+                done.tokens = i64::try_from(compacted.after).unwrap_or(i64::MAX);
+                done.compacted = Some(compacted);
+            }
+            Err(problem) => done.warnings.push(format!("it could not be compacted for now: {problem}")),
+        }
+    }
+    Ok(())
+}
+
+fn check(draft: &Draft) -> Result<()> {
+    let bad = |field: &str, problem: &str| {
+        let (tool, field, problem) = ("session_append".into(), field.into(), problem.into());
+        Err(Error::BadArgument { tool, field, problem, nearest: None })
+    };
+    if let Some(id) = &draft.id {
+        let length = id.chars().count();
+        if !(1..=128).contains(&length) || id.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return bad("id", "is not 1 to 128 visible characters without spaces");
+        }
+    }
+    match draft.role {
+        Role::Summary => bad("role", "is `summary`, which only compaction writes"),
+        Role::ToolCall if draft.name.as_deref().is_none_or(|name| name.trim().is_empty()) => {
+            bad("name", "is missing; a tool_call names its tool")
+        }
+        Role::ToolResult if draft.id.is_none() => bad("id", "is missing; a tool_result has that of its call"),
+        Role::ToolResult if draft.content.is_none() => bad("content", "is missing"),
+        Role::User | Role::Assistant | Role::System
+            if draft.content.as_deref().is_none_or(|text| text.trim().is_empty()) =>
+        {
+            bad("content", "is missing or empty")
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the lines that are to be written, and the ids of all drafts.
+fn lines(
+    db: &Connection,
+    session: &SessionId,
+    state: &State,
+    drafts: &[Draft],
+    now: Time,
+) -> Result<(Vec<Line>, Vec<String>)> {
+    let mut lines: Vec<Line> = Vec::new();
+    let mut ids = Vec::new();
+    let mut coming: HashMap<String, String> = HashMap::new();
+    let mut number = state.lines;
+    for draft in drafts {
+        let mut line = Line {
+            id: draft.id.clone().unwrap_or_default(),
+            role: draft.role,
+            content: draft.content.clone(),
+            name: draft.name.clone(),
+            input: draft.input.clone().or_else(|| (draft.role == Role::ToolCall).then(|| json!({}))),
+            covers: None,
+            by: None,
+            timestamp: draft.timestamp.unwrap_or(now),
+        };
+        let known = |line: &Line| match coming.get(&line.key()) {
+            Some(hash) => Ok(Some(hash.clone())),
+            None => take_in::known(db, session, &line.key()),
+        };
+        if draft.id.is_none() {
+            let prefix = if draft.role == Role::ToolCall { "tool" } else { "msg" };
+            while line.id.is_empty() || known(&line)?.is_some() {
+                number += 1;
+                line.id = format!("{prefix}_{number:03}");
+            }
+        }
+        ids.push(line.id.clone());
+        match known(&line)? {
+            Some(same) if same == line.hash() => {}
+            Some(_) => {
+                let (id, session) = (line.id, crate::base::text::shorten(session.as_str()));
+                return Err(Error::MessageTaken { id, session });
+            }
+            None => {
+                coming.insert(line.key(), line.hash());
+                lines.push(line);
+            }
+        }
+    }
+    Ok((lines, ids))
+}

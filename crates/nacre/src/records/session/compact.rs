@@ -1,0 +1,194 @@
+//! Compaction (S3): older lines of a transcript become one summary, the newest stay.
+//!
+//! `overlay` appends the summary, and the context applies it: no line is ever lost. `rewrite` [002] makes a new file
+//! of the summary and what follows; the old one is put aside first. The summary is made without the lock, for a
+//! model behind a URL may take long; where another process has compacted meanwhile, it is thrown away.
+
+use std::fs;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::append::ready;
+use super::context::{self, Wanted};
+use super::summary::{self, Told};
+use super::take_in::{self, Author, State};
+use super::transcript::{self, Files, Forwards, Line, Lock, Role};
+use super::{listing, narrative};
+use crate::base::caller::Caller;
+use crate::base::ids::{EntryId, SessionId};
+use crate::base::settings::Compact;
+use crate::base::{Error, Result, files};
+use crate::group::Group;
+use crate::store::audit;
+use crate::store::event::Event;
+use crate::store::event::payload;
+
+/// What compaction did.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Compacted {
+    /// How many lines the new summary took the place of; none: there was nothing to do.
+    pub covered: usize,
+    /// How many stay beside it.
+    pub kept: usize,
+    /// Tokens of the context before.
+    pub before: usize,
+    /// And after.
+    pub after: usize,
+    /// What made the summary: extractive, or the name of a model.
+    pub by: String,
+    /// What the caller should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// The entry that has the summary, too (S5).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryId>,
+    /// Where the transcript is that was rewritten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub aside: Option<String>,
+}
+
+/// What is to be summed up.
+struct Plan {
+    older: Vec<Line>,
+    kept: Vec<Line>,
+    before: Option<Line>,
+    tokens: usize,
+    compactions: i64,
+}
+
+/// Sums up all but the newest lines of a transcript.
+pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -> Result<Compacted> {
+    let mode = group.settings().session.compact;
+    if mode == Compact::Off {
+        return Err(Error::CompactionOff);
+    }
+    take_in::check_seen(group, caller, session)?;
+    let files = Files::of(group.folder(), session)?;
+    let plan = plan(group, caller, session, &files)?;
+    let nothing = |note: &str| Compacted {
+        covered: 0,
+        kept: plan.kept.len(),
+        before: plan.tokens,
+        after: plan.tokens,
+        by: summary::EXTRACTIVE.to_owned(),
+        note: Some(note.to_owned()),
+        entry: None,
+        aside: None,
+    };
+    let Some(last) = plan.older.last() else {
+        return Ok(nothing("there is nothing older than what is kept"));
+    };
+    let made = summary::make(group, &Told { before: plan.before.as_ref(), lines: &plan.older });
+    let entry = narrative::before_compaction(group, caller, session, &made, (&plan.older, &plan.kept))?;
+
+    let lock = transcript::lock(group.folder())?;
+    let (mut state, _) = ready(group, caller, session, &files, &lock)?;
+    if state.compactions != plan.compactions {
+        return Ok(nothing("another process has compacted it meanwhile"));
+    }
+    let number = state.compactions + 1;
+    let first =
+        plan.before.as_ref().and_then(|summary| summary.covers.as_ref()).map(|covers| covers[0].clone());
+    let first = first.unwrap_or_else(|| plan.older[0].id.clone());
+    let line = Line {
+        id: format!("sum_{number:03}"),
+        role: Role::Summary,
+        content: Some(made.text),
+        name: None,
+        input: None,
+        covers: Some([first, last.id.clone()]),
+        by: Some(made.by.clone()),
+        timestamp: caller.now,
+    };
+    let aside = match mode {
+        Compact::Rewrite => Some(rewrite(&files, &line, last, number, &lock)?),
+        Compact::Overlay | Compact::Off => {
+            transcript::append(&files, &line.to_bytes()?, &lock)?;
+            None
+        }
+    };
+    (state, _) = take_in::catch_up(group, caller, session, &files, Author::Caller, &lock)?;
+    note(group, caller, session, &state, plan.older.len())?;
+    listing::write(group, &lock)?;
+    drop(lock);
+    let after = usize::try_from(state.tokens).unwrap_or(0);
+    let data = payload([
+        ("sessionId", session.as_str().into()),
+        ("before", plan.tokens.into()),
+        ("after", after.into()),
+    ]);
+    let (at, told) = (caller.now, caller.session.clone());
+    group.tell(&Event { name: "memory:compact", at, group: group.name().clone(), session: told, data });
+    Ok(Compacted {
+        covered: plan.older.len(),
+        kept: plan.kept.len(),
+        before: plan.tokens,
+        after,
+        by: made.by,
+        note: made.note,
+        entry,
+        aside,
+    })
+}
+
+fn plan(group: &mut Group, caller: &Caller, session: &SessionId, files: &Files) -> Result<Plan> {
+    let lock = transcript::lock(group.folder())?;
+    let (state, _) = ready(group, caller, session, files, &lock)?;
+    let tokens = usize::try_from(context::tokens(group, files)?).unwrap_or(0);
+    let all = Wanted { results: None, tokens: usize::MAX };
+    let Some(view) = context::read(files, all)? else {
+        return Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) });
+    };
+    let mut older = view.lines;
+    let mut at = older.len().saturating_sub(group.settings().session.keep_recent);
+    // Results stay with their calls.
+    let is = |at: usize, role| older.get(at).is_some_and(|line: &Line| line.role == role);
+    while at > 0 && (is(at, Role::ToolResult) || is(at - 1, Role::ToolCall)) {
+        at -= 1;
+    }
+    let kept = older.split_off(at);
+    Ok(Plan { older, kept, before: view.summary, tokens, compactions: state.compactions })
+}
+
+/// Makes a new file of the summary and all that follows the last line it covers. Returns where the old one is.
+fn rewrite(files: &Files, summary: &Line, last: &Line, number: i64, _lock: &Lock) -> Result<String> {
+    let path = files.plain();
+    let io = || Error::io(&path);
+    let old = fs::read(&path).map_err(io())?;
+    let mut lines = Forwards::from(std::io::Cursor::new(&old), 0).map_err(io())?;
+    let mut behind = 0;
+    while let Some((_, bytes)) = lines.next().map_err(io())? {
+        if Line::read(&bytes).is_some_and(|line| line.key() == last.key()) {
+            behind = lines.at;
+        }
+    }
+    let aside = files.before(number);
+    if let Some(folder) = aside.parent() {
+        files::create_folder(folder)?;
+    }
+    files::write_whole(&aside, &old)?;
+    transcript::sync_folder(&aside);
+    let mut new = summary.to_bytes()?;
+    new.extend_from_slice(&old[usize::try_from(behind).unwrap_or(old.len())..]);
+    files::write_whole(&path, &new)?;
+    transcript::sync_folder(&path);
+    Ok(aside.display().to_string())
+}
+
+fn note(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    state: &State,
+    covered: usize,
+) -> Result<()> {
+    group.write(caller.now, |tx| {
+        take_in::save(tx, session, state)?;
+        let mut row = audit::Row::new("session_compact");
+        row.ids.push(session.as_str().to_owned());
+        row.detail.insert("covered".into(), covered.into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)
+    })
+}

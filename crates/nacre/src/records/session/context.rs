@@ -1,0 +1,158 @@
+//! The context stage (S2): the messages of a transcript as a model should see them.
+//!
+//! Read from the end: what compaction has summed up is not read at all, and neither is what does not fit. The last
+//! summary stands for everything before it; of tools' results the newest are kept, of the others only that they were
+//! there. The file is not touched.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::take_in;
+use super::transcript::{Backwards, Files, Forwards, Line, ReadSeek, Role};
+use crate::base::caller::Caller;
+use crate::base::ids::SessionId;
+use crate::base::{Error, Result};
+use crate::context::brief::mark_injected;
+use crate::context::turn;
+use crate::group::Group;
+use crate::records::workspace::{self, memory_file};
+
+/// What a model should see of a session.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Context {
+    /// Which session.
+    pub session: SessionId,
+    /// What MEMORY.md says, where `session.with_memory` has it put before every call and the session may see it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory: Option<String>,
+    /// A summary of what was compacted, where something was, and the messages since.
+    pub messages: Vec<Line>,
+    /// About how many tokens they are.
+    pub tokens: usize,
+    /// Results of tools that are left out; their calls are there.
+    pub results_left_out: usize,
+    /// Whether older messages were left out that no summary covers, because they did not fit.
+    pub cut: bool,
+}
+
+/// What there is of a transcript since its last compaction.
+pub(super) struct View {
+    /// In the order of the file, without summaries.
+    pub(super) lines: Vec<Line>,
+    pub(super) summary: Option<Line>,
+    results_left_out: usize,
+    cut: bool,
+}
+
+impl View {
+    pub(super) fn tokens(&self) -> usize {
+        self.summary.iter().chain(&self.lines).map(Line::tokens).sum()
+    }
+}
+
+/// How much of it is wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted {
+    /// How many results of tools; `None`: all, as they are.
+    pub(super) results: Option<usize>,
+    pub(super) tokens: usize,
+}
+
+/// Returns the context of a session; `None`: it has no transcript of ours.
+pub(crate) fn context(
+    group: &Group,
+    caller: &Caller,
+    session: &SessionId,
+    tokens: Option<usize>,
+) -> Result<Option<Context>> {
+    take_in::check_seen(group, caller, session)?;
+    let settings = &group.settings().session;
+    let tokens = tokens.unwrap_or_else(|| settings.window.saturating_sub(settings.reserve).max(1));
+    let files = Files::of(group.folder(), session)?;
+    let Some(input) = files.open()? else { return Ok(None) };
+    let memory = settings.with_memory.then(|| long_term(group, caller)).flatten();
+    let room = tokens.saturating_sub(memory.as_deref().map_or(0, turn::tokens)).max(1);
+    let wanted = Wanted { results: Some(settings.keep_tool_results), tokens: room };
+    let known = group.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
+    let view = view(input, wanted, known).map_err(Error::io(&files.plain()))?;
+    let (tokens, results_left_out, cut) = (view.tokens(), view.results_left_out, view.cut);
+    let messages = view.summary.into_iter().chain(view.lines).collect();
+    let tokens = tokens + memory.as_deref().map_or(0, turn::tokens);
+    Ok(Some(Context { session: session.clone(), memory, messages, tokens, results_left_out, cut }))
+}
+
+/// MEMORY.md as a model is shown it: marked as ours, so that it is not learned again.
+fn long_term(group: &Group, caller: &Caller) -> Option<String> {
+    let path = memory_file::PATH.parse().expect("a file of the workspace");
+    let most = group.settings().memory_file.max_chars;
+    workspace::one_file(group, caller, &path, most).map(|text| mark_injected(&text))
+}
+
+/// Returns how many tokens the context of a transcript has.
+pub(super) fn tokens(group: &Group, files: &Files) -> Result<i64> {
+    let results = Some(group.settings().session.keep_tool_results);
+    let view = read(files, Wanted { results, tokens: usize::MAX })?;
+    Ok(i64::try_from(view.map_or(0, |view| view.tokens())).unwrap_or(i64::MAX))
+}
+
+pub(super) fn read(files: &Files, wanted: Wanted) -> Result<Option<View>> {
+    let Some(input) = files.open()? else { return Ok(None) };
+    Ok(Some(view(input, wanted, None).map_err(Error::io(&files.plain()))?))
+}
+
+/// Reads from the end until the last summary and what it left, or until enough is there. `summary_at`: where the last
+/// summary was, as far as the database knows; used only where the reading ends before it.
+fn view(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -> std::io::Result<View> {
+    let mut view = View { lines: Vec::new(), summary: None, results_left_out: 0, cut: false };
+    let (mut tokens, mut results) = (0, 0);
+    let mut lines = Backwards::new(&mut input)?;
+    while let Some((_, bytes)) = lines.next()? {
+        let Some(mut line) = Line::read(&bytes) else { continue };
+        let covered = |summary: &Line| summary.covers.as_ref().is_some_and(|covers| covers[1] == line.id);
+        if view.summary.as_ref().is_some_and(covered) && line.role != Role::Summary {
+            break;
+        }
+        match line.role {
+            Role::Summary => {
+                if view.summary.is_none() {
+                    tokens += line.tokens();
+                    view.summary = Some(line);
+                }
+                continue;
+            }
+            Role::ToolResult => {
+                results += 1;
+                if wanted.results.is_some_and(|most| results > most) {
+                    line.content = Some(left_out(line.text()));
+                    view.results_left_out += 1;
+                }
+            }
+            _ if line.is_silence() && wanted.results.is_some() => continue,
+            _ => {}
+        }
+        tokens += line.tokens();
+        if tokens > wanted.tokens && !view.lines.is_empty() {
+            view.cut = true;
+            break;
+        }
+        view.lines.push(line);
+    }
+    view.lines.reverse();
+    if view.cut {
+        // A result whose call did not fit says nothing.
+        let whole = view.lines.iter().position(|line| line.role != Role::ToolResult).unwrap_or(0);
+        view.lines.drain(..whole);
+        if view.summary.is_none()
+            && let Some(at) = summary_at
+        {
+            let found = Forwards::from(&mut input, at)?.next()?.and_then(|(_, bytes)| Line::read(&bytes));
+            view.summary = found.filter(|line| line.role == Role::Summary);
+        }
+    }
+    Ok(view)
+}
+
+/// What stands in place of a result that is left out.
+fn left_out(content: &str) -> String {
+    format!("[result of {} characters left out; the transcript has it]", content.chars().count())
+}

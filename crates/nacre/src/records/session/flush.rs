@@ -1,0 +1,167 @@
+//! The flush before a compaction (S4): once a cycle, before anything is summed up, the agent is asked to store what
+//! lasts. It writes, or says `NO_REPLY`; nothing is written for it.
+//!
+//! Whether it was asked stands in the database, in the transaction that decides it, so that of many who ask at once
+//! one is told. What counts is what the next call of the model will have: what is there, and what is about to come.
+
+use rusqlite::{Connection, OptionalExtension};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::summary::{self, Told};
+use super::transcript::Files;
+use super::{context, narrative, take_in};
+use crate::base::caller::Caller;
+use crate::base::ids::SessionId;
+use crate::base::settings::{Compact, Flush as Mode};
+use crate::base::text::tokens;
+use crate::base::{Error, Result, Time};
+use crate::group::Group;
+use crate::records::entry::MAX_CONTENT;
+use crate::tools::tool;
+
+/// Whether an agent is to store what lasts now.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Flush {
+    /// Whether it is: true once in a cycle.
+    pub due: bool,
+    /// What to say to it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prompt: Option<String>,
+    /// About how many tokens the context has, with what is about to come.
+    pub tokens: usize,
+    /// From how many on it is due.
+    pub threshold: usize,
+    /// Why it is not due.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// What a host knows of its conversation. All of it may be missing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count<'a> {
+    /// The tokens of the last call of the model, its answer included.
+    pub tokens: Option<usize>,
+    /// The message that is about to be sent.
+    pub message: &'a str,
+    /// Whether the host is about to compact, whatever the count.
+    pub compacts: bool,
+}
+
+/// Tells whether a flush is due, and notes that it was asked for.
+pub(crate) fn check(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    count: &Count<'_>,
+) -> Result<Flush> {
+    take_in::check_seen(group, caller, session)?;
+    let settings = group.settings().session.clone();
+    let files = Files::of(group.folder(), session)?;
+    let ours = files.exists();
+    let here = if ours { usize::try_from(context::tokens(group, &files)?).unwrap_or(0) } else { 0 };
+    let tokens = here.max(count.tokens.unwrap_or(0)).saturating_add(tokens(count.message));
+    let mut threshold = settings.flush_threshold();
+    if ours && settings.compact != Compact::Off {
+        // Compaction may be nearer than the end of the window, and nothing is compacted unasked.
+        threshold = threshold.min(settings.compact_tokens);
+    }
+    let quiet =
+        |note: &str| Flush { due: false, prompt: None, tokens, threshold, note: Some(note.to_owned()) };
+    if settings.flush == Mode::Off {
+        return Ok(quiet("`session.flush` is off"));
+    }
+    if tokens < threshold && !count.compacts {
+        return Ok(Flush { note: None, ..quiet("") });
+    }
+    let asked = match group.write(caller.now, |tx| ask(tx, session, caller.now)) {
+        Err(Error::ReadOnly { .. }) => {
+            return Ok(quiet("the home can't be written, so nothing could be stored"));
+        }
+        asked => asked?,
+    };
+    let Asked { first, before } = asked;
+    if !first {
+        return Ok(quiet("the agent was asked in this cycle already"));
+    }
+    if settings.flush == Mode::Summary {
+        summarise(group, caller, session, &files)?;
+        group.flush(caller, session);
+        return Ok(quiet("a summary was stored"));
+    }
+    group.flush(caller, session);
+    Ok(Flush { due: true, prompt: Some(prompt(group, before)), tokens, threshold, note: None })
+}
+
+/// Notes that a host has compacted a conversation: a new cycle begins.
+pub(crate) fn compacted(group: &mut Group, caller: &Caller, session: &SessionId) -> Result<()> {
+    group.write(caller.now, |tx| {
+        let sql = "INSERT INTO flushes (session, cycle) VALUES (?1, 1) ON CONFLICT (session) DO UPDATE SET cycle = cycle + 1";
+        tx.prepare_cached(sql)?.execute([session])?;
+        Ok(())
+    })
+}
+
+/// Tells whether the agent was asked in this cycle.
+pub(crate) fn was_asked(db: &Connection, session: &SessionId) -> Result<bool> {
+    let (cycle, asked, _) = standing(db, session)?;
+    Ok(asked == Some(cycle))
+}
+
+struct Asked {
+    first: bool,
+    /// When it was asked before.
+    before: Option<Time>,
+}
+
+fn ask(tx: &Connection, session: &SessionId, now: Time) -> Result<Asked> {
+    let (cycle, asked, before) = standing(tx, session)?;
+    // Never asked is not the same as asked in cycle 0.
+    if asked == Some(cycle) {
+        return Ok(Asked { first: false, before });
+    }
+    let sql = "INSERT INTO flushes (session, asked, at) VALUES (?1, ?2, ?3)
+        ON CONFLICT (session) DO UPDATE SET asked = ?2, at = ?3";
+    tx.prepare_cached(sql)?.execute((session, cycle, now))?;
+    Ok(Asked { first: true, before })
+}
+
+/// The cycle that a session is in, the one in which it was last asked, and when.
+fn standing(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>, Option<Time>)> {
+    let ours = take_in::load(db, session)?.map_or(0, |state| state.compactions);
+    let sql = "SELECT cycle, asked, at FROM flushes WHERE session = ?1";
+    let row = db.prepare_cached(sql)?.query_row([session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let (theirs, asked, at): (i64, Option<i64>, Option<Time>) = row.optional()?.unwrap_or((0, None, None));
+    Ok((ours + theirs, asked, at))
+}
+
+fn prompt(group: &Group, before: Option<Time>) -> String {
+    let offered =
+        |name: &str| tool(name).is_some() && group.settings().tools.offer.iter().any(|one| one == name);
+    let mut with = vec!["memory_store"];
+    if offered("memory_write") {
+        with.push("memory_write");
+    }
+    let since = before
+        .map(|at| format!(" You were asked the same at {at}: only what came after that."))
+        .unwrap_or_default();
+    format!(
+        "This conversation will soon be compacted, and what only stands in it will be lost. Store now what lasts and is \
+         not stored yet, with {}: decisions and their reasons, what the user prefers or corrected, facts, names, numbers, \
+         what is still open. One statement each; add, and overwrite nothing.{since} If there is nothing to store, answer \
+         with {} alone.",
+        with.join(" or "),
+        super::transcript::NO_REPLY,
+    )
+}
+
+/// Stores a summary in the agent's place, where the settings say so.
+fn summarise(group: &mut Group, caller: &Caller, session: &SessionId, files: &Files) -> Result<()> {
+    let Some((lines, narrated)) = narrative::not_told(group, caller, session, files)? else { return Ok(()) };
+    if let Some(last) = lines.last() {
+        let text = summary::brief(group, &Told { before: None, lines: &lines }, MAX_CONTENT);
+        narrative::store(group, caller, session, &text, (&lines, last), narrated.as_deref())?;
+    }
+    Ok(())
+}

@@ -1,0 +1,403 @@
+//! Drafts ▶ messages: what every format needs done with its texts, ids and times, and the counting.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::{Author, Effect, Format, Message, NOTES, Note, Read, Why};
+use crate::base::{Result, Time};
+use crate::context::brief::strip_injected;
+
+/// The longest id and the longest name that are kept as given.
+const MAX_NAME: usize = 128;
+
+/// Takes drafts in, and keeps count.
+pub(super) struct Intake<'a> {
+    /// The line, or the element of the array, that is being read.
+    pub(super) number: usize,
+    /// What was counted so far. Its format is not known yet and says nothing.
+    pub(super) read: Read,
+    /// The session of messages that name none.
+    session: String,
+    /// The sessions and ids that came, as hashes: 16 bytes each, whatever the input calls them.
+    seen: HashSet<u128>,
+    /// How many messages each session has.
+    lengths: HashMap<u128, u32>,
+    take: &'a mut dyn FnMut(Message) -> Result<()>,
+}
+
+/// A message before it is cleaned.
+pub(super) struct Draft {
+    pub(super) session: String,
+    pub(super) id: String,
+    pub(super) author: Author,
+    /// Its paragraphs or blocks, at least one.
+    pub(super) parts: Vec<String>,
+    pub(super) at: Option<Time>,
+}
+
+impl<'a> Intake<'a> {
+    pub(super) fn new(name: &str, take: &'a mut dyn FnMut(Message) -> Result<()>) -> Intake<'a> {
+        let read = Read {
+            format: Format::Jsonl,
+            sessions: 0,
+            messages: 0,
+            cut: false,
+            skipped: BTreeMap::new(),
+            mended: BTreeMap::new(),
+            notes: Vec::new(),
+        };
+        let session = session_of_file(name);
+        Intake { number: 0, read, session, seen: HashSet::new(), lengths: HashMap::new(), take }
+    }
+
+    /// The same for lines that are all of one session, of which so many messages are known.
+    pub(super) fn of(
+        session: &str,
+        known: u32,
+        take: &'a mut dyn FnMut(Message) -> Result<()>,
+    ) -> Intake<'a> {
+        let lengths = HashMap::from([(hash(&[session]), known)]);
+        Intake { session: session.to_owned(), lengths, ..Intake::new("", take) }
+    }
+
+    pub(super) fn finish(self) -> Read {
+        Read { sessions: self.lengths.len(), ..self.read }
+    }
+
+    /// Notes what was passed over or mended here.
+    pub(super) fn note(&mut self, why: Why) {
+        self.note_with(why, String::new());
+    }
+
+    pub(super) fn note_with(&mut self, why: Why, detail: String) {
+        let effect = why.row().1;
+        let counts = match effect {
+            Effect::Lost | Effect::Left => &mut self.read.skipped,
+            Effect::Mended | Effect::Kept => &mut self.read.mended,
+        };
+        *counts.entry(why).or_default() += 1;
+        self.read.cut |= why == Why::Cut;
+        if matches!(effect, Effect::Lost | Effect::Mended) && self.read.notes.len() < NOTES {
+            self.read.notes.push(Note { number: self.number, why, detail });
+        }
+    }
+
+    /// Takes a message in, unless its id came before in its session.
+    pub(super) fn offer(&mut self, draft: Draft) -> Result<()> {
+        match self.clean(&draft.parts) {
+            Some(text) if self.is_new(&draft.session, &draft.id) => self.hand_over(draft, text),
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns whether this is the first time that the session has the id.
+    pub(super) fn is_new(&mut self, session: &str, id: &str) -> bool {
+        let new = self.seen.insert(hash(&[session, id]));
+        if !new {
+            self.note_with(Why::Duplicate, id.to_owned());
+        }
+        new
+    }
+
+    /// Takes in a message whose id was asked after already.
+    pub(super) fn deliver(&mut self, draft: Draft) -> Result<()> {
+        self.clean(&draft.parts).map_or(Ok(()), |text| self.hand_over(draft, text))
+    }
+
+    /// Returns the text of a message, if there is any left.
+    fn clean(&mut self, parts: &[String]) -> Option<String> {
+        let mut ours = false;
+        let mut text = String::new();
+        // Part by part: one that was cut within our own text must not take the others with it.
+        for part in parts {
+            let plain = without_control(part);
+            let stripped = strip_injected(&plain);
+            ours |= stripped.len() < plain.len();
+            let stripped = stripped.trim();
+            if !stripped.is_empty() {
+                text.push_str(if text.is_empty() { "" } else { "\n\n" });
+                text.push_str(stripped);
+            }
+        }
+        if text.is_empty() {
+            self.note(if ours { Why::Injected } else { Why::Empty });
+            return None;
+        }
+        Some(text)
+    }
+
+    fn hand_over(&mut self, draft: Draft, text: String) -> Result<()> {
+        let length = self.lengths.entry(hash(&[&draft.session])).or_default();
+        let seq = *length;
+        *length = length.saturating_add(1);
+        self.read.messages += 1;
+        let Draft { session, id, author, at, .. } = draft;
+        (self.take)(Message { session, id, author, text, at, seq })
+    }
+
+    /// Returns the session that a value names, else the one of the file.
+    pub(super) fn session(&mut self, given: &Value) -> String {
+        self.given_id(given).unwrap_or_else(|| self.session.clone())
+    }
+
+    /// Returns the session that a conversation names, else one made from the file and the element's number.
+    pub(super) fn session_of_element(&mut self, given: &Value) -> String {
+        self.given_id(given).unwrap_or_else(|| made_id(&self.session, self.number))
+    }
+
+    /// Returns the id that a value has, else one made from the session and the line.
+    pub(super) fn id(&mut self, given: &Value, session: &str) -> String {
+        self.given_id(given).unwrap_or_else(|| made_id(session, self.number))
+    }
+
+    /// Returns an id as it was given; the hash of one that is too long or can't be shown.
+    pub(super) fn given_id(&mut self, given: &Value) -> Option<String> {
+        let given = match given {
+            Value::String(text) => text.trim(),
+            Value::Number(number) => return Some(number.to_string()),
+            _ => return None,
+        };
+        if given.chars().take(MAX_NAME + 1).count() <= MAX_NAME && !given.contains(char::is_control) {
+            return (!given.is_empty()).then(|| given.to_owned());
+        }
+        self.note(Why::BadId);
+        Some(format!("id-{:032x}", hash(&[given])))
+    }
+
+    /// Returns the moment that a value tells, in whatever form.
+    pub(super) fn time(&mut self, given: &Value) -> Option<Time> {
+        let time = moment(given);
+        if time.is_none() && !given.is_null() {
+            self.note(Why::BadTime);
+        }
+        time
+    }
+
+    /// Returns the texts of a message's content: a string, or blocks of which some are text. What else it
+    /// holds is noted.
+    pub(super) fn texts(&mut self, content: &Value) -> Vec<String> {
+        let blocks = match content {
+            Value::String(text) => return vec![text.clone()],
+            Value::Array(blocks) => blocks,
+            _ => {
+                self.note(Why::NoText);
+                return Vec::new();
+            }
+        };
+        if blocks.is_empty() {
+            self.note(Why::Empty);
+        }
+        let mut texts = Vec::new();
+        for block in blocks {
+            let why = match (block, block["type"].as_str()) {
+                (Value::String(text), _) => {
+                    texts.push(text.clone());
+                    continue;
+                }
+                (_, None | Some("text" | "input_text" | "output_text")) => match &block["text"] {
+                    Value::String(text) => {
+                        texts.push(text.clone());
+                        continue;
+                    }
+                    _ => Why::NoText,
+                },
+                (_, Some(kind)) => kind_of_block(kind),
+            };
+            self.note(why);
+        }
+        texts
+    }
+
+    /// Leaves of each text what was really typed; notes those of which nothing is left.
+    pub(super) fn keep_typed(&mut self, texts: &mut Vec<String>, typed: impl Fn(&str) -> String) {
+        texts.retain_mut(|text| {
+            let kept = typed(text);
+            let nothing_left = kept.trim().is_empty() && !text.trim().is_empty();
+            if nothing_left {
+                self.note(Why::Injected);
+            }
+            *text = kept;
+            !nothing_left
+        });
+    }
+}
+
+/// What a block or item is that is not text.
+pub(super) fn kind_of_block(kind: &str) -> Why {
+    match kind {
+        "thinking" | "redacted_thinking" | "reasoning" => Why::Thinking,
+        "image" | "input_image" | "document" | "file" | "input_file" | "input_audio" => Why::Attachment,
+        // tool_result, web_search_tool_result, function_call_output, custom_tool_call_output, …
+        _ if kind.ends_with("_result") || kind.ends_with("_output") => Why::ToolResult,
+        // tool_use, server_tool_use, mcp_tool_use; function_call, local_shell_call, …
+        _ if kind.ends_with("_use") || kind.ends_with("_call") => Why::ToolUse,
+        _ => Why::NotMessage,
+    }
+}
+
+/// Takes out everything between `<tag>` and `</tag>`, the tags included. One that is never closed stays: a
+/// person may write about it.
+pub(super) fn without_tags(text: &str, tags: &[&str]) -> String {
+    let mut text = text.to_owned();
+    for tag in tags {
+        let (open, close) = (format!("<{tag}"), format!("</{tag}>"));
+        if text.contains(&open) {
+            text = without_spans(&text, &open, &close);
+        }
+    }
+    text
+}
+
+/// Takes out every span that begins with `open`, ended by `>` or with attributes behind it, up to `close`.
+fn without_spans(text: &str, open: &str, close: &str) -> String {
+    let mut left = String::new();
+    let mut rest = text;
+    while let Some(start) = rest.find(open) {
+        let behind = &rest[start + open.len()..];
+        if !behind.starts_with(['>', ' ', '\n']) {
+            left.push_str(&rest[..start + open.len()]);
+            rest = behind;
+            continue;
+        }
+        let Some(end) = behind.find(close) else { break };
+        left.push_str(&rest[..start]);
+        rest = &behind[end + close.len()..];
+    }
+    left + rest
+}
+
+/// Takes out control characters but line breaks and tabs, and makes every line break a plain one.
+fn without_control(text: &str) -> Cow<'_, str> {
+    let unwanted = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !text.contains(unwanted) {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n").replace(unwanted, ""))
+}
+
+/// Returns a name as an author: short, on one line, without control characters.
+pub(super) fn named(name: &str) -> Author {
+    let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+    if name.is_empty() { Author::Unknown } else { Author::Name(name) }
+}
+
+pub(super) fn made_id(session: &str, number: usize) -> String {
+    format!("{session}:{number}")
+}
+
+/// Returns the name of a file, without folder and ending, in the letters of a session id.
+fn session_of_file(name: &str) -> String {
+    let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let plain = |c: char| if c.is_whitespace() || c.is_control() { '-' } else { c };
+    let session: String = stem.chars().map(plain).take(MAX_NAME).collect();
+    if session.is_empty() { "import".to_owned() } else { session }
+}
+
+pub(super) fn hash(parts: &[&str]) -> u128 {
+    let mut hasher = blake3::Hasher::new();
+    for part in parts {
+        hasher.update(part.as_bytes());
+        // No id has a control character, so that two of them never run together.
+        hasher.update(&[0]);
+    }
+    let mut first = [0; 16];
+    first.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    u128::from_be_bytes(first)
+}
+
+/// Reads a moment: ISO 8601 with or without a zone (then UTC), or a number since 1970, also as a string.
+pub(crate) fn moment(given: &Value) -> Option<Time> {
+    let time = match given {
+        Value::Number(number) => since_1970(number.as_f64()?)?,
+        Value::String(text) if text.len() <= 64 => {
+            let text = text.trim();
+            Time::parse(text)
+                .or_else(|| Time::parse(&format!("{text}Z")))
+                .or_else(|| since_1970(text.parse().ok()?))?
+        }
+        _ => return None,
+    };
+    // Through `from_millis`, which keeps away from the ends of time.
+    Some(Time::from_millis(time.as_millis()))
+}
+
+/// Returns the moment that many seconds, milliseconds or microseconds after 1970, told apart by their size:
+/// each means the years 1973 to 5138 only.
+fn since_1970(number: f64) -> Option<Time> {
+    let millis = match number {
+        1e8..1e11 => number * 1e3,
+        1e11..1e14 => number,
+        1e14..1e17 => number / 1e3,
+        _ => return None,
+    };
+    #[expect(clippy::cast_possible_truncation, reason = "at most 1e14")]
+    let millis = millis.round() as i64;
+    Some(Time::from_millis(millis))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn times_come_in_every_form() {
+        for (given, expected) in [
+            (json!("2023-05-08T13:56:00Z"), Some("2023-05-08T13:56:00.000Z")),
+            (json!("2023-05-08T13:56:00.123456+02:00"), Some("2023-05-08T11:56:00.123Z")),
+            (json!("2023-05-08T13:56:00"), Some("2023-05-08T13:56:00.000Z")),
+            (json!("2023-05-08 13:56:00"), Some("2023-05-08T13:56:00.000Z")),
+            (json!("2023-05-08"), Some("2023-05-08T00:00:00.000Z")),
+            (json!(1_683_554_160), Some("2023-05-08T13:56:00.000Z")),
+            (json!(1_683_554_160.25), Some("2023-05-08T13:56:00.250Z")),
+            (json!(1_683_554_160_250_i64), Some("2023-05-08T13:56:00.250Z")),
+            (json!("1683554160.25"), Some("2023-05-08T13:56:00.250Z")),
+            (json!(null), None),
+            (json!(0), None),
+            (json!(-1), None),
+            (json!(1e300), None),
+            (json!("NaN"), None),
+            (json!("inf"), None),
+            (json!("last Tuesday"), None),
+            (json!("x".repeat(1000)), None),
+            (json!({ "seconds": 5 }), None),
+            (json!(true), None),
+        ] {
+            assert_eq!(moment(&given).map(|time| time.to_string()).as_deref(), expected, "{given}");
+        }
+        for extreme in ["9999-12-31T23:59:59.999Z", "-009999-01-01T00:00:00Z"] {
+            let _ = moment(&json!(extreme)).map(|time| time.to_string());
+        }
+    }
+
+    #[test]
+    fn tagged_spans_are_taken_out() {
+        for (text, left) in [
+            ("a <x>b</x> c", "a  c"),
+            ("<x>a</x><x k=\"v\">b</x>c", "c"),
+            ("<xy>a</xy>", "<xy>a</xy>"),
+            ("what does <x> mean?", "what does <x> mean?"),
+            ("<x>never closed", "<x>never closed"),
+            ("</x> a", "</x> a"),
+        ] {
+            assert_eq!(without_tags(text, &["x"]), left, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_file_names_the_session() {
+        for (name, session) in [
+            ("/tmp/a b/my chat.old.jsonl", "my-chat.old"),
+            ("C:\\chats\\x.json", "x"),
+            ("", "import"),
+            (".jsonl", "import"),
+        ] {
+            assert_eq!(session_of_file(name), session, "{name}");
+        }
+    }
+}

@@ -1,0 +1,538 @@
+//! Reads foreign transcripts (S7): bytes ▶ JSON values ▶ the reader of the format ▶ messages.
+//!
+//! `values` cuts the input into JSON values, the lines of a file or the elements of an array, one in memory
+//! at a time. The first value that a format claims decides the format of the whole input; the file's name
+//! never does. The reader of the format gives drafts, and `intake` makes messages of them: cleaned, without
+//! our own text, without duplicates.
+//!
+//! All of it is other people's text. Nothing stops the reading but an input that is no transcript at all, an
+//! input that can't be read, and `take` itself; whatever is passed over or mended is counted by its reason.
+//!
+//! A format is one file here, a variant of [`Format`] and its arm in `Format::of` and `Readers::value`.
+
+mod chatgpt;
+mod claude;
+mod claude_code;
+mod codex;
+mod intake;
+mod jsonl;
+mod values;
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::BufRead;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::base::{Error, Result, Time};
+use intake::Intake;
+pub(crate) use intake::moment;
+pub(crate) use values::{Item, Values};
+
+/// Returns a prompt without what a program put around it.
+pub(crate) fn typed(text: &str) -> String {
+    intake::without_tags(text, claude_code::INJECTED)
+}
+
+/// How many notes a [`Read`] keeps; the rest is only counted.
+const NOTES: usize = 20;
+
+/// One message of a conversation, as it was imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// The conversation: the id it was given, else one made from the name of the file.
+    pub session: String,
+    /// The id it was given, else one made from the session and the line. Unique within the session.
+    pub id: String,
+    /// Who said it.
+    pub author: Author,
+    /// What was said: never empty, no control characters but line breaks and tabs.
+    pub text: String,
+    /// When it was said, where that is known.
+    pub at: Option<Time>,
+    /// The place within the session, from 0.
+    pub seq: u32,
+}
+
+/// Who said a [`Message`].
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Author {
+    /// The person.
+    User,
+    /// The agent.
+    Assistant,
+    /// Someone by name.
+    Name(String),
+    /// The input does not say.
+    Unknown,
+}
+
+impl Author {
+    /// Returns the role or the name.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Author::User => "user",
+            Author::Assistant => "assistant",
+            Author::Name(name) => name,
+            Author::Unknown => "unknown",
+        }
+    }
+}
+
+/// A form of transcript.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Format {
+    /// One object a line: id, session, speaker or role, text or content, timestamp.
+    Jsonl,
+    /// A session of Claude Code.
+    ClaudeCode,
+    /// A rollout of Codex.
+    Codex,
+    /// `conversations.json` of a ChatGPT export.
+    #[serde(rename = "chatgpt")]
+    ChatGpt,
+    /// `conversations.json` of a Claude.ai export.
+    Claude,
+}
+
+impl Format {
+    /// Returns the format's stable name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Format::Jsonl => "jsonl",
+            Format::ClaudeCode => "claude-code",
+            Format::Codex => "codex",
+            Format::ChatGpt => "chatgpt",
+            Format::Claude => "claude",
+        }
+    }
+
+    /// Returns the format that a value belongs to.
+    ///
+    /// A value that holds a message in some format is always claimed by one, so those before the first that
+    /// is claimed hold none. Ours comes last: its keys are the most common.
+    fn of(value: &Value) -> Option<Format> {
+        let has = |key: &str| !value[key].is_null();
+        if value["mapping"].is_object() {
+            Some(Format::ChatGpt)
+        } else if value["chat_messages"].is_array() {
+            Some(Format::Claude)
+        } else if codex::claims(value) {
+            Some(Format::Codex)
+        } else if claude_code::claims(value) {
+            Some(Format::ClaudeCode)
+        } else if jsonl::claims(value) && (!has("type") || has("role") || has("speaker")) {
+            Some(Format::Jsonl)
+        } else {
+            None
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a transcript held: what could be used, and what could not, so that there is no silent hole.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Read {
+    /// The form it was in.
+    pub format: Format,
+    /// Conversations with at least one message.
+    pub sessions: usize,
+    /// Messages that were taken.
+    pub messages: usize,
+    /// Whether the input ends in the middle of something.
+    pub cut: bool,
+    /// What was passed over, by reason.
+    pub skipped: BTreeMap<Why, usize>,
+    /// What was mended on the way, or taken though it may seem odd, by reason.
+    pub mended: BTreeMap<Why, usize>,
+    /// The first of what is worth looking at; what every transcript of its format has is only counted.
+    pub notes: Vec<Note>,
+}
+
+/// One thing that was passed over or mended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The line, or the element of the array, from 1.
+    pub number: usize,
+    /// The reason.
+    pub why: Why,
+    /// What exactly, where more is known.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub detail: String,
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.number, self.why)?;
+        if self.detail.is_empty() { Ok(()) } else { write!(f, " ({})", self.detail) }
+    }
+}
+
+/// What became of that which a [`Why`] is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    /// It was passed over, and might have been a message.
+    Lost,
+    /// It was passed over, as it should be.
+    Left,
+    /// It was taken, changed.
+    Mended,
+    /// It was taken as it is.
+    Kept,
+}
+
+/// Why something was passed over or mended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[allow(missing_docs, reason = "the table says what each is")]
+pub enum Why {
+    NotJson,
+    TooLong,
+    Cut,
+    NoText,
+    Duplicate,
+    NotMessage,
+    Empty,
+    Injected,
+    Instructions,
+    ToolUse,
+    ToolResult,
+    Thinking,
+    Attachment,
+    Summary,
+    Sidechain,
+    Hidden,
+    Synthetic,
+    OtherBranch,
+    BrokenUnicode,
+    BadTime,
+    BadId,
+    BrokenTree,
+    SaidAnew,
+}
+
+impl Why {
+    /// Returns the reason in words.
+    pub fn as_str(self) -> &'static str {
+        self.row().0
+    }
+
+    /// The table: the words, and what became of it.
+    fn row(self) -> (&'static str, Effect) {
+        use Effect::{Kept, Left, Lost, Mended};
+        match self {
+            Why::NotJson => ("not JSON", Lost),
+            Why::TooLong => ("too long to be read", Lost),
+            Why::Cut => ("cut off in the middle", Lost),
+            Why::NoText => ("a message whose text is missing or no text", Lost),
+            Why::Duplicate => ("an id that came before; the first was kept", Lost),
+            Why::NotMessage => ("not a message", Left),
+            Why::Empty => ("an empty message", Left),
+            Why::Injected => ("text that a program put into the conversation", Left),
+            Why::Instructions => ("from neither the user nor the assistant", Left),
+            Why::ToolUse => ("a call of a tool", Left),
+            Why::ToolResult => ("the result of a tool", Left),
+            Why::Thinking => ("thinking", Left),
+            Why::Attachment => ("an image, a file or sound", Left),
+            Why::Summary => ("a summary of what stands before it", Left),
+            Why::Sidechain => ("the conversation of a subagent", Left),
+            Why::Hidden => ("hidden from the conversation", Left),
+            Why::Synthetic => ("written by the program, not the model", Left),
+            Why::OtherBranch => ("a version that was replaced by another", Left),
+            Why::BrokenUnicode => ("broken Unicode, replaced by U+FFFD", Mended),
+            Why::BadTime => ("a time that can't be read, left out", Mended),
+            Why::BadId => ("an id that can't be used, replaced by its hash", Mended),
+            Why::BrokenTree => ("a broken tree of messages; what could be reached was taken", Mended),
+            Why::SaidAnew => ("a second prompt behind one message; both were kept", Kept),
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Reads a transcript of any known format and hands its messages to `take`, each session in its order.
+///
+/// `name` is the name of the file: the session of messages that name none, and the name in errors. In memory
+/// are one line (at most 16 MiB) or one conversation (at most 32 MiB) with what JSON makes of it, and a few
+/// bytes a message.
+///
+/// Fails if nothing in the input is of a known format, if the input can't be read, or if `take` fails.
+pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Result<()>) -> Result<Read> {
+    let mut values = Values::new(input);
+    let mut intake = Intake::new(name, &mut take);
+    let mut readers = Readers::default();
+    let mut format = None;
+    while let Some(item) = values.next().map_err(Error::io(Path::new(name)))? {
+        intake.number = item.number;
+        match item.value {
+            Item::Value { value, mended } => {
+                format = format.or_else(|| Format::of(&value));
+                let Some(format) = format else {
+                    intake.note(Why::NotMessage);
+                    continue;
+                };
+                if mended {
+                    intake.note(Why::BrokenUnicode);
+                }
+                readers.value(format, &value, &mut intake)?;
+            }
+            Item::Bad { why, problem } => intake.note_with(why, problem),
+        }
+    }
+    if format == Some(Format::ClaudeCode) {
+        readers.claude_code.end(&mut intake)?;
+    }
+    let Some(format) = format else {
+        let problem = match intake.read.notes.first() {
+            Some(note) => format!("nothing in it is a message of a known format; first, {note}"),
+            None if intake.number == 0 => "it is empty".to_owned(),
+            None => "nothing in it is a message of a known format".to_owned(),
+        };
+        return Err(Error::BadTranscript { name: name.into(), problem });
+    };
+    Ok(Read { format, ..intake.finish() })
+}
+
+/// Reads lines of a transcript of our own into messages of `session`, the first of which has the place `seq`.
+pub(crate) fn read_own(
+    lines: &[Value],
+    session: &str,
+    seq: u32,
+    mut take: impl FnMut(Message) -> Result<()>,
+) -> Result<Read> {
+    let mut intake = Intake::of(session, seq, &mut take);
+    for line in lines {
+        intake.number += 1;
+        jsonl::message(line, &mut intake)?;
+    }
+    Ok(intake.finish())
+}
+
+/// The readers that remember something from one value to the next.
+#[derive(Default)]
+struct Readers {
+    claude_code: claude_code::Reader,
+    codex: codex::Reader,
+}
+
+impl Readers {
+    fn value(&mut self, format: Format, value: &Value, intake: &mut Intake<'_>) -> Result<()> {
+        match format {
+            Format::Jsonl => jsonl::message(value, intake),
+            Format::ClaudeCode => self.claude_code.line(value, intake),
+            Format::Codex => self.codex.line(value, intake),
+            Format::ChatGpt => chatgpt::conversation(value, intake),
+            Format::Claude => claude::conversation(value, intake),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Reads `input` from `file.txt` and compares the messages: session, place, id, author, time and text.
+    pub(super) fn check(input: &str, format: &str, expected: &[&str]) -> Read {
+        let mut messages = Vec::new();
+        let read = read(input.as_bytes(), "dir/file.txt", |message| {
+            let Message { session, id, author, text, at, seq } = message;
+            let at = at.map_or("-".to_owned(), |at| at.to_string());
+            let text = text.replace('\n', "⏎");
+            messages.push(format!("{session} {seq} {id} {} {at}: {text}", author.as_str()));
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(messages, expected);
+        assert_eq!((read.format.as_str(), read.messages), (format, expected.len()));
+        read
+    }
+
+    /// What was passed over and mended, with how often.
+    pub(super) fn counts(read: &Read) -> Vec<String> {
+        let counts = read.skipped.iter().chain(&read.mended);
+        counts
+            .map(|(why, count)| format!("{} {count}", serde_json::to_value(why).unwrap().as_str().unwrap()))
+            .collect()
+    }
+
+    #[test]
+    fn what_is_no_transcript_is_refused() {
+        for (input, problem) in [
+            ("", "it is empty"),
+            ("  \n", "it is empty"),
+            ("[]", "it is empty"),
+            ("# Notes\n\nplain words", "nothing in it is a message of a known format; first, 1: not JSON"),
+            ("{\"type\":\"entity\",\"name\":\"x\"}", "nothing in it is a message of a known format"),
+            ("[{\"uuid\":\"x\",\"full_name\":\"y\"}]", "nothing in it is a message of a known format"),
+            ("null", "nothing in it is a message of a known format"),
+        ] {
+            let error = read(input.as_bytes(), "x.json", |_| Ok(())).unwrap_err();
+            let Error::BadTranscript { problem: told, .. } = error else { panic!("{error}") };
+            assert!(told.starts_with(problem), "{input}: {told}");
+        }
+    }
+
+    #[test]
+    fn the_first_notes_are_kept_and_the_rest_is_counted() {
+        let input = format!("{{\"text\":\"a\"}}\n{}", "broken\n".repeat(100));
+        let read = check(&input, "jsonl", &["file 0 file:1 unknown -: a"]);
+        assert_eq!((read.notes.len(), read.skipped[&Why::NotJson]), (NOTES, 100));
+    }
+
+    #[test]
+    fn the_taker_can_stop_it() {
+        let mut taken = 0;
+        let stopped = read("{\"text\":\"a\"}\n{\"text\":\"b\"}".as_bytes(), "x", |_| {
+            taken += 1;
+            Err(Error::Busy)
+        });
+        assert!(matches!(stopped, Err(Error::Busy)));
+        assert_eq!(taken, 1);
+    }
+
+    #[test]
+    fn an_input_that_can_not_be_read_is_an_error() {
+        struct Failing;
+        impl std::io::Read for Failing {
+            fn read(&mut self, _: &mut [u8]) -> std::io::Result<usize> {
+                Err(std::io::Error::other("gone"))
+            }
+        }
+        assert!(matches!(read(BufReader::new(Failing), "x", |_| Ok(())), Err(Error::Io { .. })));
+    }
+
+    /// JSON in which the keys and values that the formats look for stand in wrong places.
+    fn confused() -> impl Strategy<Value = Value> {
+        let word = prop::sample::select(vec![
+            "user",
+            "assistant",
+            "human",
+            "text",
+            "message",
+            "session_meta",
+            "response_item",
+            "attachment",
+            "a",
+            "b",
+            "tool_result",
+            "<system-reminder>x</system-reminder>",
+            "<!-- nacre:memory -->",
+            "2026-01-01",
+            "",
+        ]);
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            word.prop_map(Value::from),
+            ".{0,8}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 64, 6, |inner| {
+            let key = prop::sample::select(vec![
+                "type",
+                "message",
+                "content",
+                "text",
+                "id",
+                "uuid",
+                "parentUuid",
+                "sessionId",
+                "session",
+                "role",
+                "speaker",
+                "sender",
+                "timestamp",
+                "payload",
+                "mapping",
+                "current_node",
+                "parent",
+                "author",
+                "chat_messages",
+                "parts",
+                "create_time",
+                "a",
+                "b",
+            ]);
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((key, inner), 0..8).prop_map(|pairs| {
+                    Value::Object(pairs.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+                }),
+            ]
+        })
+    }
+
+    /// Whatever comes in, what comes out is clean, in order and counted; and it is the same every time.
+    fn holds(input: &[u8]) -> Result<(), TestCaseError> {
+        let run = |capacity| {
+            let mut messages = Vec::new();
+            let read = read(BufReader::with_capacity(capacity, input), "x.json", |message| {
+                messages.push(message);
+                Ok(())
+            });
+            (messages, read)
+        };
+        let (messages, first) = run(7);
+        let (again, second) = run(1 << 16);
+        prop_assert_eq!(&messages, &again);
+        let mut ids = std::collections::HashSet::new();
+        for message in &messages {
+            prop_assert!(!message.text.is_empty() && message.text.trim() == message.text);
+            prop_assert!(!message.text.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')));
+            prop_assert!(
+                !message.id.contains(char::is_control) && !message.session.contains(char::is_control)
+            );
+            prop_assert!(ids.insert((&message.session, &message.id)));
+            let _ = message.at.map(|at| at.to_string());
+        }
+        match (first, second) {
+            (Ok(first), Ok(second)) => {
+                prop_assert_eq!(first.messages, messages.len());
+                prop_assert_eq!(first, second);
+            }
+            (Err(Error::BadTranscript { problem, .. }), Err(_)) => prop_assert!(!problem.is_empty()),
+            (first, _) => prop_assert!(false, "{:?}", first),
+        }
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_give_a_value_or_a_clear_error(input: Vec<u8>) {
+            holds(&input)?;
+        }
+
+        #[test]
+        fn any_text_of_json_signs_does_too(input in r#"[\[\]{}":,\\ua-f0-9 \n]{0,200}"#) {
+            holds(input.as_bytes())?;
+        }
+
+        #[test]
+        fn any_confusion_of_formats_does_too(
+            values in prop::collection::vec(confused(), 0..8),
+            array: bool,
+            cut: prop::sample::Index,
+        ) {
+            let lines: Vec<String> = values.iter().map(Value::to_string).collect();
+            let input = if array { format!("[{}]", lines.join(",")) } else { lines.join("\n") };
+            holds(input.as_bytes())?;
+            holds(&input.as_bytes()[..cut.index(input.len() + 1)])?;
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A session's summary becomes an entry (S5): when it ends, and before it is compacted. Never twice for the same
+//! lines: which was the last one stands in the transcript's row, written in the entry's own transaction.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::context::{self, Wanted};
+use super::summary::{self, Made, Told};
+use super::take_in;
+use super::transcript::{self, Files, Line, Role};
+use super::{append, listing};
+use crate::base::caller::Caller;
+use crate::base::ids::{EntryId, SessionId};
+use crate::base::text::shorten;
+use crate::base::{Error, Result};
+use crate::group::Group;
+use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT, OnDuplicate, Origin, Source, Tags};
+use crate::store::audit;
+use crate::store::event::Event;
+use crate::store::event::payload;
+
+/// What the end of a session left.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Ended {
+    /// Which session.
+    pub session: SessionId,
+    /// Messages that no entry had summed up yet.
+    pub messages: usize,
+    /// The entry that does so now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry: Option<EntryId>,
+    /// What made the summary: extractive, or the name of a model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// What the caller should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// Ends a session: what was said since the last summary is summed up in an entry. It may go on afterwards.
+pub(crate) fn end(group: &mut Group, caller: &Caller, session: &SessionId) -> Result<Ended> {
+    take_in::check_seen(group, caller, session)?;
+    let files = Files::of(group.folder(), session)?;
+    let nothing = Ended { session: session.clone(), messages: 0, entry: None, by: None, note: None };
+    let Some((lines, narrated)) = not_told(group, caller, session, &files)? else {
+        return Err(Error::NoTranscript { given: shorten(session.as_str()) });
+    };
+    let messages = lines.iter().filter(|line| is_said(line)).count();
+    let mut done = Ended { messages, ..nothing };
+    if let Some(last) = lines.last().filter(|_| messages > 0 && group.settings().session.summary_entry) {
+        let made = summary::make(group, &Told { before: None, lines: &lines });
+        done.entry = store(group, caller, session, &made.text, (&lines, last), narrated.as_deref())?;
+        (done.by, done.note) = (Some(made.by), made.note);
+    }
+    let lock = transcript::lock(group.folder())?;
+    group.write(caller.now, |tx| {
+        let mut state = take_in::load(tx, session)?.unwrap_or_default();
+        state.ended_at = Some(caller.now);
+        take_in::save(tx, session, &state)
+    })?;
+    listing::write(group, &lock)?;
+    Ok(done)
+}
+
+/// The same for what compaction is about to sum up, with the summary that it made.
+pub(super) fn before_compaction(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    made: &Made,
+    (older, kept): (&[Line], &[Line]),
+) -> Result<Option<EntryId>> {
+    if !group.settings().session.summary_entry {
+        return Ok(None);
+    }
+    let narrated = group.read_all(|db| take_in::load(db, session))?.and_then(|state| state.narrated);
+    if kept.iter().any(|line| Some(line.key()) == narrated) {
+        // A flush or an end has summed up these and more.
+        return Ok(None);
+    }
+    let told = older.iter().position(|line| Some(line.key()) == narrated);
+    let new = &older[told.map_or(0, |at| at + 1)..];
+    let Some(last) = new.last().filter(|_| new.iter().any(is_said)) else { return Ok(None) };
+    let text = match told {
+        None => made.text.clone(),
+        Some(_) => summary::brief(group, &Told { before: None, lines: new }, MAX_CONTENT),
+    };
+    store(group, caller, session, &text, (new, last), narrated.as_deref())
+}
+
+/// What no entry sums up yet, and the last line that one does. `None`: there is no transcript.
+pub(super) fn not_told(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    files: &Files,
+) -> Result<Option<(Vec<Line>, Option<String>)>> {
+    if !files.exists() {
+        return Ok(None);
+    }
+    let state = if files.plain().exists() {
+        let lock = transcript::lock(group.folder())?;
+        append::ready(group, caller, session, files, &lock)?.0
+    } else {
+        group.read_all(|db| take_in::load(db, session))?.unwrap_or_default()
+    };
+    let all = Wanted { results: None, tokens: usize::MAX };
+    let mut lines = context::read(files, all)?.map_or_else(Vec::new, |view| view.lines);
+    if let Some(at) = lines.iter().position(|line| Some(line.key()) == state.narrated) {
+        lines.drain(..=at);
+    }
+    Ok(Some((lines, state.narrated)))
+}
+
+fn is_said(line: &Line) -> bool {
+    matches!(line.role, Role::User | Role::Assistant) && !line.is_silence()
+}
+
+/// Stores the entry, unless another process has summed up the same lines meanwhile.
+pub(super) fn store(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    text: &str,
+    (lines, last): (&[Line], &Line),
+    narrated: Option<&str>,
+) -> Result<Option<EntryId>> {
+    let day = lines[0].timestamp.day_in_words();
+    let said = lines.iter().filter(|line| is_said(line)).count();
+    let plural = if said == 1 { "" } else { "s" };
+    let head = format!("Session {} ({day}, {said} message{plural}):\n", shorten(session.as_str()));
+    let room = MAX_CONTENT - head.chars().count();
+    let content = format!("{head}{}", summary::shorten(group, text, room));
+    let name = group.name().clone();
+    let entry = group.write(caller.now, |tx| {
+        let mut state = take_in::load(tx, session)?.unwrap_or_default();
+        if state.narrated.as_deref() != narrated {
+            return Ok(None);
+        }
+        state.narrated = Some(last.key());
+        take_in::save(tx, session, &state)?;
+        let origin = Origin {
+            now: caller.now,
+            group: &name,
+            session,
+            source: Source::Narrative,
+            visibility: caller.visibility,
+        };
+        // As private as the conversation.
+        let private = Some(take_in::is_private(tx, session)?);
+        let tags = Tags::new(["session"]);
+        let draft = Draft {
+            r#type: EntryType::Context,
+            content,
+            tags,
+            supersedes: None,
+            private,
+            data: None,
+            on_duplicate: OnDuplicate::Keep,
+        };
+        let stored = entry::store(tx, &origin, draft)?;
+        let sql = "UPDATE entries SET narrative_id = ?2 WHERE id = ?1 AND narrative_id IS NULL";
+        tx.prepare_cached(sql)?.execute((&stored.entry.id, session))?;
+        let mut row = audit::Row::new("session_summary");
+        row.ids.push(stored.entry.id.to_string());
+        row.detail.insert("messages".into(), said.into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        Ok(Some(stored.entry))
+    })?;
+    let Some(entry) = entry else { return Ok(None) };
+    let delta = entry.content.chars().count();
+    let path = entry.id.as_str().into();
+    let data = payload([("type", "entry".into()), ("path", path), ("delta", delta.into())]);
+    let (at, told) = (caller.now, caller.session.clone());
+    group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session: told, data });
+    Ok(Some(entry.id))
+}

@@ -1,0 +1,293 @@
+//! Imported messages become passages: batch by batch, each batch one transaction, so that an import that was
+//! stopped goes on where it was when it is run again.
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io::BufRead;
+
+use rusqlite::{Connection, OptionalExtension, Transaction};
+use serde::Serialize;
+use serde_json::json;
+
+use super::import::{self, Author, Format, Message, Read};
+use crate::base::caller::Caller;
+use crate::base::caller::Visibility;
+use crate::base::redact;
+use crate::base::{Result, Time};
+use crate::context::turn::exchange;
+use crate::group::Group;
+use crate::index::{Lexicon, Passage, Writer};
+use crate::records::graph;
+use crate::store::audit;
+
+/// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
+/// written for words that come again; the fewer, the sooner others can write.
+const BATCH: usize = 10_000;
+const BATCH_BYTES: usize = 8 << 20;
+
+/// What an import of sessions did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recorded {
+    /// What the input held.
+    #[serde(flatten)]
+    pub read: Read,
+    /// Messages that are new here.
+    pub added: usize,
+    /// Messages that were here already.
+    pub present: usize,
+}
+
+/// Takes a transcript in. `progress` is told how many messages have been read.
+pub(crate) fn import(
+    group: &mut Group,
+    caller: &Caller,
+    input: impl BufRead,
+    name: &str,
+    mut progress: impl FnMut(usize),
+) -> Result<Recorded> {
+    let (mut added, mut present, mut seen) = (0, 0, 0);
+    let (mut batch, mut bytes) = (Vec::new(), 0);
+    let mut sessions: BTreeSet<String> = BTreeSet::new();
+    let hears = group.settings().graph.sessions;
+    let mut flush = |group: &mut Group, batch: &mut Vec<Message>| -> Result<()> {
+        let together = batch.chunk_by(|one, next| one.session == next.session);
+        sessions.extend(together.map(|messages| messages[0].session.clone()));
+        let (new, old) = match batch.is_empty() {
+            true => (0, 0),
+            false => group.write_indexed(caller.now, |tx, lexicon| {
+                record(tx, lexicon, caller, batch, hears, "session_import")
+            })?,
+        };
+        (added, present, seen) = (added + new, present + old, seen + batch.len());
+        batch.clear();
+        progress(seen);
+        Ok(())
+    };
+    let read = import::read(input, name, |message| {
+        bytes += message.text.len();
+        batch.push(message);
+        if batch.len() < BATCH && bytes < BATCH_BYTES {
+            return Ok(());
+        }
+        bytes = 0;
+        flush(group, &mut batch)
+    })?;
+    flush(group, &mut batch)?;
+    note_format(group, caller, &sessions, read.format)?;
+    Ok(Recorded { read, added, present })
+}
+
+/// Notes what form the sessions came in, where that is not known yet: it is, once all is read.
+fn note_format(
+    group: &mut Group,
+    caller: &Caller,
+    sessions: &BTreeSet<String>,
+    format: Format,
+) -> Result<()> {
+    let unknown = |db: &Connection| -> Result<Vec<i64>> {
+        let mut statement =
+            db.prepare_cached("SELECT number FROM sessions WHERE id = ?1 AND format = 'import'")?;
+        let mut numbers = Vec::new();
+        for id in sessions {
+            numbers.extend(statement.query_row([id], |row| row.get::<_, i64>(0)).optional()?);
+        }
+        Ok(numbers)
+    };
+    if group.read_all(unknown)?.is_empty() {
+        return Ok(());
+    }
+    group.write(caller.now, |tx| {
+        for number in unknown(tx)? {
+            let sql = "UPDATE sessions SET format = ?2 WHERE number = ?1";
+            tx.prepare_cached(sql)?.execute((number, format.as_str()))?;
+        }
+        Ok(())
+    })
+}
+
+/// Makes passages of messages. Returns how many are new, and how many were here. `hears`: what people say also goes
+/// into the graph.
+pub(super) fn record(
+    tx: &Transaction<'_>,
+    lexicon: &mut Lexicon,
+    caller: &Caller,
+    batch: &[Message],
+    hears: bool,
+    action: &str,
+) -> Result<(usize, usize)> {
+    let mut sessions: HashMap<&str, Session> = HashMap::new();
+    let mut writer = Writer::new(tx, lexicon)?;
+    let (mut added, mut present) = (0, 0);
+    let mut heard = Vec::new();
+    for message in batch {
+        let session = match sessions.entry(&message.session) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(free) => free.insert(Session::open(tx, &message.session, caller.visibility)?),
+        };
+        let reference = format!("{}/{}", message.session, message.id);
+        // Asked first where it is likely, so that a transcript that has grown is not analysed all over
+        // again.
+        let known = !session.new && is_present(tx, &reference)?;
+        let at = message.at.unwrap_or(caller.now);
+        if known || !writer.insert(&passage(message, reference, session.number, at))? {
+            present += 1;
+            continue;
+        }
+        session.widen(at);
+        added += 1;
+        if hears && let Author::User | Author::Name(_) = &message.author {
+            let claims = graph::read::message(message.author.as_str(), &message.text);
+            heard.extend((!claims.is_empty()).then_some((message, at, claims)));
+        }
+    }
+    // Behind the messages, whose neighbours in the index are their neighbours in the conversation.
+    for (message, since, claims) in heard {
+        let reference = format!("{}/{}", message.session, message.id);
+        let (now, source, visibility) = (caller.now, graph::Source::Conversation, Visibility::Private);
+        let origin = graph::Origin { now, since, source, session: None, private: None, visibility };
+        graph::hear(tx, &mut writer, &origin, &reference, &claims)?;
+    }
+    for session in sessions.values() {
+        session.close(tx)?;
+    }
+    writer.finish()?;
+    for (id, session) in &sessions {
+        if !session.new {
+            let said = batch.iter().filter(|one| one.session == *id && one.author == Author::User);
+            exchange::step_back(tx, id, said.map(|one| one.text.as_str()))?;
+        }
+    }
+    let mut row = audit::Row::new(action);
+    row.detail.insert("messages".into(), added.into());
+    audit::append(tx, caller, &row, audit::Outcome::Done)?;
+    Ok((added, present))
+}
+
+fn passage(message: &Message, reference: String, session: i64, at: Time) -> Passage {
+    let author = match &message.author {
+        Author::Unknown => None,
+        author => Some(author.as_str().to_owned()),
+    };
+    Passage {
+        kind: "message",
+        reference,
+        text: redact::text(&message.text).into_owned(),
+        title: String::new(),
+        author,
+        at,
+        live: true,
+        place: Some((session, i64::from(message.seq))),
+        standing: None,
+        slice: None,
+    }
+}
+
+/// A session that messages come to.
+struct Session {
+    number: i64,
+    new: bool,
+    /// The first and the last moment of what has come.
+    span: Option<(Time, Time)>,
+}
+
+impl Session {
+    fn open(db: &Connection, id: &str, visibility: Visibility) -> Result<Session> {
+        // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
+        let mut known = db.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
+        if let Some(number) = known.query_row([id], |row| row.get::<_, i64>(0)).optional()? {
+            // What is private in part is private.
+            if visibility.is_private() {
+                let sql = "UPDATE sessions SET private = 1 WHERE number = ?1 AND NOT private";
+                db.prepare_cached(sql)?.execute([number])?;
+            }
+            return Ok(Session { number, new: false, span: None });
+        }
+        let sql = "INSERT INTO sessions (id, format, private) VALUES (?1, 'import', ?2)";
+        db.prepare_cached(sql)?.execute((id, visibility.is_private()))?;
+        Ok(Session { number: db.last_insert_rowid(), new: true, span: None })
+    }
+
+    fn widen(&mut self, at: Time) {
+        let (first, last) = self.span.unwrap_or((at, at));
+        self.span = Some((first.min(at), last.max(at)));
+    }
+
+    /// Moves the ends of the session so that what has come lies between them.
+    fn close(&self, db: &Connection) -> Result<()> {
+        let Some((first, last)) = self.span else { return Ok(()) };
+        let sql = "UPDATE sessions SET started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?3), ?3)
+            WHERE number = ?1";
+        db.prepare_cached(sql)?.execute((self.number, first, last))?;
+        Ok(())
+    }
+}
+
+/// The sessions that were held where others read along, by id.
+pub(crate) fn shared(db: &Connection) -> Result<Vec<String>> {
+    let mut statement = db.prepare("SELECT id FROM sessions WHERE private = 0 ORDER BY number")?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Says of sessions that others read along in them.
+pub(crate) fn set_shared(db: &Connection, ids: &[String]) -> Result<()> {
+    for id in ids {
+        db.prepare_cached("UPDATE sessions SET private = 0 WHERE id = ?1")?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// The form that sessions came in, by id, where it is not the plain one.
+pub(crate) fn formats(db: &Connection) -> Result<BTreeMap<String, String>> {
+    let mut statement =
+        db.prepare("SELECT id, format FROM sessions WHERE format NOT IN ('jsonl', 'import')")?;
+    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Says what form sessions came in, where nothing better is known.
+pub(crate) fn set_formats(db: &Connection, formats: &BTreeMap<String, String>) -> Result<()> {
+    let is_word =
+        |format: &str| format.len() <= 32 && format.bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
+    let sql = "UPDATE sessions SET format = ?2 WHERE id = ?1 AND format IN ('jsonl', 'import')";
+    for (id, format) in formats.iter().filter(|(_, format)| is_word(format)) {
+        db.prepare_cached(sql)?.execute((id, format))?;
+    }
+    Ok(())
+}
+
+/// Returns those of the sessions that are not here.
+pub(crate) fn absent(db: &Connection, ids: &[String]) -> Result<Vec<String>> {
+    let mut known = db.prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)")?;
+    let mut absent = Vec::new();
+    for id in ids {
+        if !known.query_row([id], |row| row.get::<_, bool>(0))? {
+            absent.push(id.clone());
+        }
+    }
+    Ok(absent)
+}
+
+/// All messages as lines of JSON, in the order they came: what an import takes.
+pub(crate) fn lines(db: &Connection) -> Result<String> {
+    let sql = "SELECT sessions.id, ref, author, text, passages.at FROM passages
+        JOIN sessions ON sessions.number = passages.session WHERE kind = 'message' ORDER BY passages.id";
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    let mut lines = String::new();
+    while let Some(row) = rows.next()? {
+        let (session, reference): (String, String) = (row.get(0)?, row.get(1)?);
+        let id = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference);
+        let (author, text): (Option<String>, String) = (row.get(2)?, row.get(3)?);
+        let at: Time = row.get(4)?;
+        let line = json!({ "id": id, "session": session, "speaker": author, "text": text, "timestamp": at });
+        lines.push_str(&line.to_string());
+        lines.push('\n');
+    }
+    Ok(lines)
+}
+
+fn is_present(db: &Connection, reference: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM passages WHERE kind = 'message' AND ref = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([reference], |_| Ok(())).optional()?.is_some())
+}

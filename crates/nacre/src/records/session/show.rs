@@ -1,0 +1,117 @@
+//! Sessions as they are shown: which there are, and what was said in one.
+
+use rusqlite::{Connection, OptionalExtension};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::base::text::nearest;
+use crate::base::text::shorten;
+use crate::base::{Error, Result, Time};
+
+/// A session, without what was said in it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC S")]
+pub struct Session {
+    pub id: String,
+    pub messages: i64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub started_at: Option<Time>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Time>,
+    /// Where it came from: transcript, jsonl, claude-code, codex, chatgpt or claude.
+    pub format: String,
+    /// Whether its transcript is packed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub archived: bool,
+}
+
+/// One message of a session.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of SPEC S1")]
+pub struct Said {
+    /// Its place in the session, from 1.
+    pub number: usize,
+    /// The id it was imported with.
+    pub id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub author: Option<String>,
+    pub at: Time,
+    pub text: String,
+}
+
+const COLUMNS: &str =
+    "SELECT id, (SELECT count(*) FROM passages WHERE passages.session = sessions.number AND live),
+    started_at, ended_at, format, number,
+    EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL) FROM sessions";
+
+/// Returns the newest sessions, and how many there are in all.
+pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
+    let sql = format!("{COLUMNS} ORDER BY ended_at DESC, number DESC LIMIT ?1");
+    let mut statement = db.prepare_cached(&sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let sessions = statement.query_map([limit], session)?.collect::<rusqlite::Result<_>>()?;
+    Ok((sessions, db.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?))
+}
+
+/// Returns a session by its id, or by a beginning that no other has, with its messages from number `from` on.
+pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> Result<(Session, Vec<Said>)> {
+    let id = resolve(db, given)?;
+    let sql = format!("{COLUMNS} WHERE id = ?1");
+    let (session, number): (Session, i64) =
+        db.query_row(&sql, [&id], |row| Ok((session(row)?, row.get(5)?)))?;
+    let sql = "SELECT ref, author, at, text FROM passages WHERE session = ?1 AND live
+        ORDER BY seq, id LIMIT ?2 OFFSET ?3";
+    let mut statement = db.prepare_cached(sql)?;
+    let (limit, skip) = (i64::try_from(limit).unwrap_or(i64::MAX), from.saturating_sub(1));
+    let mut rows = statement.query((number, limit, i64::try_from(skip).unwrap_or(i64::MAX)))?;
+    let mut said = Vec::new();
+    while let Some(row) = rows.next()? {
+        let reference: String = row.get(0)?;
+        let message = reference.strip_prefix(&format!("{id}/")).unwrap_or(&reference).to_owned();
+        let number = skip + said.len() + 1;
+        said.push(Said { number, id: message, author: row.get(1)?, at: row.get(2)?, text: row.get(3)? });
+    }
+    Ok((session, said))
+}
+
+/// Returns the whole id. A session whose id is exactly this is meant, whatever else begins so.
+fn resolve(db: &Connection, given: &str) -> Result<String> {
+    let exact = "SELECT id FROM sessions WHERE id = ?1";
+    if let Some(id) = db.prepare_cached(exact)?.query_row([given], |row| row.get(0)).optional()? {
+        return Ok(id);
+    }
+    let ids = |sql: &str, given: &[&str]| -> Result<Vec<String>> {
+        let mut statement = db.prepare(sql)?;
+        let ids = statement.query_map(rusqlite::params_from_iter(given), |row| row.get(0))?;
+        Ok(ids.collect::<rusqlite::Result<_>>()?)
+    };
+    let newest = "ORDER BY ended_at DESC, number DESC";
+    let begins =
+        format!("SELECT id FROM sessions WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 {newest}");
+    let mut found = ids(&begins, &[given])?;
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => {
+            let known = ids(&format!("SELECT id FROM sessions {newest} LIMIT 1000"), &[])?;
+            let near = nearest(given, known.iter().map(String::as_str)).map(shorten);
+            Err(Error::NoSession { given: shorten(given), nearest: near })
+        }
+        count => {
+            let some: Vec<String> = found.iter().take(3).map(|id| format!("`{}`", shorten(id))).collect();
+            Err(Error::ManySessions { given: shorten(given), count, some: some.join(", ") })
+        }
+    }
+}
+
+fn session(row: &rusqlite::Row<'_>) -> rusqlite::Result<Session> {
+    Ok(Session {
+        id: row.get(0)?,
+        messages: row.get(1)?,
+        started_at: row.get(2)?,
+        ended_at: row.get(3)?,
+        format: row.get(4)?,
+        archived: row.get(6)?,
+    })
+}

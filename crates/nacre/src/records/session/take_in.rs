@@ -1,0 +1,354 @@
+//! What the database has of a transcript: how far its file was taken in, and what of it is found by a search.
+//!
+//! A line is durable in the file before the database hears of it, so whoever was killed in between is caught up
+//! with by whoever comes next, from the byte that the database has noted. A line that was taken in before is passed
+//! over, so that to do it twice is to do it once.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use rusqlite::{Connection, OptionalExtension, Transaction};
+
+use super::context;
+use super::import::{self, Message};
+use super::record::record;
+use super::transcript::{self, Files, Forwards, Line, Lock, Role};
+use crate::base::caller::Caller;
+use crate::base::caller::Visibility;
+use crate::base::ids::SessionId;
+use crate::base::{Error, Result, Time};
+use crate::group::Group;
+
+/// How many lines and bytes go into one transaction.
+const BATCH: usize = 1_000;
+const BATCH_BYTES: u64 = 4 << 20;
+/// How much of the beginning of a file it is known by.
+const HEAD: usize = 256;
+
+/// Where a transcript stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) taken: u64,
+    head: String,
+    pub(crate) lines: i64,
+    /// Of all that came since the last compaction: the context has these at most.
+    pub(crate) tokens: i64,
+    pub(crate) summary_at: Option<u64>,
+    pub(crate) compactions: i64,
+    /// The last line that an entry sums up.
+    pub(crate) narrated: Option<String>,
+    pub(crate) first_at: Option<Time>,
+    pub(crate) last_at: Option<Time>,
+    pub(crate) ended_at: Option<Time>,
+    pub(crate) archived_at: Option<Time>,
+}
+
+/// Refuses a session that the caller does not see as if it had no transcript (W3). What stands in a file that the
+/// database has not heard of may have been said in private: whoever said it was killed, or the database was lost.
+pub(crate) fn check_seen(group: &Group, caller: &Caller, session: &SessionId) -> Result<()> {
+    group.see_as(caller);
+    let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
+    let known =
+        |db: &Connection| Ok(db.prepare_cached(sql)?.query_row([session], |row| row.get::<_, bool>(0))?);
+    let hidden = match group.read_all(known)? {
+        true => !group.read(known)?,
+        false => !caller.visibility.is_private() && Files::of(group.folder(), session)?.exists(),
+    };
+    if hidden {
+        Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) })
+    } else {
+        Ok(())
+    }
+}
+
+/// Tells whether a session is private: one that nothing is known of is.
+pub(crate) fn is_private(db: &Connection, session: &SessionId) -> Result<bool> {
+    let sql = "SELECT private FROM sessions WHERE id = ?1";
+    Ok(db.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()?.unwrap_or(true))
+}
+
+/// Returns where a transcript stands; `None`: nothing of it was ever taken in.
+pub(crate) fn load(db: &Connection, session: &SessionId) -> Result<Option<State>> {
+    let sql = format!("SELECT {COLUMNS} FROM transcripts WHERE session = ?1");
+    Ok(db.prepare_cached(&sql)?.query_row([session], from_row).optional()?)
+}
+
+const COLUMNS: &str =
+    "taken, head, lines, tokens, summary_at, compactions, narrated, first_at, last_at, ended_at, archived_at";
+
+/// Returns where all transcripts stand.
+pub(crate) fn all(db: &Connection) -> Result<Vec<(String, State)>> {
+    let sql = format!("SELECT {COLUMNS}, session FROM transcripts ORDER BY session");
+    let mut statement = db.prepare_cached(&sql)?;
+    let rows = statement.query_map([], |row| Ok((row.get(11)?, from_row(row)?)))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<State> {
+    let bytes = |at| row.get::<_, Option<i64>>(at).map(|value| value.map(i64::unsigned_abs));
+    Ok(State {
+        taken: bytes(0)?.unwrap_or(0),
+        head: row.get(1)?,
+        lines: row.get(2)?,
+        tokens: row.get(3)?,
+        summary_at: bytes(4)?,
+        compactions: row.get(5)?,
+        narrated: row.get(6)?,
+        first_at: row.get(7)?,
+        last_at: row.get(8)?,
+        ended_at: row.get(9)?,
+        archived_at: row.get(10)?,
+    })
+}
+
+pub(crate) fn save(db: &Connection, session: &SessionId, state: &State) -> Result<()> {
+    let sql = format!(
+        "INSERT OR REPLACE INTO transcripts ({COLUMNS}, session) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+    );
+    let bytes = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    db.prepare_cached(&sql)?.execute(rusqlite::params![
+        bytes(state.taken),
+        state.head,
+        state.lines,
+        state.tokens,
+        state.summary_at.map(bytes),
+        state.compactions,
+        state.narrated,
+        state.first_at,
+        state.last_at,
+        state.ended_at,
+        state.archived_at,
+        session,
+    ])?;
+    Ok(())
+}
+
+/// Returns the hash of the line that has this key.
+pub(crate) fn known(db: &Connection, session: &SessionId, key: &str) -> Result<Option<String>> {
+    let sql = "SELECT hash FROM transcript_ids WHERE session = ?1 AND id = ?2";
+    Ok(db.prepare_cached(sql)?.query_row((session, key), |row| row.get(0)).optional()?)
+}
+
+/// What was found in a file that has to be told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Odd {
+    /// Lines that are none of ours.
+    pub(crate) foreign: usize,
+    /// Ids that a line before had, with something else in it.
+    pub(crate) doubled: Vec<String>,
+    /// Whether a line is older than the one before it.
+    pub(crate) back: bool,
+}
+
+impl Odd {
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        match self.foreign {
+            0 => {}
+            1 => warnings.push("one line of the transcript is none of ours and was passed over".to_owned()),
+            count => warnings
+                .push(format!("{count} lines of the transcript are none of ours and were passed over")),
+        }
+        if let Some(first) = self.doubled.first() {
+            let count = self.doubled.len();
+            warnings.push(format!("{count} ids stand twice in the transcript, first `{first}`; the first line of each is searched"));
+        }
+        if self.back {
+            warnings.push(
+                "a clock went back: a line is older than the one before it; the order is that of the file"
+                    .to_owned(),
+            );
+        }
+        warnings
+    }
+}
+
+/// Whose lines are taken in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// The caller's, which are as private as its session.
+    Caller,
+    /// Somebody's, who was killed before the database heard of them: a session that is not known is private.
+    Unknown,
+}
+
+/// Takes in what the file has and the database has not. Returns where the transcript stands then.
+pub(crate) fn catch_up(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    files: &Files,
+    author: Author,
+    _lock: &Lock,
+) -> Result<(State, Odd)> {
+    let mut state = group.read_all(|db| load(db, session))?.unwrap_or_default();
+    let mut odd = Odd::default();
+    let Some(mut input) = files.open()? else {
+        if state.taken > 0 {
+            // Its file was taken away. What was said is still found; a new file starts anew.
+            state = State { compactions: state.compactions, narrated: state.narrated, ..State::default() };
+            group.write(caller.now, |tx| {
+                tx.prepare_cached("DELETE FROM transcript_ids WHERE session = ?1")?.execute([session])?;
+                save(tx, session, &state)
+            })?;
+        }
+        return Ok((state, odd));
+    };
+    let path = files.plain();
+    let length = input.seek(SeekFrom::End(0)).map_err(Error::io(&path))?;
+    let begins = head(&mut input).map_err(Error::io(&path))?;
+    if state.taken == length && state.head == begins {
+        return Ok((state, odd));
+    }
+    if state.taken > length || (state.taken > 0 && state.head != begins) {
+        // Another file stands in its place. Of what is the same in both nothing is taken in twice.
+        let State { compactions, narrated, .. } = state;
+        state = State { compactions, narrated, ..State::default() };
+    }
+    state.head = begins;
+    let mut lines = Forwards::from(input, state.taken).map_err(Error::io(&path))?;
+    let mut compacted = false;
+    loop {
+        let mut batch = Vec::new();
+        let start = lines.at;
+        while batch.len() < BATCH && lines.at - start < BATCH_BYTES {
+            match lines.next().map_err(Error::io(&path))? {
+                Some((at, bytes)) => batch.push((at, bytes)),
+                None => break,
+            }
+        }
+        if batch.is_empty() {
+            break;
+        }
+        let mut read = Vec::new();
+        for (at, bytes) in &batch {
+            match Line::read(bytes) {
+                Some(line) => read.push((*at, line)),
+                None if bytes.trim_ascii().is_empty() && !bytes.is_empty() => {}
+                None => odd.foreign += 1,
+            }
+        }
+        compacted |= read.iter().any(|(_, line)| line.role == Role::Summary);
+        state.taken = lines.at;
+        take_in(group, caller, session, &mut state, &read, author, &mut odd)?;
+    }
+    if compacted {
+        state.tokens = context::tokens(group, files)?;
+        group.write(caller.now, |tx| save(tx, session, &state))?;
+    }
+    Ok((state, odd))
+}
+
+/// Takes lines in, with what the state says after them, in one transaction.
+pub(crate) fn take_in(
+    group: &mut Group,
+    caller: &Caller,
+    session: &SessionId,
+    state: &mut State,
+    lines: &[(u64, Line)],
+    author: Author,
+    odd: &mut Odd,
+) -> Result<()> {
+    let hears = group.settings().graph.sessions;
+    let seq = u32::try_from(state.lines).unwrap_or(u32::MAX);
+    let mut after = state.clone();
+    let mut found = Odd::default();
+    group.write_derived(caller.now, |tx, lexicon| {
+        let values = note(tx, session, &mut after, lines, &mut found)?;
+        let mut messages: Vec<Message> = Vec::new();
+        import::read_own(&values, session.as_str(), seq, |message| {
+            messages.push(message);
+            Ok(())
+        })?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
+        let known: bool = tx.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
+        let visibility = match author {
+            Author::Unknown if !known => Visibility::Private,
+            Author::Unknown | Author::Caller => caller.visibility,
+        };
+        let caller = &Caller { visibility, ..caller.clone() };
+        record(tx, lexicon, caller, &messages, hears, "session_append")?;
+        let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES (?1, 'transcript', ?2, ?3, ?4)
+            ON CONFLICT (id) DO UPDATE SET format = CASE format WHEN 'import' THEN 'transcript' ELSE format END";
+        tx.prepare_cached(sql)?.execute((
+            session,
+            after.first_at,
+            after.last_at,
+            visibility.is_private(),
+        ))?;
+        save(tx, session, &after)
+    })?;
+    *state = after;
+    odd.foreign += found.foreign;
+    odd.doubled.extend(found.doubled);
+    odd.back |= found.back;
+    Ok(())
+}
+
+/// Notes lines, and returns those that are new as values.
+fn note(
+    tx: &Transaction<'_>,
+    session: &SessionId,
+    state: &mut State,
+    lines: &[(u64, Line)],
+    odd: &mut Odd,
+) -> Result<Vec<serde_json::Value>> {
+    let mut values = Vec::new();
+    for (at, line) in lines {
+        let (key, hash) = (line.key(), line.hash());
+        state.lines += 1;
+        state.tokens += i64::try_from(line.tokens()).unwrap_or(i64::MAX);
+        odd.back |= state.last_at.is_some_and(|last| line.timestamp < last);
+        state.first_at = Some(state.first_at.map_or(line.timestamp, |first| first.min(line.timestamp)));
+        state.last_at = Some(state.last_at.map_or(line.timestamp, |last| last.max(line.timestamp)));
+        if line.role == Role::Summary {
+            state.summary_at = Some(*at);
+            // Others may have written it: no number that could not be counted on from.
+            let number = line.id.rsplit('_').next().and_then(|number| number.parse::<u32>().ok());
+            state.compactions = state.compactions.max(number.unwrap_or(0).into());
+        }
+        match known(tx, session, &key)? {
+            Some(same) if same == hash => {}
+            Some(_) => odd.doubled.push(line.id.clone()),
+            None => {
+                let sql = "INSERT INTO transcript_ids (session, id, hash) VALUES (?1, ?2, ?3)";
+                tx.prepare_cached(sql)?.execute((session, key, hash))?;
+                if !line.is_silence() {
+                    values.push(serde_json::to_value(line)?);
+                }
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// A hash of how a file begins: its first line, or as much of a long one as will not change.
+fn head(input: &mut (impl Read + Seek)) -> std::io::Result<String> {
+    input.seek(SeekFrom::Start(0))?;
+    let mut begins = Vec::new();
+    input.take(HEAD as u64).read_to_end(&mut begins)?;
+    let end = begins.iter().position(|byte| *byte == b'\n').unwrap_or(begins.len());
+    Ok(blake3::hash(&begins[..end]).to_hex()[..16].to_owned())
+}
+
+/// Takes in whatever transcripts have that the database has not, all of them. Returns how many had something.
+pub(crate) fn catch_up_all(group: &mut Group, caller: &Caller) -> Result<usize> {
+    let ids = transcript::all(group.folder());
+    if ids.is_empty() {
+        return Ok(0);
+    }
+    let lock = transcript::lock(group.folder())?;
+    let mut changed = 0;
+    for id in ids {
+        let files = Files::of(group.folder(), &id)?;
+        let before = group.read_all(|db| load(db, &id))?;
+        // One that is put away does not change.
+        if before.as_ref().is_some_and(|state| state.archived_at.is_some()) && !files.plain().exists() {
+            continue;
+        }
+        // One that can't be read keeps no other from being found; who asks for it is told.
+        if let Ok((after, _)) = catch_up(group, caller, &id, &files, Author::Unknown, &lock) {
+            changed += usize::from(before.as_ref() != Some(&after));
+        }
+    }
+    Ok(changed)
+}

@@ -1,0 +1,550 @@
+//! Boot (W2): what a session starts with. Files of the workspace in the order of the settings, the brief, and
+//! which skills there are.
+//!
+//! It never fails for a file: one that is missing, a link, binary or too long says so in one line. What is in
+//! it is masked, can't break out of its frame, and says how to read what was left out.
+
+use crate::base::text::decode;
+use std::fmt::Write as _;
+use std::fs;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::{FilePath, files, memory_file, template, walk};
+use crate::base::caller::Caller;
+use crate::base::caller::{Visibility, is_marked, is_private};
+use crate::base::redact;
+use crate::base::text::tokens;
+use crate::base::{Error, Result, Time};
+use crate::context::brief::{self, Brief, MadeBy, one_line, without_marks};
+use crate::context::turn::harmless;
+use crate::group::Group;
+use crate::records::project::task;
+
+/// What the lists of `boot` may name beside files.
+pub(crate) const PARTS: &[&str] = &["project", "yesterday", "today", "brief", "tasks", "skills"];
+
+/// A file that would get fewer characters is only named.
+const LEAST: usize = 240;
+/// The most bytes of a skill that are read for its description, and what is shown of it.
+const SKILL_HEAD: u64 = 8 << 10;
+const SKILL_NAME: usize = 16;
+const SKILL_TOKENS: usize = 80;
+/// The most skills that are looked at.
+const SKILLS: usize = 200;
+
+/// What a session starts with, as text and as data.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Boot {
+    /// The text to put before the agent.
+    pub markdown: String,
+    /// What it is made of, in order.
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub parts: Vec<Part>,
+    /// How many characters it has.
+    pub chars: usize,
+    /// About how many tokens it costs.
+    pub tokens: usize,
+    /// When it was made.
+    pub generated_at: Time,
+    /// The plugin that made the brief in our place, or should have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plugin: Option<MadeBy>,
+}
+
+/// One part of a boot.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Part {
+    /// The file, or `brief` or `skills`.
+    pub path: String,
+    /// How many of its characters are there.
+    pub chars: usize,
+    /// Whether some were left out.
+    pub cut: bool,
+    /// Whether there is nothing to show.
+    pub missing: bool,
+    /// Whether shared sessions never see it; to them nothing else is said of it.
+    pub private: bool,
+    /// What else there is to say, such as why it is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+/// The name of a project: it stands in the name of its file.
+#[derive(Clone, Debug)]
+pub(crate) struct Project(FilePath);
+
+impl Project {
+    pub(crate) fn new(name: &str) -> Option<Project> {
+        let path = format!("memory/project-{name}.md").parse().ok();
+        path.filter(|_| !name.is_empty() && name.len() <= 64 && !name.contains('/')).map(Project)
+    }
+}
+
+/// Makes the boot of at most so many characters. The brief is made by the caller, for it is another tool's
+/// answer.
+pub(crate) fn boot(
+    group: &Group,
+    caller: &Caller,
+    project: Option<&Project>,
+    total: usize,
+    brief: Option<Brief>,
+) -> Boot {
+    let settings = &group.settings().boot;
+    let order = if project.is_some() { &settings.project } else { &settings.main };
+    let mut pieces = Vec::new();
+    for part in order {
+        match part.as_str() {
+            "brief" => pieces.extend(brief.as_ref().map(of_brief)),
+            "skills" => pieces.extend(skills(group, caller.visibility, total / 6)),
+            "tasks" => pieces.extend(tasks(group, total / 6)),
+            part => files_of(group, caller, part, project, &mut pieces),
+        }
+    }
+    fit(&mut pieces, settings.file_chars, total);
+    let markdown = clamp(render(&pieces, Show::Whole), total);
+    let parts: Vec<Part> = pieces.into_iter().map(|piece| piece.part).collect();
+    let (chars, tokens) = (markdown.chars().count(), tokens(&markdown));
+    let plugin = brief.and_then(|brief| brief.plugin);
+    Boot { markdown, parts, chars, tokens, generated_at: caller.now, plugin }
+}
+
+/// Returns what a session may see of one file, as a boot would have it, of at most so many characters; `None`: there is
+/// nothing to show.
+pub(crate) fn one_file(group: &Group, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
+    let mut pieces = [file(group, caller, path)];
+    fit(&mut pieces, most, usize::MAX);
+    let [Piece { body, .. }] = pieces;
+    if let Body::Text(text, _) = body { Some(text) } else { None }
+}
+
+/// Tells whether there is anything to start a session with that somebody wrote: a file which is not as `nacre
+/// init` made it.
+pub(crate) fn has_own(group: &Group, caller: &Caller) -> bool {
+    let order = &group.settings().boot.main;
+    order.iter().any(|part| match part.as_str() {
+        "brief" | "tasks" => false,
+        "skills" => skill_paths(group).iter().any(|path| is_own(group, caller.visibility, path)),
+        part => paths_of(caller, part, None).iter().any(|path| is_own(group, caller.visibility, path)),
+    })
+}
+
+fn is_own(group: &Group, visibility: Visibility, path: &FilePath) -> bool {
+    if visibility == Visibility::Shared && is_private(&group.settings().visibility.private, path.as_str()) {
+        return false;
+    }
+    read(group, path).is_ok_and(|(text, _)| {
+        !text.trim().is_empty()
+            && !template::is_untouched(path.as_str(), &text)
+            && (visibility == Visibility::Private || !is_marked(&text))
+    })
+}
+
+/// The files of one part.
+pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -> Vec<FilePath> {
+    let day = caller.zone.day(caller.now);
+    let (today, yesterday) = (day.to_string(), day.before().to_string());
+    // Both layouts of daily logs are read; the first is the one that is written.
+    let logs = |day: &str| vec![format!("memory/{day}.md"), format!("memory/daily/{day}.md")];
+    let paths = match part {
+        "today" => logs(&today),
+        "yesterday" => logs(&yesterday),
+        "project" => return project.map(|project| project.0.clone()).into_iter().collect(),
+        file => vec![file.to_owned()],
+    };
+    paths.iter().filter_map(|path| path.parse().ok()).collect()
+}
+
+fn files_of(group: &Group, caller: &Caller, part: &str, project: Option<&Project>, pieces: &mut Vec<Piece>) {
+    let paths = paths_of(caller, part, project);
+    let mut found: Vec<Piece> = paths.iter().map(|path| file(group, caller, path)).collect();
+    // Of two places for one thing, the one that has it is enough.
+    if found.iter().any(|piece| !piece.is_absent()) {
+        found.retain(|piece| !piece.is_absent());
+    } else {
+        found.truncate(1);
+    }
+    pieces.append(&mut found);
+}
+
+/// One part on its way into the boot.
+struct Piece {
+    part: Part,
+    body: Body,
+}
+
+enum Body {
+    /// A file's text, which may be cut, and how many characters it has.
+    Text(String, usize),
+    /// What was made to fit.
+    Made(String),
+    /// Why there is nothing to show.
+    Absent(String),
+    /// There is no room: it is named with all others of its kind.
+    Unfit(usize),
+    /// The session may not even know.
+    Unseen,
+}
+
+impl Piece {
+    fn new(path: &str, body: Body) -> Piece {
+        Piece { part: Part { path: path.to_owned(), ..Part::default() }, body }
+    }
+
+    /// There is no such file; one that can't be read is not absent.
+    fn is_absent(&self) -> bool {
+        matches!(&self.body, Body::Absent(why) if why == ABSENT)
+    }
+}
+
+const ABSENT: &str = "is not there";
+
+/// Reads a file as text, with what had to be repaired, or says why it can't be had.
+fn read(group: &Group, path: &FilePath) -> Result<(String, Option<String>), String> {
+    let bytes = match files::read(group.folder(), path, walk::LARGEST + 1) {
+        Ok(Some(bytes)) if bytes.len() as u64 <= walk::LARGEST => bytes,
+        Ok(Some(_)) => return Err(walk::too_large()),
+        Ok(None) => return Err(ABSENT.into()),
+        Err(Error::BadPath { problem, .. }) => return Err(problem.into()),
+        Err(Error::Io { source, .. }) => return Err(format!("can't be read: {source}")),
+        Err(other) => return Err(other.to_string()),
+    };
+    decode(&bytes)
+}
+
+/// Tells whether a session may see that there is such a file.
+pub(crate) fn is_shown(group: &Group, visibility: Visibility, path: &FilePath) -> bool {
+    let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { return false };
+    is_head_shown(group, visibility, path, &head)
+}
+
+/// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
+fn is_head_shown(group: &Group, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
+    let text = files::lossy(head);
+    let mut lines = text.lines().map(str::trim_end);
+    let all_front = lines.next() == Some("---") && !lines.any(|line| matches!(line, "---" | "..."));
+    let cut = all_front && head.len() as u64 >= SKILL_HEAD;
+    visibility == Visibility::Private
+        || !cut && visibility.sees_file(&group.settings().visibility.private, path.as_str(), head)
+}
+
+/// Reads what a session may see of a file, masked; `None`: there is none, or none for it.
+pub(crate) fn shown(
+    group: &Group,
+    visibility: Visibility,
+    path: &FilePath,
+) -> Option<Result<String, String>> {
+    match file_text(group, visibility, path) {
+        Err(Unread::Unseen) => None,
+        Err(Unread::Why(why)) if why == ABSENT => None,
+        Err(Unread::Why(why)) => Some(Err(why)),
+        Ok((text, _, _)) => Some(Ok(redact::document(&text).into_owned())),
+    }
+}
+
+enum Unread {
+    Unseen,
+    Why(String),
+}
+
+/// A file's text, whether it is private, and what had to be repaired.
+fn file_text(
+    group: &Group,
+    visibility: Visibility,
+    path: &FilePath,
+) -> Result<(String, bool, Option<String>), Unread> {
+    let named = is_private(&group.settings().visibility.private, path.as_str());
+    // Not even looked at: how long that takes would tell something.
+    if named && visibility == Visibility::Shared {
+        return Err(Unread::Unseen);
+    }
+    let (text, note) = read(group, path).map_err(Unread::Why)?;
+    let private = named || is_marked(&text);
+    if private && visibility == Visibility::Shared {
+        return Err(Unread::Why(ABSENT.into()));
+    }
+    Ok((text, private, note))
+}
+
+fn file(group: &Group, caller: &Caller, path: &FilePath) -> Piece {
+    let name = path.as_str();
+    let (text, private, note) = match file_text(group, caller.visibility, path) {
+        Ok(found) => found,
+        Err(Unread::Unseen) => {
+            let mut piece = Piece::new(name, Body::Unseen);
+            piece.part.private = true;
+            return piece;
+        }
+        Err(Unread::Why(why)) => return Piece::new(name, Body::Absent(why)),
+    };
+    let body = if text.trim().is_empty() {
+        Body::Absent("is empty".into())
+    } else if template::is_empty_form(name, &text) {
+        Body::Absent("is a form that nobody has filled in yet".into())
+    } else {
+        // Credentials go before it is cut: of one that is cut in two, no half would be known.
+        let text = template::without_hints(name, &text);
+        let text = redact::document(without_marks(&text).trim_end()).into_owned();
+        let chars = text.chars().count();
+        Body::Text(text, chars)
+    };
+    // W6: where the session that can prune it sees it.
+    let advice = memory_file::advice_of(group, caller.now, name, &text);
+    let advice = advice.as_deref().and_then(|advice| advice.strip_prefix(name));
+    let advice = advice.map(|advice| advice.trim().trim_end_matches('.').to_owned());
+    let mut piece = Piece::new(name, body);
+    piece.part.private = private;
+    piece.part.note = note.into_iter().chain(advice).reduce(|note, advice| format!("{note}; {advice}"));
+    piece
+}
+
+fn of_brief(brief: &Brief) -> Piece {
+    let nothing =
+        brief.entry_count == 0 && brief.plugin.as_ref().is_none_or(|plugin| plugin.problem.is_some());
+    if nothing {
+        return Piece::new("brief", Body::Absent("says nothing: no memories are stored yet".into()));
+    }
+    let text = brief.markdown.trim_start_matches(brief::OPEN).trim_end_matches(brief::CLOSE).trim();
+    let left_out = brief.plugin.is_none() && brief.brief_count < brief.entry_count;
+    let mut piece = Piece::new("brief", Body::Made(text.to_owned()));
+    piece.part.cut = left_out;
+    piece
+}
+
+/// Where skills are described, by name.
+fn skill_paths(group: &Group) -> Vec<FilePath> {
+    let folder = group.folder().join("skills");
+    // What stands behind a link is not looked at; each file is opened without following any.
+    if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
+        return Vec::new();
+    }
+    let names = fs::read_dir(folder).into_iter().flatten().flatten();
+    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let mut paths: Vec<FilePath> =
+        names.filter_map(|name| format!("skills/{name}/SKILL.md").parse().ok()).collect();
+    paths.sort();
+    paths
+}
+
+/// The catalogue: what each skill is called and when to use it, by its own front matter.
+fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
+    const HEAD: &str = "## Skills\n\nRead one before you use it, with memory_get.\n";
+    let mut lines = Vec::new();
+    let paths = skill_paths(group);
+    for path in paths.iter().take(SKILLS) {
+        let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { continue };
+        let Ok((text, _)) = decode(&head) else { continue };
+        if !is_head_shown(group, visibility, path, &head) {
+            continue;
+        }
+        let folder = path.names().nth(1).unwrap_or_default();
+        let (name, about) = front_matter(&text);
+        let name = harmless(name.as_deref().unwrap_or(folder), SKILL_NAME);
+        let about = harmless(about.as_deref().unwrap_or_default(), SKILL_TOKENS);
+        let about = if about.is_empty() { "no description".into() } else { about };
+        lines.push(format!("- {name} ({}): {about}\n", one_line(path.as_str())));
+    }
+    let mut text = HEAD.to_owned();
+    let mut room = most.saturating_sub(HEAD.len() + 40);
+    let fits = |line: &&String| {
+        let cost = line.chars().count();
+        let fits = cost <= room;
+        room = room.saturating_sub(cost);
+        fits
+    };
+    let shown: Vec<&String> = lines.iter().take_while(fits).collect();
+    let left = lines.len() - shown.len() + paths.len().saturating_sub(SKILLS);
+    shown.iter().for_each(|line| text.push_str(line));
+    if left > 0 {
+        let _ = writeln!(text, "({left} more in skills/.)");
+    }
+    let mut piece = Piece::new("skills", Body::Made(text.trim_end().to_owned()));
+    piece.part.cut = left > 0;
+    (!lines.is_empty()).then_some(piece)
+}
+
+/// What is to be done, first what is under way, as far as there is room. Nothing where a database can't say.
+fn tasks(group: &Group, most: usize) -> Option<Piece> {
+    const HEAD: &str = "## Tasks\n\n";
+    let all = group.read(|db| task::list(db, &task::Filter::default())).ok()?;
+    let open: Vec<_> = all.into_iter().filter(|task| task.status.is_open()).collect();
+    let (mut text, mut left) = (HEAD.to_owned(), open.len());
+    for task in &open {
+        let blocked = if task.blocked_by.is_empty() { "" } else { ", blocked" };
+        let about = harmless(&redact::text(&task.description), SKILL_TOKENS);
+        let line = format!(
+            "- [{}] {}{blocked}, priority {}: {about}\n",
+            task.id,
+            task.status.as_str(),
+            task.priority
+        );
+        if text.chars().count() + line.chars().count() + 40 > most {
+            break;
+        }
+        text.push_str(&line);
+        left -= 1;
+    }
+    if left > 0 {
+        let _ = writeln!(text, "({left} more.)");
+    }
+    let mut piece = Piece::new("tasks", Body::Made(text.trim_end().to_owned()));
+    piece.part.cut = left > 0;
+    (!open.is_empty()).then_some(piece)
+}
+
+/// Returns `name` and `description` of a front matter. A value may be quoted, or go on in lines that are
+/// indented.
+fn front_matter(text: &str) -> (Option<String>, Option<String>) {
+    let mut lines = text.lines().map(str::trim_end);
+    if lines.next() != Some("---") {
+        return (None, None);
+    }
+    let front: Vec<&str> = lines.take_while(|line| !matches!(*line, "---" | "...")).collect();
+    let value = |wanted: &str| {
+        let at = front.iter().position(|line| line.split_once(':').is_some_and(|(key, _)| key == wanted))?;
+        let first = front[at].split_once(':')?.1.trim();
+        let first = if matches!(first, ">" | "|" | ">-" | "|-" | ">+" | "|+") { "" } else { first };
+        let more = front[at + 1..].iter().take_while(|line| line.starts_with([' ', '\t']) || line.is_empty());
+        let whole = std::iter::once(first).chain(more.map(|line| line.trim())).collect::<Vec<_>>().join(" ");
+        let whole = whole.trim();
+        let quoted = ['"', '\''].iter().find_map(|quote| whole.strip_prefix(*quote)?.strip_suffix(*quote));
+        Some(quoted.unwrap_or(whole).to_owned()).filter(|value| !value.is_empty())
+    };
+    (value("name"), value("description"))
+}
+
+/// Cuts the texts to their own limit and, where all together are too many, the longest further. Where that
+/// would leave too little of each, the last are only named.
+fn fit(pieces: &mut [Piece], file_chars: usize, total: usize) {
+    let level = loop {
+        // What everything costs but the texts themselves.
+        let frame = render(pieces, Show::Frame).chars().count() + 1;
+        let sizes = pieces.iter().filter_map(|piece| match piece.body {
+            Body::Text(_, chars) => Some(chars.min(file_chars)),
+            _ => None,
+        });
+        let level = level(sizes.collect(), total.saturating_sub(frame)).min(file_chars);
+        let longer = |piece: &Piece| matches!(piece.body, Body::Text(_, chars) if chars > level);
+        if level >= LEAST || !pieces.iter().any(longer) {
+            break level;
+        }
+        let last = pieces.iter_mut().rev().find(|piece| matches!(piece.body, Body::Text(..)));
+        let last = last.expect("one of them is too long");
+        let Body::Text(_, chars) = last.body else { unreachable!("just looked at") };
+        last.body = Body::Unfit(chars);
+    };
+    for Piece { part, body } in pieces {
+        match body {
+            Body::Text(text, chars) if *chars > level => {
+                *text = cut(&part.path, text, *chars, level);
+                (part.chars, part.cut) = (text.chars().count(), true);
+            }
+            Body::Text(_, chars) => part.chars = *chars,
+            Body::Made(text) => part.chars = text.chars().count(),
+            Body::Unfit(_) => part.cut = true,
+            Body::Absent(why) => (part.missing, part.note) = (true, Some(why.clone())),
+            Body::Unseen => {}
+        }
+    }
+}
+
+/// The most characters that each of these can have for all to fit: the long give way before the short.
+fn level(mut sizes: Vec<usize>, mut room: usize) -> usize {
+    sizes.sort_unstable();
+    let all = sizes.len();
+    for (place, size) in sizes.into_iter().enumerate() {
+        let share = room / (all - place);
+        if size > share {
+            return share;
+        }
+        room -= size;
+    }
+    usize::MAX
+}
+
+/// Cuts a text in its middle to so many characters and says there what is left out: of what fits, 75 parts of
+/// 99 are its start and 24 its end.
+fn cut(path: &str, text: &str, all: usize, most: usize) -> String {
+    let marker = |left: usize, from: usize, to: usize| {
+        let path = one_line(path);
+        format!(
+            "\n[… {left} of {all} characters are left out here, lines {from} to {to}: read them with memory_get, or \
+            `nacre get {path}:{from}-{to}` …]\n"
+        )
+    };
+    let lines = text.matches('\n').count() + 1;
+    let room = most.saturating_sub(marker(all, lines, lines).chars().count());
+    let head = room * 75 / 99;
+    let byte = |chars: usize| text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let (mut end, mut start) = (byte(head), byte(all - (room - head)));
+    // Between lines, where one ends nearby.
+    if let Some(line) = text[..end].rfind('\n').filter(|at| *at >= end / 4 * 3) {
+        end = line + 1;
+    }
+    if let Some(line) = text[start..].find('\n').filter(|at| *at <= (text.len() - start) / 4) {
+        start += line + 1;
+    }
+    let line_at = |at: usize| 1 + text[..at].matches('\n').count();
+    let from = line_at(end);
+    let to = if text[..start].ends_with('\n') { line_at(start) - 1 } else { line_at(start) };
+    let left = text[end..start].chars().count();
+    format!("{}{}{}", text[..end].trim_end(), marker(left, from, to.max(from)), &text[start..])
+}
+
+/// What is rendered.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Show {
+    Whole,
+    /// All but the texts, to see what that costs.
+    Frame,
+}
+
+/// Puts the parts into one frame.
+fn render(pieces: &[Piece], show: Show) -> String {
+    let mut text = format!("{}\n", brief::OPEN);
+    let _ = writeln!(text, "Loaded from the workspace for the start of this session.\n");
+    for Piece { part, body } in pieces {
+        let path = one_line(&part.path);
+        if let (Some(note), Body::Text(..)) = (&part.note, body) {
+            let _ = writeln!(text, "({path} {}.)", one_line(note));
+        }
+        let _ = match body {
+            Body::Text(body, _) => {
+                let body = if show == Show::Whole { body } else { "" };
+                writeln!(text, "<!-- nacre:file {path} -->\n{}\n", body.trim_start_matches('\n'))
+            }
+            Body::Made(body) => writeln!(text, "{body}\n"),
+            Body::Absent(why) => writeln!(text, "({path} {}.)", one_line(why)),
+            Body::Unfit(_) | Body::Unseen => Ok(()),
+        };
+    }
+    let unfit: Vec<String> = pieces
+        .iter()
+        .filter_map(|Piece { part, body }| match body {
+            Body::Unfit(chars) => Some(format!("{} ({chars} characters)", one_line(&part.path))),
+            _ => None,
+        })
+        .collect();
+    if !unfit.is_empty() {
+        let _ = writeln!(
+            text,
+            "(There was no room for {}: read it with memory_get, or `nacre get PATH`.)",
+            unfit.join(", ")
+        );
+    }
+    text.truncate(text.trim_end().len());
+    text + "\n" + brief::CLOSE
+}
+
+/// Holds the limit where names and markers alone are too many.
+fn clamp(text: String, total: usize) -> String {
+    if text.chars().count() <= total {
+        return text;
+    }
+    let room = total.saturating_sub(brief::CLOSE.len() + 1);
+    let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
+    let line = text[..end].rfind('\n').unwrap_or(0);
+    format!("{}\n{}", &text[..line], brief::CLOSE)
+}

@@ -1,0 +1,757 @@
+//! Checkpoints (W7): the files and the records of a group as they were, to go back to.
+//!
+//! A checkpoint is a folder below `memory/checkpoints`: the Markdown files byte for byte, a database with the
+//! records alone, and a manifest with the hash of each. It is written aside and renamed, so that it is there whole
+//! or not at all. To go back is one transaction: it replaces the records, makes the index anew, and writes down
+//! what is to become of every file; `change` does the rest, whoever dies meanwhile.
+//!
+//! All of it happens under the workspace's lock.
+
+mod records;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OpenFlags};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::change::{self, Change, Held};
+use super::files::{self, crash};
+use super::{FilePath, Note, walk};
+use crate::base::caller::Caller;
+use crate::base::caller::Visibility;
+use crate::base::{Error, Result, Time};
+use crate::group::Group;
+use crate::index;
+use crate::index::database::MIGRATIONS;
+use crate::store::audit;
+use crate::store::beside;
+use crate::store::{Damage, Db};
+
+pub(crate) use records::Gone;
+pub use records::{Rows, TableDiff};
+
+/// Where checkpoints stand in the group's folder.
+pub(crate) const FOLDER: &str = "memory/checkpoints";
+const MANIFEST: &str = "manifest.json";
+const RECORDS: &str = "records.db";
+const FILES: &str = "files";
+/// Of this form of the folder.
+const FORMAT: u32 = 1;
+/// The most bytes of a manifest.
+const MANIFEST_LARGEST: u64 = 16 << 20;
+/// How long the name in an id may be.
+const LONGEST_NAME: usize = 40;
+
+/// One checkpoint, as it says of itself.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the manifest's own words")]
+pub struct Checkpoint {
+    format: u32,
+    pub id: String,
+    pub name: String,
+    pub reason: String,
+    pub at: Time,
+    pub group: String,
+    /// Of the database.
+    pub schema: usize,
+    /// How many rows each table has.
+    pub counts: BTreeMap<String, i64>,
+    pub files: Vec<FileKept>,
+    /// Files that could not be kept, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<Note>,
+    /// SHA-256 of the database.
+    records: String,
+    /// The same while something is taken out of it: either may stand there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    records_next: Option<String>,
+}
+
+/// A file in a checkpoint.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the manifest's own words")]
+pub struct FileKept {
+    pub path: String,
+    pub bytes: u64,
+    /// What it may be used for, as Unix has it; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<u32>,
+    pub sha256: String,
+}
+
+/// The checkpoints of a group.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Checkpoints {
+    /// Newest first.
+    pub checkpoints: Vec<Checkpoint>,
+    /// Folders that stand among them and are none, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub damaged: Vec<Note>,
+}
+
+/// What has become of things since a checkpoint.
+#[derive(Clone, Debug, Serialize)]
+pub struct CheckpointDiff {
+    /// Which one.
+    pub id: String,
+    /// The files that are not as they were.
+    pub files: Vec<FileDiff>,
+    /// The tables that are not as they were.
+    pub records: Vec<TableDiff>,
+}
+
+/// A file that is not as it was. `None` is no file.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "a file then and now")]
+pub struct FileDiff {
+    pub path: String,
+    pub then: Option<String>,
+    pub now: Option<String>,
+}
+
+/// What going back did.
+#[derive(Clone, Debug, Serialize)]
+pub struct Restored {
+    /// What is restored.
+    pub id: String,
+    /// The state before, by which this can be undone.
+    pub before: String,
+    /// How many files were changed.
+    pub files: usize,
+    /// How many rows of records there are now.
+    pub rows: i64,
+    /// Files that a person changed meanwhile; they are as that person left them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left: Vec<String>,
+}
+
+/// Keeps the present state.
+pub(crate) fn save(group: &mut Group, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
+    let mut held = change::hold(group, caller.now)?;
+    let saved = save_held(&mut held, caller, name, reason)?;
+    thin_out(&held, &[&saved.id])?;
+    Ok(saved)
+}
+
+fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
+    held.group.create(caller.now)?;
+    let place = place(held.folder())?;
+    crate::base::files::create_folder(&place)?;
+    clear(&place)?;
+    let name = slug(name);
+    let id = free_id(&place, caller.now, &name);
+    let aside = place.join(format!(".new-{id}"));
+    crate::base::files::create_folder(&aside.join(FILES))?;
+    let (files, left_out) = copy_files(held, &aside.join(FILES))?;
+    crash::point("files kept");
+    let counts = write_records(held.group, &aside.join(RECORDS))?;
+    crash::point("records kept");
+    let checkpoint = Checkpoint {
+        format: FORMAT,
+        id: id.clone(),
+        name,
+        reason: reason.trim().to_owned(),
+        at: caller.now,
+        group: held.group.name().to_string(),
+        schema: MIGRATIONS.steps.len(),
+        counts,
+        files,
+        left_out,
+        records: hash_file(&aside.join(RECORDS))?,
+        records_next: None,
+    };
+    write_manifest(&aside, &checkpoint)?;
+    sync_folder(&aside)?;
+    crash::point("manifest written");
+    fs::rename(&aside, place.join(&id)).map_err(Error::io(&place))?;
+    sync_folder(&place)?;
+    let mut row = audit::Row::new("checkpoint_save");
+    row.ids.push(id);
+    row.detail.insert("files".into(), checkpoint.files.len().into());
+    held.group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    Ok(checkpoint)
+}
+
+/// Lists the checkpoints.
+pub(crate) fn list(group: &Group) -> Result<Checkpoints> {
+    list_in(&place(group.folder())?, group.name().as_str())
+}
+
+fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
+    let mut found = Checkpoints::default();
+    let entries = match fs::read_dir(place) {
+        Ok(entries) => entries,
+        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+        Err(problem) => return Err(Error::io(place)(problem)),
+    };
+    for entry in entries {
+        let name = entry.map_err(Error::io(place))?.file_name();
+        let Some(id) = name.to_str().filter(|name| !name.starts_with('.')) else { continue };
+        match read_manifest(&place.join(id), id, group) {
+            Ok(checkpoint) => found.checkpoints.push(checkpoint),
+            Err(Error::BadCheckpoint { problem, .. }) => {
+                found.damaged.push(Note { path: id.to_owned(), why: problem });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    found.checkpoints.sort_by(|a, b| (b.at, &b.id).cmp(&(a.at, &a.id)));
+    found.damaged.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(found)
+}
+
+/// Says what has become of things since.
+pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
+    private_only(caller, "checkpoint diff")?;
+    let held = change::hold(group, caller.now)?;
+    let (folder, checkpoint) = open(&held, id)?;
+    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| files::lossy(&bytes));
+    let files = changes(&held, &folder, &checkpoint)?
+        .into_iter()
+        .map(|Change { path, before, after }| FileDiff {
+            path: path.to_string(),
+            then: text(after),
+            now: text(before),
+        })
+        .collect();
+    let copy = Copy::of(&folder, &checkpoint)?;
+    let records = held.group.with_attached(&copy.0, |group| group.read_all(records::compare))?;
+    Ok(CheckpointDiff { id: checkpoint.id, files, records })
+}
+
+/// Goes back to a checkpoint. The present state becomes one first, so that this can be undone.
+pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Restored> {
+    private_only(caller, "checkpoint restore")?;
+    let mut held = change::hold(group, caller.now)?;
+    let (folder, checkpoint) = open(&held, id)?;
+    let reason = format!("the state before {} was restored", checkpoint.id);
+    let before = save_held(&mut held, caller, "before-restore", &reason)?;
+    let copy = Copy::of(&folder, &checkpoint)?;
+    let changes = changes(&held, &folder, &checkpoint)?;
+    let language = held.group.settings().search.language();
+    let mut row = audit::Row::new("checkpoint_restore");
+    row.ids.push(checkpoint.id.clone());
+    row.detail.insert("files".into(), changes.len().into());
+    let cause = format!("{}{}", change::RESTORE, checkpoint.id);
+    held.group.attach(&copy.0)?;
+    let done = held.commit_far(caller.now, &cause, &changes, |tx| {
+        let rows = records::put_back(tx)?;
+        index::rebuild(tx, index::Documents::Forget, language)?;
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        crash::point("records put back");
+        Ok(rows)
+    });
+    held.group.detach()?;
+    let (rows, left) = done?;
+    for file in &checkpoint.files {
+        set_mode(held.folder(), file)?;
+    }
+    thin_out(&held, &[&before.id, &checkpoint.id])?;
+    drop(held);
+    drop(copy);
+    group.forget_state();
+    group.sync(caller)?;
+    Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
+}
+
+/// A checkpoint has what is private too (W3).
+fn private_only(caller: &Caller, tool: &str) -> Result<()> {
+    match caller.visibility {
+        Visibility::Private => Ok(()),
+        Visibility::Shared => Err(Error::NeedsPrivate { tool: tool.into() }),
+    }
+}
+
+/// Takes a checkpoint away for good.
+pub(crate) fn remove(group: &mut Group, caller: &Caller, id: &str) -> Result<String> {
+    let held = change::hold(group, caller.now)?;
+    let place = place(held.folder())?;
+    // A damaged one can be dropped too, by its whole name.
+    let id = match find(&place, held.group.name().as_str(), id) {
+        Ok(checkpoint) => checkpoint.id,
+        Err(Error::BadCheckpoint { .. }) => id.to_owned(),
+        Err(error) => return Err(error),
+    };
+    take_away(&place, &id)?;
+    let mut row = audit::Row::new("checkpoint_drop");
+    row.ids.push(id.clone());
+    held.group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    Ok(id)
+}
+
+/// Takes entries, entities, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
+/// checkpoints that still have them, and why.
+pub(crate) fn forget(group: &mut Group, now: Time, gone: &[Gone]) -> Result<Vec<Note>> {
+    let place = place(group.folder())?;
+    if gone.is_empty() || !place.is_dir() {
+        return Ok(Vec::new());
+    }
+    let held = change::hold(group, now)?;
+    let found = list_in(&place, held.group.name().as_str())?;
+    let mut left = found.damaged;
+    for mut checkpoint in found.checkpoints {
+        if let Err(error) = forget_in(&place.join(&checkpoint.id), &mut checkpoint, gone) {
+            left.push(Note { path: checkpoint.id, why: error.to_string() });
+        }
+    }
+    Ok(left)
+}
+
+fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Result<()> {
+    let file = folder.join(RECORDS);
+    let aside = folder.join(".records.db");
+    let _ = fs::remove_file(&aside);
+    copy_private(&file, &aside)?;
+    let db = Connection::open_with_flags(&aside, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    db.execute_batch("PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY;")?;
+    let mut there = false;
+    for gone in gone {
+        there |= records::forget(&db, "main", gone)?;
+    }
+    // Also where nothing was found: free pages of an older text go.
+    db.execute_batch("VACUUM")?;
+    drop(db);
+    if !there {
+        return fs::remove_file(&aside).map_err(Error::io(&aside));
+    }
+    fs::File::open(&aside).and_then(|file| file.sync_all()).map_err(Error::io(&aside))?;
+    let next = hash_file(&aside)?;
+    checkpoint.records_next = Some(next.clone());
+    write_manifest(folder, checkpoint)?;
+    crash::point("forgetting announced");
+    fs::rename(&aside, &file).map_err(Error::io(&file))?;
+    (checkpoint.records, checkpoint.records_next) = (next, None);
+    write_manifest(folder, checkpoint)?;
+    sync_folder(folder)
+}
+
+/// The folder of the checkpoints. Nothing is written or read through a link.
+fn place(folder: &Path) -> Result<PathBuf> {
+    let mut place = folder.to_owned();
+    for name in FOLDER.split('/') {
+        place.push(name);
+        if fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
+            return Err(Error::BadCheckpoint { path: place, problem: "is not a folder".into() });
+        }
+    }
+    Ok(place)
+}
+
+/// Clears away what a dead process left.
+fn clear(place: &Path) -> Result<()> {
+    for entry in fs::read_dir(place).map_err(Error::io(place))?.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if [".new-", ".gone-"].iter().any(|prefix| name.starts_with(prefix)) {
+            fs::remove_dir_all(entry.path()).map_err(Error::io(&entry.path()))?;
+        } else if name.starts_with(".copy-") {
+            fs::remove_file(entry.path()).map_err(Error::io(&entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A name that any file system takes.
+fn slug(name: &str) -> String {
+    let mut slug = String::new();
+    for c in name.chars().flat_map(char::to_lowercase) {
+        match c {
+            'a'..='z' | '0'..='9' => slug.push(c),
+            _ if !slug.ends_with('-') && !slug.is_empty() => slug.push('-'),
+            _ => {}
+        }
+        if slug.len() == LONGEST_NAME {
+            break;
+        }
+    }
+    slug.trim_end_matches('-').to_owned()
+}
+
+fn free_id(place: &Path, now: Time, name: &str) -> String {
+    let time: String = now.to_string().chars().take(19).map(|c| if c == ':' { '-' } else { c }).collect();
+    let id = if name.is_empty() { time } else { format!("{time}-{name}") };
+    (1..)
+        .map(|number| if number == 1 { id.clone() } else { format!("{id}-{number}") })
+        .find(|id| fs::symlink_metadata(place.join(id)).is_err())
+        .expect("some number is free")
+}
+
+fn is_id(id: &str) -> bool {
+    let of_id = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    !id.is_empty() && id.len() <= 100 && id.chars().all(of_id)
+}
+
+/// Copies the documents of the workspace. Returns what was kept, and what could not be.
+fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> {
+    let found = walk::workspace(held.folder());
+    let (mut kept, mut left_out) = (Vec::new(), found.skipped.clone());
+    for path in found.paths() {
+        let (path, bytes) = match read(held.folder(), path) {
+            Ok(Some(read)) => read,
+            Ok(None) => continue,
+            Err(error) => {
+                left_out.push(Note { path: path.to_owned(), why: error.to_string() });
+                continue;
+            }
+        };
+        let file = to.join(path.as_str());
+        if let Some(folder) = file.parent() {
+            crate::base::files::create_folder(folder)?;
+        }
+        crate::base::files::write_whole(&file, &bytes)?;
+        kept.push(FileKept {
+            mode: mode(&held.folder().join(path.as_str())),
+            bytes: bytes.len() as u64,
+            sha256: hash(&bytes),
+            path: path.to_string(),
+        });
+    }
+    Ok((kept, left_out))
+}
+
+fn read(folder: &Path, path: &str) -> Result<Option<(FilePath, Vec<u8>)>> {
+    let path: FilePath = path.parse()?;
+    Ok(files::read(folder, &path, u64::MAX)?.map(|bytes| (path, bytes)))
+}
+
+#[cfg(unix)]
+fn mode(file: &Path) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Some(fs::symlink_metadata(file).ok()?.permissions().mode() & 0o777)
+}
+
+#[cfg(not(unix))]
+fn mode(_: &Path) -> Option<u32> {
+    None
+}
+
+/// Gives a file the mode it had.
+fn set_mode(folder: &Path, kept: &FileKept) -> Result<()> {
+    #[cfg(unix)]
+    if let Some(mode) = kept.mode
+        && let Ok(path) = kept.path.parse::<FilePath>()
+    {
+        files::set_mode(folder, &path, mode & 0o777)?;
+    }
+    Ok(())
+}
+
+/// Writes a database with the records of the live one.
+fn write_records(group: &mut Group, file: &Path) -> Result<BTreeMap<String, i64>> {
+    drop(Db::open(file, &MIGRATIONS, Damage::Leave)?);
+    let counts = group.with_attached(file, |group| {
+        group.outside(|db| {
+            db.execute_batch("BEGIN")?;
+            let counts = records::copy_out(db);
+            db.execute_batch(if counts.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+            counts
+        })
+    })?;
+    // One file, whoever reads it.
+    let db = Connection::open(file)?;
+    db.pragma_update(None, "journal_mode", "DELETE")?;
+    db.close().map_err(|(_, error)| error)?;
+    let _ = fs::remove_file(beside(file, ".lock"));
+    fs::File::open(file).and_then(|file| file.sync_all()).map_err(Error::io(file))?;
+    Ok(counts)
+}
+
+fn write_manifest(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
+    crate::base::files::write_whole(
+        &folder.join(MANIFEST),
+        serde_json::to_string_pretty(checkpoint)?.as_bytes(),
+    )
+}
+
+fn read_manifest(folder: &Path, id: &str, group: &str) -> Result<Checkpoint> {
+    let bad = |problem: &str| Error::BadCheckpoint { path: folder.to_owned(), problem: problem.into() };
+    if !is_id(id) || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
+        return Err(bad("is no checkpoint of Nacre"));
+    }
+    let file = folder.join(MANIFEST);
+    let found = fs::symlink_metadata(&file).map_err(|_| bad("has no manifest"))?;
+    if !found.is_file() || found.len() > MANIFEST_LARGEST {
+        return Err(bad("has a manifest that is no file, or too large"));
+    }
+    let bytes = fs::read(&file).map_err(Error::io(&file))?;
+    let checkpoint: Checkpoint = serde_json::from_slice(&bytes)
+        .map_err(|problem| bad(&format!("has a manifest that can't be read: {problem}")))?;
+    if checkpoint.format != FORMAT {
+        return Err(bad("is of a form that this version does not know"));
+    }
+    if checkpoint.id != id {
+        return Err(bad("has the manifest of another checkpoint"));
+    }
+    if checkpoint.group != group {
+        return Err(bad("belongs to another group"));
+    }
+    Ok(checkpoint)
+}
+
+/// Finds a checkpoint by its id, or by a beginning or an end of it that no other has.
+fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
+    let none = || Error::NoCheckpoint { given: crate::base::text::shorten(id) };
+    if !is_id(id) {
+        return Err(none());
+    }
+    if fs::symlink_metadata(place.join(id)).is_ok() {
+        return read_manifest(&place.join(id), id, group);
+    }
+    let mut found = list_in(place, group)?.checkpoints;
+    found.retain(|checkpoint| checkpoint.id.starts_with(id) || checkpoint.id.ends_with(id));
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        _ => Err(none()),
+    }
+}
+
+/// Finds a checkpoint and looks every file of it over.
+fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
+    let place = place(held.folder())?;
+    let checkpoint = find(&place, held.group.name().as_str(), id)?;
+    let folder = place.join(&checkpoint.id);
+    let bad = |problem: String| Error::BadCheckpoint { path: folder.clone(), problem };
+    if checkpoint.schema > MIGRATIONS.steps.len() {
+        let (found, known) = (checkpoint.schema, MIGRATIONS.steps.len());
+        let (found, known) = (i64::try_from(found).unwrap_or(i64::MAX), i64::try_from(known).unwrap_or(0));
+        return Err(Error::Newer { path: folder, found, known });
+    }
+    for file in &checkpoint.files {
+        let kept = read(&folder.join(FILES), &file.path)?;
+        match kept {
+            Some((_, bytes)) if hash(&bytes) == file.sha256 => {}
+            Some(_) => return Err(bad(format!("has a file that was changed: `{}`", file.path))),
+            None => return Err(bad(format!("lacks a file: `{}`", file.path))),
+        }
+    }
+    let file = folder.join(RECORDS);
+    if !fs::symlink_metadata(&file).is_ok_and(|found| found.is_file()) {
+        return Err(bad("has no records".into()));
+    }
+    let found = hash_file(&file)?;
+    if found != checkpoint.records && Some(&found) != checkpoint.records_next.as_ref() {
+        return Err(bad("has records that were changed".into()));
+    }
+    Ok((folder, checkpoint))
+}
+
+/// What has to become of the files for them to be as they were.
+fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
+    let now = walk::workspace(held.folder());
+    let mut paths: BTreeSet<String> = checkpoint.files.iter().map(|file| file.path.clone()).collect();
+    let left_out = |path: &str| checkpoint.left_out.iter().any(|note| note.path == path);
+    // What could not be kept then is left alone now.
+    paths.extend(now.paths().filter(|path| !left_out(path)).map(str::to_owned));
+    let mut changes = Vec::new();
+    for path in paths {
+        let Ok(path) = path.parse::<FilePath>() else { continue };
+        let before = files::read(held.folder(), &path, u64::MAX)?;
+        let kept = checkpoint.files.iter().any(|file| file.path == path.as_str());
+        let after = if kept { files::read(&folder.join(FILES), &path, u64::MAX)? } else { None };
+        if before != after {
+            changes.push(Change { path, before, after });
+        }
+    }
+    Ok(changes)
+}
+
+/// A copy of a checkpoint's records, of this version's schema; it goes when it is dropped.
+struct Copy(PathBuf);
+
+impl Copy {
+    fn of(folder: &Path, checkpoint: &Checkpoint) -> Result<Copy> {
+        let bad = |problem: String| Error::BadCheckpoint { path: folder.to_owned(), problem };
+        let copy = Copy(folder.with_file_name(format!(".copy-{}", checkpoint.id)));
+        copy.remove();
+        copy_private(&folder.join(RECORDS), &copy.0)?;
+        let db = match Db::open(&copy.0, &MIGRATIONS, Damage::Leave) {
+            Ok(db) => db,
+            Err(error @ Error::Newer { .. }) => return Err(error),
+            Err(error) => return Err(bad(format!("has records that can't be opened: {error}"))),
+        };
+        // What would run by itself does not come from us.
+        let foreign: i64 = db.read(|db| {
+            let sql = "SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')";
+            Ok(db.query_row(sql, [], |row| row.get(0))?)
+        })?;
+        match foreign {
+            0 => Ok(copy),
+            _ => Err(bad("has records that are not as Nacre writes them".into())),
+        }
+    }
+
+    fn remove(&self) {
+        for suffix in ["", "-wal", "-shm", "-journal", ".lock"] {
+            let _ = fs::remove_file(beside(&self.0, suffix));
+        }
+    }
+}
+
+impl Drop for Copy {
+    fn drop(&mut self) {
+        self.remove();
+    }
+}
+
+/// Copies a file; the copy can be read by its owner alone.
+fn copy_private(from: &Path, to: &Path) -> Result<()> {
+    let mut source = fs::File::open(from).map_err(Error::io(from))?;
+    let mut copy = crate::base::files::append_private(to).map_err(Error::io(to))?;
+    std::io::copy(&mut source, &mut copy).map_err(Error::io(to))?;
+    Ok(())
+}
+
+/// Takes a checkpoint away: first its name, so that no half one is ever listed.
+fn take_away(place: &Path, id: &str) -> Result<()> {
+    let (from, gone) = (place.join(id), place.join(format!(".gone-{id}")));
+    let _ = fs::remove_dir_all(&gone);
+    fs::rename(&from, &gone).map_err(Error::io(&from))?;
+    if gone.is_symlink() || gone.is_file() { fs::remove_file(&gone) } else { fs::remove_dir_all(&gone) }
+        .map_err(Error::io(&gone))
+}
+
+/// Takes the oldest away where there are more than are to be kept; those named here stay, and so does the last.
+fn thin_out(held: &Held<'_>, stay: &[&str]) -> Result<()> {
+    let place = place(held.folder())?;
+    let keep = held.group.settings().checkpoints.keep.max(1);
+    let found = list_in(&place, held.group.name().as_str())?.checkpoints;
+    for old in found.iter().skip(keep).filter(|old| !stay.contains(&old.id.as_str())) {
+        take_away(&place, &old.id)?;
+    }
+    Ok(())
+}
+
+fn sync_folder(folder: &Path) -> Result<()> {
+    #[cfg(unix)]
+    fs::File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io(folder))?;
+    #[cfg(not(unix))]
+    let _ = folder;
+    Ok(())
+}
+
+fn hash(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn hash_file(file: &Path) -> Result<String> {
+    let mut hasher = Sha256::new();
+    let mut source = fs::File::open(file).map_err(Error::io(file))?;
+    let mut block = vec![0; 1 << 16];
+    loop {
+        match source.read(&mut block).map_err(Error::io(file))? {
+            0 => break,
+            read => hasher.update(&block[..read]),
+        }
+    }
+    Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::base::Settings;
+    use crate::tools;
+    use crate::tools::home::Home;
+
+    fn now() -> Time {
+        Time::from_millis(1_767_225_600_000)
+    }
+
+    fn caller() -> Caller {
+        Caller::person("person".parse().unwrap(), now())
+    }
+
+    fn open_group(home: &Home) -> Group {
+        home.group(&"main".parse().unwrap(), now()).unwrap()
+    }
+
+    fn store(group: &mut Group, content: &str) {
+        tools::call(group, &caller(), "memory_store", serde_json::json!({ "content": content })).unwrap();
+    }
+
+    fn put(group: &Group, text: &str) {
+        crate::base::files::create_folder(group.folder()).unwrap();
+        crate::base::files::write_whole(&group.folder().join("MEMORY.md"), text.as_bytes()).unwrap();
+    }
+
+    /// The file, and what the entries say.
+    fn state(group: &mut Group) -> (String, Vec<String>) {
+        group.sync(&caller()).unwrap();
+        let file = fs::read_to_string(group.folder().join("MEMORY.md")).unwrap();
+        let entries = group.read_all(crate::records::entry::all).unwrap();
+        (file, entries.into_iter().map(|entry| entry.content).collect())
+    }
+
+    #[test]
+    fn a_process_that_dies_while_it_saves_leaves_no_half_checkpoint() {
+        for point in ["files kept", "records kept", "manifest written"] {
+            let folder = tempfile::tempdir().unwrap();
+            let home = Home::new(folder.path(), Settings::default());
+            let mut group = open_group(&home);
+            put(&group, "old");
+            store(&mut group, "an old entry");
+            crash::AT.set(Some(point));
+            let died = catch_unwind(AssertUnwindSafe(|| save(&mut group, &caller(), "one", "")));
+            assert!(died.is_err(), "{point} was never reached");
+            let mut group = open_group(&home);
+            assert!(list(&group).unwrap().checkpoints.is_empty(), "{point}");
+            assert!(list(&group).unwrap().damaged.is_empty(), "{point}");
+            save(&mut group, &caller(), "two", "").unwrap();
+            let place = place(group.folder()).unwrap();
+            assert_eq!(fs::read_dir(place).unwrap().count(), 1, "{point}: what was left is cleared away");
+        }
+    }
+
+    #[test]
+    fn a_process_that_dies_while_it_restores_leaves_the_old_or_the_new_state() {
+        for (point, new) in [
+            ("manifest written", false),
+            ("records put back", false),
+            ("decided", true),
+            ("written aside", true),
+            ("exchanged", true),
+            ("one file done", true),
+        ] {
+            let folder = tempfile::tempdir().unwrap();
+            let home = Home::new(folder.path(), Settings::default());
+            let mut group = open_group(&home);
+            put(&group, "old");
+            store(&mut group, "an old entry");
+            let then = state(&mut group);
+            let id = save(&mut group, &caller(), "one", "").unwrap().id;
+            put(&group, "new");
+            store(&mut group, "a new entry");
+            let later = state(&mut group);
+            crash::AT.set(Some(point));
+            let died = catch_unwind(AssertUnwindSafe(|| restore(&mut group, &caller(), &id)));
+            assert!(died.is_err(), "{point} was never reached");
+            let mut group = open_group(&home);
+            assert_eq!(state(&mut group), if new { then } else { later }, "{point}");
+            assert_eq!(group.check().unwrap(), Vec::<String>::new(), "{point}");
+        }
+    }
+
+    #[test]
+    fn a_process_that_dies_while_it_forgets_leaves_a_checkpoint_that_is_whole() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::new(folder.path(), Settings::default());
+        let mut group = open_group(&home);
+        store(&mut group, "gone for good");
+        let id = save(&mut group, &caller(), "one", "").unwrap().id;
+        crash::AT.set(Some("forgetting announced"));
+        let died = catch_unwind(AssertUnwindSafe(|| {
+            tools::call(&mut group, &caller(), "memory_delete", serde_json::json!({ "id": 1 }))
+        }));
+        assert!(died.is_err());
+        let mut group = open_group(&home);
+        // The audit log knows that it was deleted.
+        restore(&mut group, &caller(), &id).unwrap();
+        assert!(group.read_all(crate::records::entry::all).unwrap().is_empty());
+    }
+}

@@ -1,0 +1,330 @@
+//! The records of a database: which tables a checkpoint keeps, how they are copied, compared and put back.
+//!
+//! The other database is attached to the live one under the name `point`, so that one transaction sees both.
+
+use std::collections::BTreeMap;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use crate::base::Result;
+use crate::records::entry;
+use crate::records::workspace::proposal;
+
+/// What becomes of a table in a checkpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kept {
+    /// All of it is kept and put back; its rows are shown as this says.
+    Record(&'static str),
+    /// The rows for which this holds are.
+    Where(&'static str),
+    /// Made anew from the records and the files.
+    Derived,
+    /// Goes on whatever is put back: what was done was done, and what was used up is.
+    Ledger,
+}
+
+/// Every table of a memory, and what a checkpoint keeps of it.
+pub(crate) const TABLES: &[(&str, Kept)] = &[
+    ("entries", Kept::Record("'[id:' || number || '] ' || content")),
+    ("entry_history", Kept::Record("content")),
+    ("entry_links", Kept::Record("entry || ' – ' || other")),
+    ("imports", Kept::Record("format || ' ' || ref")),
+    ("sessions", Kept::Record("id")),
+    ("exchanges", Kept::Record("user")),
+    ("lessons", Kept::Record("text")),
+    ("entities", Kept::Record("name")),
+    ("names", Kept::Record("name")),
+    ("facts", Kept::Record("'fact-' || id || ' ' || key || ' = ' || value")),
+    ("relations", Kept::Record("'relation-' || id || ' ' || predicate")),
+    ("citations", Kept::Record("path || ':' || line")),
+    ("kept_out", Kept::Record("path || ':' || line")),
+    ("recalled_together", Kept::Record("one || ' – ' || other")),
+    ("merges", Kept::Record("kept || ' – ' || gone")),
+    ("distinct_entities", Kept::Record("one || ' – ' || other")),
+    ("multi_keys", Kept::Record("key")),
+    ("categories", Kept::Record("name")),
+    ("collections", Kept::Record("name")),
+    ("proposals", Kept::Record("number || ' ' || target")),
+    ("line_uses", Kept::Record("path")),
+    ("promoted", Kept::Record("step")),
+    ("projects", Kept::Record("name")),
+    ("project_files", Kept::Record("path")),
+    ("items", Kept::Record("path || ':' || line || ' ' || title")),
+    ("tasks", Kept::Record("'TASK-' || number || ' ' || description")),
+    ("task_blocks", Kept::Record("task || ' – ' || \"by\"")),
+    ("task_changes", Kept::Record("task || ' ' || status")),
+    // How far a transcript is taken in goes back with the messages: what came since is taken in anew from its file.
+    ("transcripts", Kept::Record("session")),
+    ("transcript_ids", Kept::Record("session || ' ' || id")),
+    // A message is its passage: there is no other copy of its text.
+    ("passages", Kept::Where("kind = 'message'")),
+    ("documents", Kept::Derived),
+    ("passages_fts", Kept::Derived),
+    ("passages_vocab", Kept::Derived),
+    ("terms", Kept::Derived),
+    ("authors", Kept::Derived),
+    ("marks", Kept::Derived),
+    ("vectors", Kept::Derived),
+    ("embedded", Kept::Derived),
+    ("audit", Kept::Ledger),
+    ("usage", Kept::Ledger),
+    ("meta", Kept::Ledger),
+    ("turns", Kept::Ledger),
+    ("seen", Kept::Ledger),
+    ("file_changes", Kept::Ledger),
+    ("jobs", Kept::Ledger),
+    ("flushes", Kept::Ledger),
+];
+
+/// What was deleted for good.
+#[derive(Clone, Debug)]
+pub(crate) struct Gone {
+    /// Its id.
+    pub(crate) reference: String,
+    /// Of an entry: all that it ever said, folded.
+    pub(crate) texts: Vec<String>,
+}
+
+impl Gone {
+    pub(crate) fn of(reference: impl Into<String>) -> Gone {
+        Gone { reference: reference.into(), texts: Vec::new() }
+    }
+}
+
+/// The most rows of a table that a comparison names.
+const NAMED: usize = 20;
+
+/// What differs between a checkpoint and now, in one table.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "what has become of rows since")]
+pub struct TableDiff {
+    pub table: &'static str,
+    pub added: Rows,
+    pub changed: Rows,
+    pub removed: Rows,
+}
+
+/// Rows of a table: how many, and the first of them.
+#[derive(Clone, Debug, Default, Serialize)]
+#[expect(missing_docs, reason = "how many, and the first of them")]
+pub struct Rows {
+    pub count: usize,
+    pub first: Vec<String>,
+}
+
+/// The tables that are kept: name, which rows, and how one is shown.
+fn kept() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    TABLES.iter().filter_map(|(table, kept)| match kept {
+        Kept::Record(shown) => Some((*table, "1", *shown)),
+        Kept::Where(condition) => Some((*table, *condition, "text")),
+        Kept::Derived | Kept::Ledger => None,
+    })
+}
+
+/// Copies the records of the live database into the one attached.
+pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
+    let mut counts = BTreeMap::new();
+    for (table, condition, _) in kept() {
+        let count = copy(db, "main", "point", table, condition)?;
+        if count > 0 {
+            counts.insert(table.to_owned(), count);
+        }
+    }
+    // Numbers that were given stay given.
+    db.execute_batch(
+        "DELETE FROM point.sqlite_sequence;
+         INSERT INTO point.sqlite_sequence (name, seq) SELECT name, seq FROM main.sqlite_sequence;",
+    )?;
+    Ok(counts)
+}
+
+/// Puts the records of the attached database in the place of the live ones, but for what was deleted for good
+/// since. The index has to be made anew behind it.
+pub(super) fn put_back(db: &Connection) -> Result<i64> {
+    let deleted = deleted(db)?;
+    let mut rows = 0;
+    db.execute_batch("DELETE FROM main.passages WHERE kind <> 'message'; DELETE FROM main.embedded;")?;
+    for (table, condition, _) in kept() {
+        db.execute_batch(&format!("DELETE FROM main.{table} WHERE {condition}"))?;
+        rows += copy(db, "point", "main", table, condition)?;
+    }
+    db.execute_batch(
+        "UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(
+            (SELECT seq FROM point.sqlite_sequence AS was WHERE was.name = main.sqlite_sequence.name), 0))",
+    )?;
+    for reference in deleted {
+        forget(db, "main", &Gone::of(reference))?;
+    }
+    Ok(rows)
+}
+
+fn copy(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> Result<i64> {
+    let columns = columns(db, to, table)?.0.join(", ");
+    let sql = format!(
+        "INSERT INTO {to}.{table} ({columns}) SELECT {columns} FROM {from}.{table} WHERE {condition}"
+    );
+    Ok(i64::try_from(db.execute(&sql, [])?).unwrap_or(i64::MAX))
+}
+
+/// The columns of a table, and those of its key.
+fn columns(db: &Connection, schema: &str, table: &str) -> Result<(Vec<String>, Vec<String>)> {
+    let mut statement = db.prepare("SELECT name, pk FROM pragma_table_info(?1, ?2) ORDER BY cid")?;
+    let rows = statement.query_map((table, schema), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let columns: Vec<(String, i64)> = rows.collect::<rusqlite::Result<_>>()?;
+    let key = columns.iter().filter(|(_, place)| *place > 0).map(|(name, _)| name.clone()).collect();
+    Ok((columns.into_iter().map(|(name, _)| name).collect(), key))
+}
+
+/// What was deleted for good, as the audit log has it, and is not there again.
+fn deleted(db: &Connection) -> Result<Vec<String>> {
+    let sql = "SELECT DISTINCT value FROM main.audit, json_each(audit.ids)
+        WHERE outcome = 'done' AND json_extract(detail, '$.deleted') IS NOT NULL
+            AND value NOT IN (SELECT id FROM main.entries) AND value NOT IN (SELECT 'fact-' || id FROM main.facts)
+            AND value NOT IN (SELECT 'relation-' || id FROM main.relations)
+            AND value NOT IN (SELECT 'entity-' || id FROM main.entities)";
+    let mut statement = db.prepare(sql)?;
+    let rows = statement.query_map([], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Takes an entry, an entity, a fact or a relation out of a database, every trace of it but what is derived. Tells whether it
+/// was there.
+pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &Gone) -> Result<bool> {
+    let run = |sql: &str| db.execute(&sql.replace("S.", &format!("{schema}.")), [reference]);
+    let number = |kind: &str| reference.strip_prefix(kind)?.parse::<i64>().ok();
+    for (kind, table) in [("fact", "facts"), ("relation", "relations")] {
+        if number(&format!("{kind}-")).is_some() {
+            let of = format!("'{kind}-' || id = ?1");
+            let gone = run(&format!("DELETE FROM S.{table} WHERE {of}"))?;
+            run(&format!("DELETE FROM S.citations WHERE kind = '{kind}' AND {of}"))?;
+            run("DELETE FROM S.recalled_together WHERE ?1 IN (one, other)")?;
+            return Ok(gone > 0);
+        }
+    }
+    if number("entity-").is_some() {
+        for (kind, table, of) in [
+            ("fact", "facts", "'entity-' || entity = ?1"),
+            ("relation", "relations", "?1 IN ('entity-' || subject, 'entity-' || object)"),
+            ("name", "names", "'entity-' || entity = ?1"),
+        ] {
+            let ids = format!("SELECT id FROM S.{table} WHERE {of}");
+            run(&format!("DELETE FROM S.citations WHERE kind = '{kind}' AND id IN ({ids})"))?;
+            run(&format!("DELETE FROM S.{table} WHERE {of}"))?;
+        }
+        run("DELETE FROM S.distinct_entities WHERE ?1 IN ('entity-' || one, 'entity-' || other)")?;
+        run("DELETE FROM S.merges WHERE ?1 IN ('entity-' || kept, 'entity-' || gone)")?;
+        // What counted as it is its own again.
+        run("UPDATE S.entities SET root = id WHERE 'entity-' || root = ?1")?;
+        return Ok(run("DELETE FROM S.entities WHERE 'entity-' || id = ?1")? > 0);
+    }
+    let proposed = forget_proposed(db, schema, reference, texts)?;
+    run("DELETE FROM S.entry_history WHERE entry = ?1")?;
+    run("DELETE FROM S.entry_links WHERE ?1 IN (entry, other)")?;
+    run(
+        "UPDATE S.entries SET superseded_by = (SELECT superseded_by FROM S.entries WHERE id = ?1) WHERE superseded_by = ?1",
+    )?;
+    run(
+        "UPDATE S.entries SET supersedes = (SELECT supersedes FROM S.entries WHERE id = ?1) WHERE supersedes = ?1",
+    )?;
+    Ok(run("DELETE FROM S.entries WHERE id = ?1")? > 0 || proposed)
+}
+
+/// Takes it out of what was proposed. A checkpoint may have the proposal and not yet the entry.
+fn forget_proposed(db: &Connection, schema: &str, reference: &str, texts: &[String]) -> Result<bool> {
+    let mut texts = texts.to_vec();
+    let sql = format!(
+        "SELECT content FROM {schema}.entries WHERE id = ?1
+         UNION ALL SELECT content FROM {schema}.entry_history WHERE entry = ?1"
+    );
+    let mut statement = db.prepare(&sql)?;
+    let mut rows = statement.query([reference])?;
+    while let Some(row) = rows.next()? {
+        texts.push(entry::folded(&row.get::<_, String>(0)?));
+    }
+    proposal::forget(db, schema, &texts)
+}
+
+/// Compares the live records with those of the attached database.
+pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
+    let mut differences = Vec::new();
+    for (table, condition, shown) in kept() {
+        let (mut all, key) = columns(db, "main", table)?;
+        // Where vectors lie is no part of a record.
+        all.retain(|column| !(table == "passages" && ["slot", "pieces"].contains(&column.as_str())));
+        let (all, key) = (all.join(", "), key.join(", "));
+        let rows = |of: &str, not: &str, columns: &str| {
+            format!(
+                "SELECT {columns} FROM {of}.{table} WHERE {condition}
+                 EXCEPT SELECT {columns} FROM {not}.{table} WHERE {condition}"
+            )
+        };
+        let (new, gone) = (rows("main", "point", &key), rows("point", "main", &key));
+        let keys = |of: &str, not: &str| {
+            format!(
+                "SELECT {key} FROM ({}) EXCEPT SELECT * FROM ({})",
+                rows(of, not, &all),
+                rows(of, not, &key)
+            )
+        };
+        let take = |schema: &str, keys: &str| -> Result<Rows> {
+            let sql = format!("SELECT {shown} FROM {schema}.{table} WHERE ({key}) IN ({keys})");
+            let mut statement = db.prepare(&sql)?;
+            let mut found = statement.query([])?;
+            let mut rows = Rows::default();
+            while let Some(row) = found.next()? {
+                if rows.first.len() < NAMED {
+                    rows.first.push(row.get(0)?);
+                }
+                rows.count += 1;
+            }
+            Ok(rows)
+        };
+        let difference = TableDiff {
+            table,
+            added: take("main", &new)?,
+            changed: take("main", &keys("main", "point"))?,
+            removed: take("point", &gone)?,
+        };
+        if difference.added.count + difference.changed.count + difference.removed.count > 0 {
+            differences.push(difference);
+        }
+    }
+    Ok(differences)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::database::MIGRATIONS;
+    use crate::store::Db;
+    use crate::store::visibility;
+
+    /// Who adds a table says what becomes of it.
+    #[test]
+    fn every_table_is_classified() {
+        let db = Db::empty(&MIGRATIONS).unwrap();
+        let names: Vec<String> = db
+            .read(|db| {
+                let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+                    AND name NOT GLOB 'passages_fts_*'";
+                let mut statement = db.prepare(sql)?;
+                let rows = statement.query_map([], |row| row.get(0))?;
+                Ok(rows.collect::<rusqlite::Result<_>>()?)
+            })
+            .unwrap();
+        for name in &names {
+            assert!(TABLES.iter().any(|(table, _)| table == name), "`{name}` is not in records::TABLES");
+            assert!(
+                visibility::TABLES.iter().any(|(table, _)| table == name),
+                "`{name}` is not in visibility::TABLES"
+            );
+        }
+        for (table, _) in TABLES {
+            assert!(names.iter().any(|name| name == table), "there is no table `{table}`");
+        }
+        for (table, _) in visibility::TABLES {
+            assert!(names.iter().any(|name| name == table), "there is no table `{table}`");
+        }
+    }
+}

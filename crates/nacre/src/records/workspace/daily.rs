@@ -1,0 +1,563 @@
+//! Daily logs (W4): what happened, a line each, in a file a day. They are only ever added to; lines that were of little
+//! importance move to an archive after a while, and none is lost on the way.
+//!
+//! `memory/2026-02-18.md` is the log of a day where the person is; where `memory/daily` has logs, or `log.folder` says so,
+//! that folder is used.
+//! The archive is `memory/archive`, a file a day under the same name, so that what is found there still has its day. It
+//! is searched like any document, and no longer read at the start of a session.
+
+use crate::base::text::decode;
+use serde::Serialize;
+
+use super::change::{self, Change, Held};
+use super::edit::{self, Last};
+use super::files;
+use super::lines;
+use super::{FilePath, Note};
+use crate::base::caller::{Caller, Role};
+use crate::base::redact;
+use crate::context::brief::{one_line, strip_injected};
+use crate::group::Group;
+use crate::store::audit;
+use crate::store::event::Event;
+use crate::store::event::payload;
+use crate::tools::record_refusal;
+
+use crate::base::Day;
+use crate::base::caller::Visibility;
+use crate::base::{Error, Result, settings};
+use crate::records::entry::MAX_CONTENT;
+
+/// What a line is without a category and an importance of its own.
+const CATEGORY: &str = "note";
+const IMPORTANCE: f64 = 0.5;
+/// The characters of a category.
+const LONGEST_CATEGORY: usize = 30;
+
+const FOLDER: &str = "memory";
+const DAILY: &str = "memory/daily";
+const ARCHIVE: &str = "memory/archive";
+
+/// How often a file that an editor has just saved is read anew before a write gives up.
+const TRIES: usize = 5;
+
+/// A line to be.
+#[derive(Clone, Debug, Default)]
+pub struct Draft {
+    /// What happened; it becomes one line.
+    pub text: String,
+    /// What kind of thing, in a word of one's own: decision, lesson, milestone. Default `note`.
+    pub category: Option<String>,
+    /// 0 to 1; default 0.5. It decides how long the line stays.
+    pub importance: Option<f64>,
+}
+
+/// What became of a line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Appended {
+    /// The log.
+    pub path: String,
+    /// The number of the line there.
+    pub line: usize,
+    /// The line as it stands there.
+    pub text: String,
+    /// Whether it stood there already, and nothing was written.
+    pub duplicate: bool,
+}
+
+/// Adds a line to the log of today.
+pub fn append(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<Appended> {
+    group.begin(caller)?;
+    let added = add(group, caller, draft);
+    if let Err(error) = &added {
+        record_refusal(group, caller, "log", error);
+    }
+    added
+}
+
+/// The same within a call, which keeps its own record of refusals.
+pub(crate) fn add(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<Appended> {
+    allow(caller)?;
+    let mut tries = 0;
+    let mut added = loop {
+        tries += 1;
+        match try_append(group, caller, draft) {
+            // An editor saved it in this moment: then it goes behind what that wrote.
+            Err(Error::FileChanged { .. }) if tries < TRIES => {}
+            added => break added?,
+        }
+    };
+    if !added.duplicate {
+        let delta = added.text.chars().count();
+        let data = [("type", "log".into()), ("path", added.path.as_str().into()), ("delta", delta.into())];
+        tell(group, caller, data);
+    }
+    added.text = redact::text(&added.text).into_owned();
+    Ok(added)
+}
+
+fn allow(caller: &Caller) -> Result<()> {
+    match caller.role {
+        Role::Skill => Err(Error::RoleDenied { tool: "log".into(), role: caller.role.as_str() }),
+        _ => Ok(()),
+    }
+}
+
+fn tell(group: &Group, caller: &Caller, data: [(&str, serde_json::Value); 3]) {
+    let (at, session) = (caller.now, caller.session.clone());
+    let name = "memory:write";
+    group.tell(&Event { name, at, group: group.name().clone(), session, data: payload(data) });
+}
+
+fn try_append(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<Appended> {
+    let mut held = change::hold(group, caller.now)?;
+    let Longer { path, before, after, line, number } = longer(&held, caller, draft)?;
+    let duplicate = before.as_ref() == Some(&after);
+    if !duplicate {
+        let change = Change { path: path.clone(), before, after: Some(after) };
+        held.commit(caller.now, "log", &[change], |tx| {
+            let mut row = audit::Row::new("log");
+            row.ids.push(path.to_string());
+            row.detail.insert("chars".into(), line.chars().count().into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)
+        })?;
+    }
+    Ok(Appended { path: path.to_string(), line: number, text: line, duplicate })
+}
+
+/// A log with a line more, before it is written.
+pub(crate) struct Longer {
+    pub(crate) path: FilePath,
+    pub(crate) before: Option<Vec<u8>>,
+    /// As before, where it has that line already.
+    pub(crate) after: Vec<u8>,
+    line: String,
+    number: usize,
+}
+
+/// Makes the log of today with a line more.
+pub(crate) fn longer(held: &Held<'_>, caller: &Caller, draft: &Draft) -> Result<Longer> {
+    let (line, day) = (draft.line()?, caller.zone.day(caller.now));
+    let path = path_of(held.group, day);
+    let before = held.read(&path)?;
+    let now = before.clone().unwrap_or_else(|| format!("# {day}\n\n").into_bytes());
+    let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not a text" };
+    let text = read_text(&now).map_err(no_text)?;
+    let stands = text.lines().position(|there| there.trim() == line);
+    let number = stands.map_or_else(|| text.lines().count() + 1, |at| at + 1);
+    let after = if stands.is_some() { now } else { edit::append(&now, &line, Last::AsBefore) };
+    Ok(Longer { path, before, after, line, number })
+}
+
+impl Draft {
+    /// The line of it, which can't be taken for more than one.
+    fn line(&self) -> Result<String> {
+        let bad = |field: &str, problem: String| Error::BadArgument {
+            tool: "log".into(),
+            field: field.into(),
+            problem,
+            nearest: None,
+        };
+        let own = strip_injected(&self.text);
+        let text = one_line(&own);
+        if text.is_empty() {
+            let empty = self.text.trim().is_empty();
+            return Err(if empty { Error::EmptyContent } else { Error::Injected });
+        }
+        let length = text.chars().count();
+        if length > MAX_CONTENT {
+            return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
+        }
+        let category = self.category.as_deref().map_or(CATEGORY, str::trim);
+        let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
+        let short = (1..=LONGEST_CATEGORY).contains(&category.chars().count()) && category.len() <= 40;
+        if !short || !category.chars().all(word) {
+            let problem = format!("is not a word of at most {LONGEST_CATEGORY} letters, such as `decision`");
+            return Err(bad("category", problem));
+        }
+        let importance = self.importance.unwrap_or(IMPORTANCE);
+        if !(0.0..=1.0).contains(&importance) {
+            return Err(bad("importance", "is not between 0 and 1".into()));
+        }
+        // Four digits behind the dot are more than anyone means.
+        let importance = (importance * 10_000.0).round() / 10_000.0;
+        Ok(format!("- [{category}|i={importance}] {text}"))
+    }
+}
+
+/// The log of one day, as a session may see it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Shown {
+    /// The log.
+    pub path: String,
+    /// What it says; empty where there is none.
+    pub text: String,
+}
+
+/// Shows the log of today.
+pub fn today(group: &Group, caller: &Caller) -> Result<Shown> {
+    allow(caller)?;
+    let path = path_of(group, caller.zone.day(caller.now));
+    let text = files::text(group, caller.visibility, path.as_str(), change::LARGEST);
+    Ok(Shown { path: path.to_string(), text: redact::document(&text).into_owned() })
+}
+
+/// The path of a day's log.
+fn path_of(group: &Group, day: Day) -> FilePath {
+    let own = group.settings().log.folder == settings::LogFolder::Daily;
+    let used = own || logs_in(group, DAILY).next().is_some();
+    let folder = if used { DAILY } else { FOLDER };
+    format!("{folder}/{day}.md").parse().expect("a day is a name")
+}
+
+/// A log: whose name begins with its day.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Log {
+    pub(crate) day: Day,
+    pub(crate) path: FilePath,
+}
+
+impl Log {
+    fn name(&self) -> &str {
+        self.path.names().next_back().expect("a path has a name")
+    }
+}
+
+/// All logs but those of the archive, oldest first.
+pub(crate) fn logs(group: &Group) -> Vec<Log> {
+    let mut logs: Vec<Log> = logs_in(group, FOLDER).chain(logs_in(group, DAILY)).collect();
+    logs.sort();
+    logs
+}
+
+fn logs_in(group: &Group, folder: &str) -> impl Iterator<Item = Log> {
+    let place = group.folder().join(folder);
+    // A link is not followed: what is behind it is not ours.
+    let own = std::fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
+    let entries = own.then(|| std::fs::read_dir(place).ok()).flatten();
+    entries.into_iter().flatten().flatten().filter_map(move |entry| {
+        let name = entry.file_name();
+        let name = name.to_str().filter(|_| entry.file_type().is_ok_and(|kind| kind.is_file()))?;
+        let day = Day::parse(name.get(..10)?)?;
+        // `2026-02-18.md` and `2026-02-18-evening.md`, not `2026-02-185.md`.
+        name[10..].starts_with(['.', '-', '_', ' ']).then_some(())?;
+        Some(Log { day, path: format!("{folder}/{name}").parse().ok()? })
+    })
+}
+
+/// The text of a file; an error says why it is none.
+pub(super) fn read_text(bytes: &[u8]) -> Result<String, String> {
+    decode(bytes).map(|(text, _)| text)
+}
+
+/// What retention did.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Retired {
+    /// How many lines moved.
+    pub lines: usize,
+    /// From which logs.
+    pub logs: Vec<String>,
+    /// Logs that were left as they are, and why.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub skipped: Vec<Note>,
+}
+
+/// Moves lines that have had their time from the logs to the archive (W4). Looking costs no write.
+pub fn retire(group: &mut Group, caller: &Caller) -> Result<Retired> {
+    group.begin(caller)?;
+    allow(caller)?;
+    if group.read_all(change::is_unsettled)? {
+        // What a dead process has decided is done first.
+        drop(change::hold(group, caller.now)?);
+    }
+    let (today, keep) = (caller.zone.day(caller.now), group.settings().log);
+    let mut retired = Retired::default();
+    for log in logs(group) {
+        let age = today.days_since(log.day);
+        if ![keep.low, 0.0].iter().any(|importance| is_over(&keep, *importance, age)) {
+            continue;
+        }
+        match retire_one(group, caller, &log, &keep, age) {
+            Ok(0) => {}
+            Ok(lines) => {
+                retired.lines += lines;
+                retired.logs.push(log.path.to_string());
+                let (path, delta) = (log.path.as_str().into(), lines.into());
+                tell(group, caller, [("type", "retention".into()), ("path", path), ("delta", delta)]);
+            }
+            // One that can't be had now is no reason to leave the others.
+            Err(error @ (Error::FileChanged { .. } | Error::FileTooLarge { .. } | Error::BadPath { .. })) => {
+                retired.skipped.push(Note { path: log.path.to_string(), why: error.to_string() });
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(retired)
+}
+
+/// Whether a line of this importance has been there for longer than it stays.
+fn is_over(keep: &settings::Log, importance: f64, age: i64) -> bool {
+    keep.keep_days(importance).is_some_and(|days| age > days)
+}
+
+/// Moves what is due of one log. Returns how many lines.
+fn retire_one(
+    group: &mut Group,
+    caller: &Caller,
+    log: &Log,
+    keep: &settings::Log,
+    age: i64,
+) -> Result<usize> {
+    // Without the lock first: mostly nothing is due.
+    let seen = files::read(group.folder(), &log.path, change::LARGEST)?.unwrap_or_default();
+    if due(&seen, keep, age).is_none() {
+        return Ok(0);
+    }
+    let private = group.settings().visibility.private.clone();
+    let mut held = change::hold(group, caller.now)?;
+    let Some(before) = held.read(&log.path)? else { return Ok(0) };
+    let Some((kept, moved)) = due(&before, keep, age) else { return Ok(0) };
+    // What only private sessions see stays so.
+    let hidden = !Visibility::Shared.sees_file(&private, log.path.as_str(), &before);
+    let archive = archive_of(log, hidden)?;
+    let old = held.read(&archive)?;
+    let new = || archive_head(log.day, hidden).into_bytes();
+    let mut after = old.clone().unwrap_or_else(new);
+    if !after.is_empty() && !after.ends_with(b"\n") {
+        after.extend(edit::line_end(&String::from_utf8_lossy(&before)).bytes());
+    }
+    let count = moved.len();
+    after.extend(moved.concat().bytes());
+    // First into the archive, then out of the log: whoever looks between sees a line twice rather than not at all.
+    let changes = [
+        Change { path: archive.clone(), before: old, after: Some(after) },
+        Change {
+            path: log.path.clone(),
+            before: Some(before.clone()),
+            after: Some(kept.concat().into_bytes()),
+        },
+    ];
+    held.commit(caller.now, "retention", &changes, |tx| {
+        let mut row = audit::Row::new("retention");
+        row.ids.extend([log.path.to_string(), archive.to_string()]);
+        row.detail.insert("lines".into(), count.into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)
+    })?;
+    Ok(count)
+}
+
+/// The lines that stay and those that go, where any do. Bytes that are no UTF-8 can't be cut by its lines; they stay.
+fn due<'t>(bytes: &'t [u8], keep: &settings::Log, age: i64) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    let moving = moving(text, |importance| is_over(keep, importance, age));
+    moving.contains(&true).then(|| split(text, &moving))
+}
+
+/// Which lines of a log go: tagged ones whose time is over with what belongs to them, as long as nothing among that is
+/// to stay.
+fn moving(text: &str, is_over: impl Fn(f64) -> bool) -> Vec<bool> {
+    let lines = lines::lines(text);
+    let over: Vec<Option<bool>> =
+        lines.iter().map(|line| line.tagged().map(|tag| is_over(tag.importance))).collect();
+    let mut moving = vec![false; lines.len()];
+    for at in 0..lines.len() {
+        let range = lines::belonging(&lines, at);
+        if over[at] == Some(true) && !over[range.clone()].contains(&Some(false)) {
+            moving[range].fill(true);
+        }
+    }
+    moving
+}
+
+/// The lines that stay and those that go, in their order.
+fn split<'t>(text: &'t str, moving: &[bool]) -> (Vec<&'t str>, Vec<&'t str>) {
+    let (moved, kept): (Vec<_>, Vec<_>) =
+        text.split_inclusive('\n').zip(moving).partition(|(_, moves)| **moves);
+    let lines = |part: Vec<(&'t str, &bool)>| part.into_iter().map(|(line, _)| line).collect();
+    (lines(kept), lines(moved))
+}
+
+fn archive_of(log: &Log, hidden: bool) -> Result<FilePath> {
+    let name = log.name();
+    let name = match hidden {
+        true => format!("{}-private.md", &name[..name.len() - ".md".len()]),
+        false => name.to_owned(),
+    };
+    format!("{ARCHIVE}/{name}").parse()
+}
+
+/// What a new archive begins with.
+fn archive_head(day: Day, hidden: bool) -> String {
+    let front = if hidden { "---\nprivate: true\n---\n" } else { "" };
+    format!("{front}# {day}\n\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use proptest::prelude::*;
+
+    use super::super::files::crash;
+    use super::*;
+    use crate::base::{Settings, Time};
+    use crate::tools::home::Home;
+
+    fn now() -> Time {
+        Time::parse("2026-02-18T14:30:00Z").unwrap()
+    }
+
+    fn place() -> (tempfile::TempDir, Group, Caller) {
+        let folder = tempfile::tempdir().unwrap();
+        let group =
+            Home::new(folder.path(), Settings::default()).group(&"main".parse().unwrap(), now()).unwrap();
+        (folder, group, Caller::agent("test".parse().unwrap(), now()))
+    }
+
+    fn put(group: &Group, at: &str, text: &str) {
+        let file = group.folder().join(at);
+        crate::base::files::create_folder(file.parent().unwrap()).unwrap();
+        crate::base::files::write_whole(&file, text.as_bytes()).unwrap();
+    }
+
+    fn get(group: &Group, at: &str) -> String {
+        std::fs::read_to_string(group.folder().join(at)).unwrap_or_default()
+    }
+
+    fn draft(text: &str) -> Draft {
+        Draft { text: text.into(), ..Draft::default() }
+    }
+
+    #[test]
+    fn a_process_that_dies_while_it_appends_leaves_the_line_once() {
+        let log = Some("# a day\n\n- [note|i=0.5] before\n");
+        for (there, named) in [(None, "linked"), (log, "exchanged")] {
+            for point in ["decided", "written aside", named, "one file done"] {
+                let (_folder, mut group, caller) = place();
+                if let Some(text) = there {
+                    put(&group, "memory/2026-02-18.md", text);
+                }
+                crash::AT.set(Some(point));
+                let died = catch_unwind(AssertUnwindSafe(|| {
+                    append(&mut group, &caller, &draft("Shipped")).unwrap();
+                }));
+                assert!(died.is_err(), "{point} was never reached");
+                // Said again by whoever was not answered.
+                let again = append(&mut group, &caller, &draft("Shipped")).unwrap();
+                assert!(again.duplicate, "{point}");
+                let head = there.unwrap_or("# 2026-02-18\n\n");
+                let expected = format!("{head}- [note|i=0.5] Shipped\n");
+                assert_eq!(get(&group, "memory/2026-02-18.md"), expected, "{point}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_process_that_dies_while_lines_move_loses_none_and_doubles_none() {
+        let log = "# Then\n\n- [note|i=0.1] small\n- [note|i=0.9] large\n- plain\n";
+        for (there, named) in [("", "linked"), ("# 2026-02-01\n\n- [note|i=0.2] earlier\n", "written aside")]
+        {
+            for point in ["decided", "written aside", named, "exchanged", "one file done"] {
+                let (_folder, mut group, caller) = place();
+                put(&group, "memory/2026-02-01.md", log);
+                if !there.is_empty() {
+                    put(&group, "memory/archive/2026-02-01.md", there);
+                }
+                crash::AT.set(Some(point));
+                let died = catch_unwind(AssertUnwindSafe(|| retire(&mut group, &caller)));
+                assert!(died.is_err(), "{point} was never reached");
+                retire(&mut group, &caller).unwrap();
+                let kept = "# Then\n\n- [note|i=0.9] large\n- plain\n";
+                assert_eq!(get(&group, "memory/2026-02-01.md"), kept, "{point}");
+                let head = if there.is_empty() { "# 2026-02-01\n\n" } else { there };
+                let expected = format!("{head}- [note|i=0.1] small\n");
+                assert_eq!(get(&group, "memory/archive/2026-02-01.md"), expected, "{point}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_moves_takes_along_what_belongs_to_it() {
+        // Over is what is below 0.4.
+        let check = |text: &str, kept: &str, moved: &str| {
+            let moving = moving(text, |importance| importance < 0.4);
+            let (stays, goes) = split(text, &moving);
+            assert_eq!((stays.concat(), goes.concat()), (kept.to_owned(), moved.to_owned()), "{text:?}");
+        };
+        check("# D\n\n- [a|i=0.3] x\n- y\n", "# D\n\n- y\n", "- [a|i=0.3] x\n");
+        check(
+            "- [a|i=0.3] x\n  goes on\n  - and on\n- y\n",
+            "- y\n",
+            "- [a|i=0.3] x\n  goes on\n  - and on\n",
+        );
+        check("## S [a|i=0.3]\ntext\n- y\n\n## T\nz\n", "\n## T\nz\n", "## S [a|i=0.3]\ntext\n- y\n");
+        // What is to stay keeps what it stands in; the rest of that goes by itself.
+        let (kept, moved) = ("## S [a|i=0.3]\n- [b|i=0.9] x\n", "- [b|i=0.1] y\n");
+        check(&format!("{kept}{moved}"), kept, moved);
+        check("- [a|i=0.1] x\n  - [b|i=0.9] y\n", "- [a|i=0.1] x\n  - [b|i=0.9] y\n", "");
+        // Examples, comments and code are no lines of a log.
+        let quiet = "<!-- like this:\n- [a|i=0.1] x\n-->\n```\n- [a|i=0.1] x\n```\n";
+        check(quiet, quiet, "");
+        check("- [a|i=0.3] x\r\n- y\r\n", "- y\r\n", "- [a|i=0.3] x\r\n");
+        check("- y\n- [a|i=0.3] x", "- y\n", "- [a|i=0.3] x");
+    }
+
+    /// Lines as people write them, and worse.
+    fn any_log() -> impl Strategy<Value = String> {
+        let line = prop_oneof![
+            "- \\[(note|lesson)\\|i=(0\\.[0-9]|1|\\.5)\\] [a-z ]{0,8}",
+            "#{1,3} [a-z]{1,5} \\[note\\|i=0\\.[0-9]\\]",
+            "#{1,3} [a-z]{1,5}",
+            " {0,4}[-*+] [a-z]{0,6}( \\[x\\|i=0\\.[0-9]\\])?",
+            " {0,5}[a-z|>]{0,6}",
+            "```|~~~|---|<!--|-->|\u{feff}",
+            "\\PC{0,12}",
+        ];
+        let end = prop_oneof![6 => Just("\n"), 2 => Just("\r\n"), 1 => Just("\n\n")];
+        (prop::collection::vec((line, end), 0..24), any::<bool>()).prop_map(|(lines, ended)| {
+            let mut text: String = lines.into_iter().flat_map(|(line, end)| [line, end.to_owned()]).collect();
+            if !ended {
+                text.truncate(text.trim_end_matches(['\r', '\n']).len());
+            }
+            text
+        })
+    }
+
+    fn sorted(texts: &[&str]) -> Vec<String> {
+        let mut lines: Vec<String> = texts
+            .iter()
+            .flat_map(|text| text.split_inclusive('\n'))
+            .map(|line| line.trim_end_matches(['\r', '\n']).to_owned())
+            .collect();
+        lines.sort();
+        lines
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+        #[test]
+        fn retention_keeps_every_line_of_any_log(log in any_log(), archive in prop::option::of(any_log())) {
+            let (_folder, mut group, mut caller) = place();
+            put(&group, "memory/2026-02-01.md", &log);
+            if let Some(archive) = &archive {
+                put(&group, "memory/archive/2026-02-01.md", archive);
+            }
+            let before = sorted(&[&log, archive.as_deref().unwrap_or_default()]);
+            // In February what is small goes, in March what is middling.
+            for days in [0, 0, 40, 0] {
+                caller.now = caller.now.plus_days(days);
+                let retired = retire(&mut group, &caller).unwrap();
+                let (kept, moved) = (get(&group, "memory/2026-02-01.md"), get(&group, "memory/archive/2026-02-01.md"));
+                let own = archive.is_none() && !moved.is_empty();
+                let moved = if own { moved.strip_prefix("# 2026-02-01\n\n").unwrap() } else { &moved };
+                prop_assert_eq!(&sorted(&[&kept, moved]), &before);
+                // Twice is once.
+                prop_assert_eq!(retire(&mut group, &caller).unwrap().lines, 0, "{:?}", retired);
+                // In their order.
+                let mut rest = log.split_inclusive('\n');
+                prop_assert!(kept.split_inclusive('\n').all(|line| rest.any(|there| there == line)));
+            }
+        }
+    }
+}

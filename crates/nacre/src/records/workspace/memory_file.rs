@@ -1,0 +1,229 @@
+//! The care for MEMORY.md (W6): how long it is, and which of its lines were of no use for longest.
+//!
+//! A line is known by a hash of its text, with when it was first seen and when a search, a reading or a turn last used
+//! it. Uses are noted with the next write, because a read costs none.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+
+use rusqlite::{Connection, Transaction};
+use serde::Serialize;
+
+use super::lines::{self, Kind};
+use super::{change, files};
+use crate::base::caller::Caller;
+use crate::base::redact;
+use crate::base::{Result, Time};
+use crate::context::brief::one_line;
+use crate::group::Group;
+use crate::index::{Language, analyse};
+use crate::records::graph;
+
+/// Where it stands.
+pub(crate) const PATH: &str = "MEMORY.md";
+/// How many lines an advice names, and how much of each.
+const NAMED: usize = 5;
+const SHOWN: usize = 80;
+/// For how many days what is known of a line outlasts it: an editor may take it away for a moment, a person put it back.
+const REMEMBERED: i64 = 90;
+
+/// How MEMORY.md stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct MemoryFile {
+    pub path: &'static str,
+    pub lines: usize,
+    pub max_lines: usize,
+    pub chars: usize,
+    pub max_chars: usize,
+    /// Whether it is longer than it should be.
+    pub over: bool,
+    /// The lines that were of no use for longest, the stalest first.
+    pub stalest: Vec<Stale>,
+}
+
+/// A line that nothing has used for a while.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Stale {
+    /// Its number.
+    pub line: usize,
+    /// What it says.
+    pub text: String,
+    /// When it was last used.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub used_at: Option<Time>,
+    /// When it was first seen.
+    pub seen_at: Time,
+}
+
+impl MemoryFile {
+    /// Asks to prune it, where it is too long.
+    pub fn advice(&self) -> Option<String> {
+        let MemoryFile { lines, max_lines, chars, max_chars, .. } = self;
+        if !self.over {
+            return None;
+        }
+        let mut text = format!(
+            "{PATH} is too long: {lines} lines of {max_lines}, {chars} characters of {max_chars}. Please prune it."
+        );
+        for (place, stale) in self.stalest.iter().take(NAMED).enumerate() {
+            text.push_str(if place == 0 { " Of no use for longest: " } else { "; " });
+            let _ = write!(text, "{stale}");
+        }
+        Some(text)
+    }
+}
+
+impl std::fmt::Display for Stale {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let shown: String = self.text.chars().take(SHOWN).collect();
+        let cut = if shown.len() < self.text.len() { "…" } else { "" };
+        let day = |time: Time| time.to_string()[..10].to_owned();
+        let when = match self.used_at {
+            Some(at) => format!("last used {}", day(at)),
+            None => format!("not used since {}", day(self.seen_at)),
+        };
+        write!(f, "line {} \"{shown}{cut}\" ({when})", self.line)
+    }
+}
+
+/// Looks at it, as a session may see it.
+pub fn look(group: &Group, caller: &Caller, most: usize) -> Result<MemoryFile> {
+    let text = files::text(group, caller.visibility, PATH, change::LARGEST);
+    of_text(group, caller.now, &text, most)
+}
+
+/// Asks to prune a file that is about to be written, where it is MEMORY.md and too long.
+pub(crate) fn advice(group: &Group, now: Time, path: &str, after: &[u8]) -> Option<String> {
+    advice_of(group, now, path, &files::lossy(after))
+}
+
+/// The same of its text.
+pub(super) fn advice_of(group: &Group, now: Time, path: &str, text: &str) -> Option<String> {
+    if path != PATH {
+        return None;
+    }
+    of_text(group, now, text, NAMED).ok()?.advice()
+}
+
+fn of_text(group: &Group, now: Time, text: &str, most: usize) -> Result<MemoryFile> {
+    let settings = group.settings().memory_file;
+    let (max_lines, max_chars) = (settings.max_lines, settings.max_chars);
+    let (lines, chars) = (text.lines().count(), text.chars().count());
+    let over = lines > max_lines || chars > max_chars;
+    let known = group.read_all(known)?;
+    let masked = redact::document(text);
+    let masked: Vec<&str> = masked.lines().collect();
+    let mut stalest: Vec<Stale> = telling(text)
+        .map(|(line, text)| {
+            let (seen_at, used_at) = known.get(&hash(text)).copied().unwrap_or((now, None));
+            Stale { line, text: one_line(masked.get(line - 1).unwrap_or(&"")), used_at, seen_at }
+        })
+        .collect();
+    stalest.sort_by_key(|stale| (stale.used_at.unwrap_or(stale.seen_at), stale.line));
+    stalest.truncate(most);
+    Ok(MemoryFile { path: PATH, lines, max_lines, chars, max_chars, over, stalest })
+}
+
+/// The lines that say something, with their numbers.
+fn telling(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = lines::lines(text).into_iter().enumerate();
+    let telling = lines.filter(|(_, line)| matches!(line.kind, Kind::Bullet { .. } | Kind::Other { .. }));
+    telling.map(|(at, line)| (at + 1, line.full.trim_start_matches('\u{feff}').trim()))
+}
+
+fn hash(line: &str) -> String {
+    blake3::hash(line.as_bytes()).to_hex()[..32].to_owned()
+}
+
+/// The hashes of a document's lines, where it is MEMORY.md.
+pub(super) fn hashes(path: &str, text: &str) -> Vec<String> {
+    if path == PATH { telling(text).map(|(_, line)| hash(line)).collect() } else { Vec::new() }
+}
+
+/// Notes which lines there are, and since when.
+pub(super) fn note_lines(tx: &Transaction<'_>, hashes: &[String], since: Time, now: Time) -> Result<()> {
+    let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+    let mut statement = tx.prepare_cached(sql)?;
+    for hash in hashes {
+        statement.execute((PATH, hash, since))?;
+    }
+    let there: BTreeSet<&str> = hashes.iter().map(String::as_str).collect();
+    let before = now.plus_days(-REMEMBERED);
+    for (line, (seen, used)) in known(tx)? {
+        if !there.contains(line.as_str()) && used.unwrap_or(seen) < before {
+            let sql = "DELETE FROM line_uses WHERE path = ?1 AND line = ?2";
+            tx.prepare_cached(sql)?.execute((PATH, line))?;
+        }
+    }
+    Ok(())
+}
+
+type Known = BTreeMap<String, (Time, Option<Time>)>;
+
+fn known(db: &Connection) -> Result<Known> {
+    let mut statement = db.prepare_cached("SELECT line, seen_at, used_at FROM line_uses WHERE path = ?1")?;
+    let rows = statement.query_map([PATH], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+/// Lines that were shown to somebody.
+pub(crate) struct Use<'a> {
+    /// The first and the last.
+    pub(crate) lines: [i64; 2],
+    /// What was asked for or shown of them: of several lines, those count that have a word of it.
+    pub(crate) words: &'a str,
+}
+
+/// The lines of MEMORY.md that a hit of this id is made from: a part of it, or a fact that it says.
+pub(crate) fn lines_of(group: &Group, id: &str) -> Vec<[i64; 2]> {
+    let part = || {
+        let (from, to) = id.strip_prefix(PATH)?.strip_prefix("#L")?.split_once("-L")?;
+        Some([from.parse().ok()?, to.parse().ok()?])
+    };
+    let cited = || {
+        let (kind, _) = id.rsplit_once('-')?;
+        let (_, cites) = group.read(|db| graph::cites_of(db, kind, id)).ok()??;
+        Some(cites.into_iter().filter(|cite| cite.path == PATH).map(|cite| [cite.line, cite.line]).collect())
+    };
+    // A chunk goes by its number too.
+    let chunk = || {
+        id.strip_prefix(PATH)?.strip_prefix('#')?;
+        let sql = "SELECT first_line, last_line FROM passages WHERE kind = 'chunk' AND ref = ?1";
+        let find = |db: &Connection| Ok(db.query_row(sql, [id], |row| Ok([row.get(0)?, row.get(1)?]))?);
+        group.read(find).ok()
+    };
+    part().or_else(chunk).map(|lines| vec![lines]).or_else(cited).unwrap_or_default()
+}
+
+/// Returns which lines, by their hashes, were used.
+pub(crate) fn used(group: &Group, language: Language, uses: &[Use<'_>]) -> Vec<String> {
+    if uses.is_empty() {
+        return Vec::new();
+    }
+    let text = files::text(group, crate::base::caller::Visibility::Private, PATH, change::LARGEST);
+    let all: Vec<(usize, &str)> = telling(&text).collect();
+    let words = |text: &str| -> BTreeSet<String> {
+        analyse::words(text, language).into_iter().filter(|word| !language.is_common(word)).collect()
+    };
+    let mut found = Vec::new();
+    for Use { lines: [from, to], words: asked } in uses {
+        let within = |line: usize| i64::try_from(line).is_ok_and(|line| (*from..=*to).contains(&line));
+        let shown: Vec<&str> = all.iter().filter(|(line, _)| within(*line)).map(|(_, text)| *text).collect();
+        let asked = words(asked);
+        let share = |text: &&&str| !words(text).is_disjoint(&asked);
+        let some = shown.iter().any(|text| share(&text));
+        found.extend(shown.iter().filter(|text| !some || share(text)).map(|text| hash(text)));
+    }
+    found
+}
+
+/// Writes down when lines were used.
+pub(crate) fn note_used(tx: &Transaction<'_>, used: &BTreeMap<String, Time>) -> Result<()> {
+    let sql =
+        "UPDATE line_uses SET used_at = ?3 WHERE path = ?1 AND line = ?2 AND coalesce(used_at, ?3) <= ?3";
+    for (line, at) in used {
+        tx.prepare_cached(sql)?.execute((PATH, line, at))?;
+    }
+    Ok(())
+}

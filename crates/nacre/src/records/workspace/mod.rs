@@ -1,0 +1,40 @@
+//! The workspace (SPEC W): the files in a group's folder, written by people, editors and agents.
+//!
+//! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
+//! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
+//! `boot` what of it a session starts with.
+//!
+//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for
+//! MEMORY.md. `lines` knows a file's lines, `edit` keeps its form.
+
+mod boot;
+pub(crate) mod change;
+pub(crate) mod checkpoint;
+pub mod daily;
+pub(crate) mod edit;
+pub(crate) mod files;
+mod lines;
+pub(crate) mod memory_file;
+mod path;
+pub(crate) mod policy;
+pub mod promote;
+pub mod proposal;
+pub(crate) mod seen;
+mod sync;
+mod template;
+mod walk;
+
+pub use boot::{Boot, Part};
+pub(crate) use boot::{PARTS, Project, boot, has_own, is_shown, one_file, paths_of, shown};
+pub use checkpoint::{
+    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
+};
+pub(crate) use files::text;
+pub(crate) use lines::quiet;
+pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
+pub use path::FilePath;
+pub(crate) use path::MEMORIES;
+pub(crate) use sync::sync;
+pub use sync::{Note, Synced};
+pub use template::{Laid, TEMPLATES, Template};
+pub(crate) use walk::{LARGEST, Seen, Stat, Taken, files, read, sources, workspace as documents};

@@ -1,0 +1,195 @@
+//! The path of a file of the workspace, checked before anything is done with it (W9).
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::base::text::shorten;
+use crate::base::{Error, Result};
+
+/// How long a path and one name in it may be, in bytes: less than any file system takes, with room for what is
+/// written beside.
+const LONGEST: usize = 512;
+const LONGEST_NAME: usize = 200;
+
+/// Names that Windows takes for devices, whatever ending they have.
+const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
+
+/// The path of a document within a group's folder, with `/` between its names: a Markdown file, or any text of `memories`. It leads nowhere else by its
+/// letters; links are looked at when it is opened.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FilePath(String);
+
+impl FilePath {
+    /// Returns the path as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Tells whether it is in the folder that an agent has for itself. In any case: a file system may know none.
+    pub(crate) fn is_in_memories(&self) -> bool {
+        is_in_memories(&self.0)
+    }
+
+    /// Returns the names it is made of.
+    pub(crate) fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
+        self.0.split('/')
+    }
+}
+
+impl fmt::Display for FilePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl FromStr for FilePath {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<FilePath> {
+        match problem(text) {
+            None => Ok(FilePath(text.to_owned())),
+            Some(problem) => Err(Error::BadPath { given: shorten(text), problem }),
+        }
+    }
+}
+
+/// Why a path is none, if it is none.
+fn problem(text: &str) -> Option<&'static str> {
+    if text.is_empty() {
+        return Some("is empty");
+    }
+    if text.len() > LONGEST {
+        return Some("is too long");
+    }
+    if text.contains(|c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}') {
+        return Some("has a control character");
+    }
+    if text.starts_with(['/', '~']) || text.contains([':', '\\']) {
+        return Some("is not relative to the workspace, with `/` between names");
+    }
+    // What decodes it a second time must not get out either.
+    let lower = text.to_ascii_lowercase();
+    if ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|code| lower.contains(code)) {
+        return Some("has an encoded dot, slash or NUL");
+    }
+    if lower.strip_prefix(super::checkpoint::FOLDER).is_some_and(|rest| rest.starts_with('/')) {
+        return Some("is in a checkpoint, which is no document");
+    }
+    if let Some(problem) = text.split('/').find_map(name_problem) {
+        return Some(problem);
+    }
+    if !lower.ends_with(".md") && !is_in_memories(&lower) {
+        return Some("is not a Markdown file (`.md`)");
+    }
+    None
+}
+
+/// The folder whose files are documents whatever their names end in: those that an agent writes through Anthropic's memory
+/// tool (I10).
+pub(crate) const MEMORIES: &str = "memories";
+
+/// Tells whether a path is below that folder.
+pub(super) fn is_in_memories(path: &str) -> bool {
+    let named = path.split_once('/').map(|(first, _)| first);
+    named.is_some_and(|first| first.eq_ignore_ascii_case(MEMORIES))
+}
+
+fn name_problem(name: &str) -> Option<&'static str> {
+    let stem = name.split('.').next().unwrap_or_default().trim_end().to_ascii_lowercase();
+    let numbered = |prefix: &str| {
+        let rest = stem.strip_prefix(prefix).unwrap_or_default();
+        rest.chars().count() == 1 && rest.contains(|c: char| c.is_ascii_digit() || "¹²³".contains(c))
+    };
+    match name {
+        "" => Some("has an empty name in it"),
+        "." | ".." => Some("has `.` or `..` in it"),
+        _ if name.starts_with('.') => Some("has a hidden name in it"),
+        _ if name.ends_with(['.', ' ']) || name.starts_with(' ') => {
+            Some("has a name with a dot or a space at its end")
+        }
+        _ if name.len() > LONGEST_NAME => Some("has a name that is too long"),
+        _ if DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt") => {
+            Some("has the name of a device in it")
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_stay_in_the_workspace() {
+        let long = format!("{}.md", "a".repeat(198));
+        let deep = format!("{}x.md", "a/".repeat(300));
+        for bad in [
+            "",
+            ".",
+            "..",
+            "../MEMORY.md",
+            "memory/../../x.md",
+            "memory/..",
+            "/etc/passwd",
+            "/etc/x.md",
+            "~/x.md",
+            "C:\\x.md",
+            "c:x.md",
+            "a\\b.md",
+            "\\\\host\\x.md",
+            "x.md:stream",
+            "memory//x.md",
+            "x.md/",
+            "./x.md",
+            "x\0.md",
+            "x\n.md",
+            "x\u{2028}.md",
+            "%2e%2e/x.md",
+            "a/%2E%2e/x.md",
+            "a%2fb.md",
+            "x%00.md",
+            "%252e/x.md",
+            ".hidden.md",
+            ".git/x.md",
+            "x.md.",
+            "x.md ",
+            " x.md",
+            "con.md",
+            "NUL.md",
+            "a/Aux.md",
+            "com1.md",
+            "lpt9.x.md",
+            "com¹.md",
+            "memory.db",
+            "x",
+            "sessions/a.jsonl",
+            "memory/checkpoints/x/files/MEMORY.md",
+            "Memory/Checkpoints/x.md",
+            "memories",
+            "memories/../x.txt",
+            "memories/.x.txt",
+            "notes/memories/x.txt",
+            &long,
+            &deep,
+        ] {
+            let error = bad.parse::<FilePath>().expect_err(bad);
+            assert_eq!(error.code(), "bad_path", "{bad}");
+        }
+        for good in [
+            "MEMORY.md",
+            "memory/2026-01-15.md",
+            "skills/a b/SKILL.md",
+            "größe.md",
+            "a..b.md",
+            "console.md",
+            "com10.md",
+            "x.MD",
+            "100%.md",
+            "memories/notes.txt",
+            "memories/a/guidelines.xml",
+            "memories/plain",
+        ] {
+            assert!(good.parse::<FilePath>().is_ok(), "{good}");
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Whether a write is done, waits for a person, or is refused (W5): the one place that decides it.
+
+use serde_json::Value;
+
+use super::FilePath;
+use crate::base::Settings;
+use crate::base::caller::folded;
+use crate::base::caller::{Actor, Caller};
+use crate::base::settings::Policy;
+use crate::base::{Error, Result};
+
+/// What a write is about to change.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target<'a> {
+    /// Entries and the graph; and whether it is about how the agent is to behave.
+    Entries { behavioral: bool },
+    /// Today's log.
+    Log,
+    /// A file of the workspace.
+    File(&'a FilePath),
+}
+
+/// What becomes of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// It is done.
+    Apply,
+    /// It waits for a person.
+    Propose,
+}
+
+/// Decides. A person's own write is always done; what is denied is an error that names the setting.
+pub(crate) fn decide(target: Target<'_>, caller: &Caller, settings: &Settings) -> Result<Decision> {
+    if caller.actor == Actor::Person {
+        return Ok(Decision::Apply);
+    }
+    let write = &settings.write;
+    let (policy, setting) = match target {
+        Target::Entries { behavioral } => {
+            let untrusted = behavioral && caller.untrusted && write.untrusted > write.entries;
+            if untrusted { (write.untrusted, "write.untrusted") } else { (write.entries, "write.entries") }
+        }
+        Target::Log => (write.log, "write.log"),
+        Target::File(path) if is_memory(path) => (write.memory, "write.memory"),
+        Target::File(path) if path.is_in_memories() => (write.memories, "write.memories"),
+        Target::File(_) => (write.files, "write.files"),
+    };
+    match policy {
+        Policy::Open => Ok(Decision::Apply),
+        Policy::Approve => Ok(Decision::Propose),
+        Policy::Deny => Err(Error::WriteDenied { what: target.to_string(), setting }),
+    }
+}
+
+/// Tells whether a file is one of the memory, rather than of how the agent is and behaves. In any case: a file
+/// system may know none.
+fn is_memory(path: &FilePath) -> bool {
+    let path = folded(path.as_str());
+    matches!(path.as_str(), "memory.md" | "memory/core.md" | "memory/active-context.md")
+        || path.starts_with("memory/topics/")
+}
+
+impl std::fmt::Display for Target<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Target::Entries { behavioral: false } => f.write_str("memories"),
+            Target::Entries { behavioral: true } => f.write_str("memories of how to behave"),
+            Target::Log => f.write_str("the daily log"),
+            Target::File(path) => write!(f, "`{path}`"),
+        }
+    }
+}
+
+/// Says in a sentence what a call would do, for whoever decides about it.
+pub(crate) fn say_call(tool: &str, arguments: &Value) -> String {
+    let fields = arguments.as_object().into_iter().flatten();
+    let said = fields.map(|(name, value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        other => format!("{name}: {other}"),
+    });
+    format!("{tool}\n{}\n", said.collect::<Vec<_>>().join("\n"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::Time;
+    use crate::base::ids::SessionId;
+    use crate::base::settings::Layer;
+
+    #[test]
+    fn every_target_has_its_policy() {
+        let agent = Caller::agent("s".parse::<SessionId>().unwrap(), Time::from_millis(0));
+        let untrusted = Caller { untrusted: true, ..agent.clone() };
+        let person = Caller { actor: Actor::Person, ..agent.clone() };
+        let files = [
+            "MEMORY.md",
+            "memory/topics/a.md",
+            "memory/Core.md",
+            "SOUL.md",
+            "memory/2026-01-15.md",
+            "notes/MEMORY.md",
+        ]
+        .map(|path| path.parse::<FilePath>().unwrap());
+        let (plain, behavioral) =
+            (Target::Entries { behavioral: false }, Target::Entries { behavioral: true });
+        let check = |pairs: &[&str], caller: &Caller, target: Target<'_>, expected: &str| {
+            let layers: Vec<Layer> =
+                pairs.iter().map(|pair| Layer::from_pair("test", pair).unwrap()).collect();
+            let settings = Settings::from_layers(None, &layers).unwrap();
+            let decided = match decide(target, caller, &settings) {
+                Ok(decision) => format!("{decision:?}"),
+                Err(error) => error.to_string(),
+            };
+            assert_eq!(decided, expected, "{pairs:?} {target:?}");
+        };
+        for target in [plain, Target::Log] {
+            check(&[], &untrusted, target, "Apply");
+        }
+        check(&[], &agent, behavioral, "Apply");
+        check(&[], &untrusted, behavioral, "Propose");
+        check(&["write.untrusted=open", "write.entries=approve"], &untrusted, behavioral, "Propose");
+        let denied = "an agent may not write memories: `write.entries` is \"deny\"";
+        check(&["write.entries=deny"], &untrusted, plain, denied);
+        for (place, file) in files.iter().enumerate() {
+            let file = Target::File(file);
+            check(&[], &agent, file, "Propose");
+            check(&["write.memory=deny", "write.files=deny", "write.log=deny"], &person, file, "Apply");
+            check(&["write.memory=open"], &agent, file, if place < 3 { "Apply" } else { "Propose" });
+        }
+    }
+}

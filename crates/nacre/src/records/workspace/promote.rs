@@ -1,0 +1,443 @@
+//! The upward flow (seed 003, section 8): from what happened to what holds. Logs become working memory, that becomes
+//! MEMORY.md, that facts; corrections become lessons, and lessons that proved themselves principles.
+//!
+//! A step reads and proposes; a person decides, and what was approved can be reverted. It takes nothing that Nacre
+//! itself put into a conversation, nor what machines wrote down, and proposes nothing twice, also not after it was
+//! denied: what was proposed is known by a hash of its text.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
+
+use rusqlite::Connection;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::lines::{self, Kind, Line};
+use super::{FilePath, change, daily, files, memory_file, proposal};
+use crate::base::caller::Visibility;
+use crate::base::caller::{Caller, Role};
+use crate::base::redact;
+use crate::base::{Error, Result};
+use crate::context::brief::{is_ours, one_line, strip_injected};
+use crate::context::turn;
+use crate::group::Group;
+use crate::index::analyse;
+use crate::records::entry::{self, EntryType, Source};
+use crate::records::graph::guard::{self, From};
+use crate::records::graph::read::{self, Claim};
+
+const CONTEXT: &str = "memory/active-context.md";
+const SOUL: &str = "SOUL.md";
+/// How many days of logs working memory is made from.
+const RECENT: i64 = 3;
+/// How much one step proposes at once: a person has to read it.
+const MOST: usize = 20;
+/// Lines of these categories were written by machines.
+const MACHINES: &[&str] =
+    &["cron", "heartbeat", "system", "auto", "metric", "recalled", "injected", "summary"];
+
+/// One step upward.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Step {
+    /// Recent logs to `memory/active-context.md`.
+    Context,
+    /// Weighty lines of logs, and decisions of the working memory, to MEMORY.md.
+    Memory,
+    /// What MEMORY.md says and the graph has not taken in, to facts.
+    Facts,
+    /// Corrections and lessons that were written down, to lessons.
+    Lessons,
+    /// Lessons that proved themselves, to SOUL.md.
+    Soul,
+}
+
+impl Step {
+    /// Every step, from below.
+    pub const ALL: &'static [Step] = &[Step::Context, Step::Memory, Step::Facts, Step::Lessons, Step::Soul];
+
+    /// Returns the step's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Step::Context => "context",
+            Step::Memory => "memory",
+            Step::Facts => "facts",
+            Step::Lessons => "lessons",
+            Step::Soul => "soul",
+        }
+    }
+
+    /// Returns where it leads: a file, or a tool.
+    pub fn target(self) -> &'static str {
+        match self {
+            Step::Context => CONTEXT,
+            Step::Memory => memory_file::PATH,
+            Step::Facts => "fact_upsert",
+            Step::Lessons => "lesson_add",
+            Step::Soul => SOUL,
+        }
+    }
+
+    /// What it is for, to the person who decides.
+    fn reason(self) -> &'static str {
+        match self {
+            Step::Context => "what the last days' logs say",
+            Step::Memory => "what logs and working memory hold for important",
+            Step::Facts => "what MEMORY.md says and the graph has not taken in",
+            Step::Lessons => "what was written down as a correction or a lesson",
+            Step::Soul => "lessons that have proved themselves",
+        }
+    }
+
+    /// Into which section of its file a line of this category goes: words of its title, and the title where it is new.
+    fn section(self, category: &str) -> (&'static [&'static str], &'static str) {
+        match (self, category) {
+            (Step::Context, "decision") => (&["decision"], "Recent Decisions"),
+            (Step::Context, "question" | "open" | "todo" | "blocked") => (&["question"], "Open Questions"),
+            (Step::Context, _) => (&["focus"], "Current Focus"),
+            (Step::Memory, "preference") => (&["preference"], "Preferences"),
+            (Step::Memory, "milestone" | "project" | "progress") => (&["project"], "Active Projects"),
+            (Step::Soul, _) => (&["principle", "truths", "values"], "Principles"),
+            _ => (&["decision", "lesson"], "Decisions & Lessons"),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl FromStr for Step {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Step> {
+        let found = Step::ALL.iter().copied().find(|step| step.as_str() == text);
+        found.ok_or_else(|| Error::BadArgument {
+            tool: "promote".into(),
+            field: "step".into(),
+            problem: format!(
+                "is none of {}",
+                Step::ALL.iter().map(|step| step.as_str()).collect::<Vec<_>>().join(", ")
+            ),
+            nearest: None,
+        })
+    }
+}
+
+/// What one step would propose, or has proposed.
+#[derive(Clone, Debug, Serialize)]
+pub struct Promotion {
+    /// The step.
+    pub step: Step,
+    /// The file it leads to, or the tool.
+    pub target: &'static str,
+    /// What goes there; empty where there is nothing new.
+    pub lines: Vec<Promoted>,
+    /// The proposals that were made.
+    pub proposals: Vec<i64>,
+}
+
+/// One thing that goes upward.
+#[derive(Clone, Debug, Serialize)]
+pub struct Promoted {
+    /// What it says there.
+    pub text: String,
+    /// Where it comes from: `memory/2026-02-18.md:3`, `lesson 2`, an entry's id.
+    pub source: String,
+    #[serde(skip)]
+    category: String,
+    /// By what it is known again: the same words are the same, whatever stands around them.
+    #[serde(skip)]
+    said: String,
+    /// Of a call: its arguments.
+    #[serde(skip)]
+    arguments: Value,
+}
+
+impl Promoted {
+    fn new(text: &str, source: String, category: &str) -> Promoted {
+        // A credential does not get any further.
+        let (text, category) = (one_line(&redact::text(text)), category.to_lowercase());
+        Promoted { said: analyse::fold(&text), text, source, category, arguments: Value::Null }
+    }
+
+    fn hash(&self) -> String {
+        blake3::hash(self.said.as_bytes()).to_hex()[..32].to_owned()
+    }
+}
+
+/// Returns what a step would propose. Nothing is written.
+pub fn plan(group: &mut Group, caller: &Caller, step: Step) -> Result<Promotion> {
+    allow(caller)?;
+    group.begin(caller)?;
+    let mut found = match step {
+        Step::Context => context(group, caller),
+        Step::Memory => memory(group),
+        Step::Facts => facts(group)?,
+        Step::Lessons => lessons(group)?,
+        Step::Soul => soul(group, caller)?,
+    };
+    let there = match step {
+        Step::Facts | Step::Lessons => String::new(),
+        _ => analyse::fold(&own_text(group, step.target())),
+    };
+    let proposed = group.read_all(|db| proposed(db, step))?;
+    let mut seen = BTreeSet::new();
+    found.retain(|one| {
+        let hash = one.hash();
+        !proposed.contains(&hash) && !there.contains(&one.said) && !is_ours(&one.text) && seen.insert(hash)
+    });
+    found.truncate(MOST);
+    Ok(Promotion { step, target: step.target(), lines: found, proposals: Vec::new() })
+}
+
+/// Proposes what a step finds: one change of its file, or a call for each.
+pub fn promote(group: &mut Group, caller: &Caller, step: Step) -> Result<Promotion> {
+    let mut promotion = plan(group, caller, step)?;
+    if promotion.lines.is_empty() {
+        return Ok(promotion);
+    }
+    match step {
+        Step::Facts | Step::Lessons => {
+            for one in &promotion.lines {
+                let sources = [one.source.clone()];
+                let (tool, arguments) = (step.target(), &one.arguments);
+                let made = proposal::make_call_for(group, caller, tool, arguments, step.reason(), &sources)?;
+                note(group, caller, step, std::slice::from_ref(one), made.number)?;
+                promotion.proposals.push(made.number);
+            }
+        }
+        _ => {
+            let path: FilePath = step.target().parse()?;
+            let mut held = change::hold(group, caller.now)?;
+            let before = held.read(&path)?;
+            let text = String::from_utf8(before.clone().unwrap_or_default());
+            let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not UTF-8 text" };
+            let mut text = text.map_err(no_text)?;
+            if before.is_none() {
+                text = title(step).to_owned();
+            }
+            for one in &promotion.lines {
+                let (words, title) = step.section(&one.category);
+                text = lines::insert(&text, words, title, std::slice::from_ref(&one.text));
+            }
+            let sources: Vec<String> = promotion.lines.iter().map(|one| one.source.clone()).collect();
+            let after = Some(text.into_bytes());
+            let made = proposal::make(&mut held, caller, &path, after, step.reason(), &sources)?;
+            drop(held);
+            note(group, caller, step, &promotion.lines, made.number)?;
+            promotion.proposals.push(made.number);
+        }
+    }
+    Ok(promotion)
+}
+
+/// It reads what is private.
+fn allow(caller: &Caller) -> Result<()> {
+    match (caller.role, caller.visibility) {
+        (Role::Skill, _) => Err(Error::RoleDenied { tool: "promote".into(), role: caller.role.as_str() }),
+        (_, Visibility::Shared) => Err(Error::HiddenFile { path: memory_file::PATH.into() }),
+        _ => Ok(()),
+    }
+}
+
+/// What a new file begins with.
+fn title(step: Step) -> &'static str {
+    match step {
+        Step::Context => "# Active Context\n",
+        Step::Soul => "# Soul\n",
+        _ => "# Long-Term Memory\n",
+    }
+}
+
+/// What was proposed before, whatever became of it.
+fn proposed(db: &Connection, step: Step) -> Result<BTreeSet<String>> {
+    let mut statement = db.prepare_cached("SELECT what FROM promoted WHERE step = ?1")?;
+    let rows = statement.query_map([step.as_str()], |row| row.get(0))?;
+    Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+fn note(group: &mut Group, caller: &Caller, step: Step, lines: &[Promoted], number: i64) -> Result<()> {
+    group.write(caller.now, |tx| {
+        let sql = "INSERT INTO promoted (step, what, proposal) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        for one in lines {
+            tx.prepare_cached(sql)?.execute((step.as_str(), one.hash(), number))?;
+        }
+        Ok(())
+    })
+}
+
+/// A file of the workspace, without what Nacre itself put there.
+fn own_text(group: &Group, path: &str) -> String {
+    let text = files::text(group, Visibility::Private, path, change::LARGEST);
+    // What it injects has marks around it; a file that has none is as it is, and its lines have their numbers.
+    text.replace("\r\n", "\n")
+}
+
+/// The tagged lines of a log that people and agents wrote, with their importance.
+fn tagged(group: &Group, log: &daily::Log) -> Vec<(f64, Promoted)> {
+    let text = own_text(group, log.path.as_str());
+    let ours: BTreeSet<usize> = injected(&text);
+    let all = lines::lines(&text);
+    let tagged = all.iter().enumerate().filter_map(|(at, line)| Some((at, line.tagged()?)));
+    tagged
+        .filter(|(at, tag)| !ours.contains(at) && !MACHINES.contains(&tag.category.to_lowercase().as_str()))
+        .map(|(at, tag)| {
+            let mut said = tag.text.to_owned();
+            if let (Kind::Heading { .. }, Some(more)) = (all[at].kind, first_of_section(&all[at + 1..])) {
+                said = format!("{said}: {more}");
+            }
+            (tag.importance, Promoted::new(&said, format!("{}:{}", log.path, at + 1), tag.category))
+        })
+        .filter(|(_, one)| !one.text.is_empty() && !strip_injected(&one.text).trim().is_empty())
+        .collect()
+}
+
+/// The first thing that a section says.
+fn first_of_section<'a>(lines: &[Line<'a>]) -> Option<&'a str> {
+    let within = lines.iter().take_while(|line| !matches!(line.kind, Kind::Heading { .. }));
+    within
+        .filter_map(|line| match line.kind {
+            Kind::Bullet { text, .. } => Some(text),
+            Kind::Other { .. } => Some(line.full.trim()),
+            _ => None,
+        })
+        .next()
+}
+
+/// The lines, from 0, that stand within the marks of what Nacre puts into conversations.
+fn injected(text: &str) -> BTreeSet<usize> {
+    let mut within = false;
+    let marked = text.lines().enumerate().filter(|(_, line)| {
+        within |= line.contains(crate::context::brief::OPEN);
+        let ours = within || is_ours(line);
+        within &= !line.contains(crate::context::brief::CLOSE);
+        ours
+    });
+    marked.map(|(at, _)| at).collect()
+}
+
+fn context(group: &Group, caller: &Caller) -> Vec<Promoted> {
+    let (today, low) = (caller.zone.day(caller.now), group.settings().log.low);
+    let rules = &group.settings().visibility.private;
+    let seen = |path: &str| Visibility::Shared.sees(rules, path, &own_text(group, path));
+    let open = seen(CONTEXT);
+    let recent =
+        daily::logs(group).into_iter().filter(|log| (0..RECENT).contains(&today.days_since(log.day)));
+    // What is private does not get where others see it.
+    let fitting = recent.filter(|log| !open || seen(log.path.as_str()));
+    let lines = fitting.flat_map(|log| tagged(group, &log));
+    lines.filter(|(importance, _)| *importance >= low).map(|(_, one)| one).collect()
+}
+
+fn memory(group: &Group) -> Vec<Promoted> {
+    let high = group.settings().log.high;
+    let mut found = Vec::new();
+    for log in daily::logs(group) {
+        let day = log.day;
+        let weighty = tagged(group, &log).into_iter().filter(|(importance, _)| *importance >= high);
+        found.extend(weighty.map(|(_, one)| Promoted { text: format!("{} ({day})", one.text), ..one }));
+    }
+    let text = own_text(group, CONTEXT);
+    let ours = injected(&text);
+    let mut within = false;
+    for (at, line) in lines::lines(&text).iter().enumerate() {
+        match line.kind {
+            Kind::Heading { title, .. } => within = title.to_lowercase().contains("decision"),
+            Kind::Bullet { indent: 0, text } if within && !ours.contains(&at) => {
+                found.push(Promoted::new(text, format!("{CONTEXT}:{}", at + 1), "decision"));
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn soul(group: &Group, caller: &Caller) -> Result<Vec<Promoted>> {
+    let promoted = |one: &turn::Proposal| {
+        let line = one.line.trim_start_matches("- ");
+        let said = line.split_once("**: ").map_or(line, |(_, said)| said);
+        let promoted = Promoted::new(said, format!("lesson {} ({})", one.lesson, one.because), "");
+        Promoted { text: one_line(line), ..promoted }
+    };
+    Ok(turn::proposals(group, caller)?.iter().map(promoted).collect())
+}
+
+fn facts(group: &Group) -> Result<Vec<Promoted>> {
+    let text = own_text(group, memory_file::PATH);
+    let sql = "SELECT DISTINCT line FROM citations WHERE path = ?1";
+    let taken: BTreeSet<usize> = group.read(|db| {
+        let mut statement = db.prepare_cached(sql)?;
+        let rows = statement.query_map([memory_file::PATH], |row| row.get::<_, i64>(0))?;
+        Ok(rows.filter_map(|line| usize::try_from(line.ok()?).ok()).collect())
+    })?;
+    let reading = read::document(memory_file::PATH, &text);
+    let all = lines::lines(&text);
+    let mut found = Vec::new();
+    let mut put = |entity: &str, key: &str, value: &str, category: Option<&str>, line: usize| {
+        let mut arguments = json!({ "entity": entity, "key": key, "value": value, "private": true });
+        if let Some(category) = category {
+            arguments["category"] = category.into();
+        }
+        let text = format!("{entity}: {key} = {value}");
+        if redact::text(&text) != text {
+            return;
+        }
+        let source = format!("{}:{line}", memory_file::PATH);
+        found.push(Promoted { arguments, ..Promoted::new(&text, source, "") });
+    };
+    for said in reading.said.iter().filter(|said| !taken.contains(&said.line)) {
+        if let Claim::Fact { entity, key, value, category, .. } = &said.claim {
+            put(entity, key, value, *category, said.line);
+        }
+    }
+    // What the reader did not dare to take from a document a person may.
+    for (line, _) in reading.kept_out.iter().filter(|(line, _)| !taken.contains(line)) {
+        let at = line.saturating_sub(1);
+        let Some(Kind::Bullet { text, .. }) = all.get(at).map(|line| line.kind) else { continue };
+        let Some((key, value)) = read::key_and_value(text) else { continue };
+        let Some(about) = all[..at].iter().rev().find_map(|line| match line.kind {
+            Kind::Heading { title, .. } => Some(title.trim_start_matches("About ")),
+            _ => None,
+        }) else {
+            continue;
+        };
+        let checked = (
+            guard::entity(about, None, From::Person),
+            guard::key(key, From::Person),
+            guard::value(value, From::Person),
+        );
+        if let (Ok(entity), Ok(key), Ok(value)) = checked {
+            put(&entity, &key, &value, None, *line);
+        }
+    }
+    Ok(found)
+}
+
+fn lessons(group: &Group) -> Result<Vec<Promoted>> {
+    let mut found = Vec::new();
+    // What was taken out of conversations or summaries by a program is nobody's word.
+    let own = |source: Source| matches!(source, Source::Person | Source::Agent | Source::Conversation);
+    group.read(|db| {
+        entry::walk_current(db, |entry| {
+            if entry.r#type == EntryType::Correction && own(entry.provenance.source) {
+                found.push(Promoted::new(&entry.content, entry.id.to_string(), "lesson"));
+            }
+            true
+        })
+    })?;
+    for log in daily::logs(group) {
+        let lines = tagged(group, &log).into_iter().map(|(_, one)| one);
+        found.extend(lines.filter(|one| matches!(one.category.as_str(), "lesson" | "correction")));
+    }
+    let known = group.read(|db| turn::known_lessons(db, found.iter().map(|one| one.text.as_str())))?;
+    let mut known = known.into_iter();
+    found.retain(|one| !known.next().unwrap_or(false) && !strip_injected(&one.text).trim().is_empty());
+    for one in &mut found {
+        one.arguments = json!({ "text": one.text });
+    }
+    Ok(found)
+}

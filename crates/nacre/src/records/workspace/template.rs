@@ -1,0 +1,213 @@
+//! The templates (W1): what `nacre init` puts into a new workspace.
+//!
+//! They are there to be read by an agent as they are, or to be filled in. What stands in them is ours, not
+//! memory: neither search nor the graph takes it in, and a form that nobody has filled in costs the start of
+//! a session one line.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::FilePath;
+use crate::base::files;
+use crate::base::{Error, Result};
+use crate::group::Group;
+
+/// A file that a new workspace begins with.
+#[derive(Clone, Copy, Debug)]
+pub struct Template {
+    /// Where it stands in the group's folder.
+    pub path: &'static str,
+    /// What the file is for, in a few words.
+    pub purpose: &'static str,
+    /// Its text.
+    pub text: &'static str,
+    /// Whether it says nothing until somebody fills it in.
+    pub form: bool,
+}
+
+const fn words(path: &'static str, purpose: &'static str, text: &'static str) -> Template {
+    Template { path, purpose, text, form: false }
+}
+
+const fn form(path: &'static str, purpose: &'static str, text: &'static str) -> Template {
+    Template { path, purpose, text, form: true }
+}
+
+/// Every template, in the order in which a newcomer should look at them.
+pub const TEMPLATES: &[Template] = &[
+    words("AGENTS.md", "what the agent does in every session", include_str!("templates/AGENTS.md")),
+    words("SOUL.md", "who the agent is: principles and voice", include_str!("templates/SOUL.md")),
+    form("USER.md", "whom it helps; private", include_str!("templates/USER.md")),
+    form("IDENTITY.md", "the agent's card: name, role, sign", include_str!("templates/IDENTITY.md")),
+    form("TOOLS.md", "machines, services and commands of this place", include_str!("templates/TOOLS.md")),
+    form("HEARTBEAT.md", "what to look after when nobody asked", include_str!("templates/HEARTBEAT.md")),
+    form("BOOT.md", "what a host has done once when it starts", include_str!("templates/BOOT.md")),
+    form("MEMORY.md", "what stays true for months; private", include_str!("templates/MEMORY.md")),
+    form(
+        "memory/active-context.md",
+        "what is under way right now",
+        include_str!("templates/active-context.md"),
+    ),
+    form(
+        "memory/gating-policies.md",
+        "rules that mistakes taught",
+        include_str!("templates/gating-policies.md"),
+    ),
+    words(
+        "skills/memory/SKILL.md",
+        "how to use this memory, as a skill",
+        concat!(
+            "---\nname: memory\ndescription: When to recall, what to store and what to leave out of a memory that lasts \
+            across sessions\n---\n\n",
+            include_str!("../../tools/skill.md")
+        ),
+    ),
+];
+
+/// The template of a path.
+fn template(path: &str) -> Option<&'static Template> {
+    TEMPLATES.iter().find(|template| template.path == path)
+}
+
+/// Tells whether a document is still what `nacre init` wrote.
+pub(crate) fn is_untouched(path: &str, text: &str) -> bool {
+    template(path).is_some_and(|template| same(template.text, text))
+}
+
+/// Tells whether a document is a form that nobody has filled in.
+pub(super) fn is_empty_form(path: &str, text: &str) -> bool {
+    template(path).is_some_and(|template| template.form && same(template.text, text))
+}
+
+/// Editors add and take away the last line break.
+fn same(template: &str, text: &str) -> bool {
+    template.trim_end() == text.trim_end()
+}
+
+/// Returns a document without what its template says: its lines are there, and empty, so that the others keep
+/// their numbers. Headings stay, for what somebody wrote below them needs them.
+pub(super) fn without_template<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
+    let Some(template) = template(path) else { return text.into() };
+    let ours: HashSet<&str> = template
+        .text
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && !line.starts_with('#'))
+        .collect();
+    blank(text, |line| ours.contains(line.trim()))
+}
+
+/// Returns a document without the hints of its template, which are for whoever fills it in.
+pub(super) fn without_hints<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
+    let hint = template(path).and_then(|template| Some(template.text.split_once("-->")?.0));
+    let Some(lines) = hint.filter(|hint| text.starts_with(hint)).map(|hint| hint.lines().count()) else {
+        return text.into();
+    };
+    let mut number = 0;
+    blank(text, |_| {
+        number += 1;
+        number <= lines
+    })
+}
+
+fn blank(text: &str, mut ours: impl FnMut(&str) -> bool) -> Cow<'_, str> {
+    text.split_inclusive('\n')
+        .map(|line| match ours(line) {
+            true => &line[line.trim_end_matches('\n').len()..],
+            false => line,
+        })
+        .collect::<String>()
+        .into()
+}
+
+/// What became of the templates of a workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Laid {
+    /// Files that were made.
+    pub made: Vec<&'static str>,
+    /// Files that were there, and are as they were.
+    pub kept: Vec<&'static str>,
+}
+
+impl Group {
+    /// Writes the templates into the group's folder. What is there is never written to (W1).
+    pub fn lay_templates(&self) -> Result<Laid> {
+        let mut laid = Laid::default();
+        for template in TEMPLATES {
+            let path: FilePath = template.path.parse().expect("a test parses every path");
+            if make(self, &path, template.text)? {
+                laid.made.push(template.path);
+            } else {
+                laid.kept.push(template.path);
+            }
+        }
+        Ok(laid)
+    }
+}
+
+/// Makes a file where nothing stands, and the folders above it. False: something stands there.
+fn make(group: &Group, path: &FilePath, text: &str) -> Result<bool> {
+    let mut folder = group.folder().to_owned();
+    let mut names: Vec<&str> = path.names().collect();
+    let name = names.pop().expect("a path has a name");
+    for below in names {
+        folder.push(below);
+        // A link leads somewhere else, where nothing is to be made.
+        if std::fs::symlink_metadata(&folder).is_ok_and(|found| !found.is_dir()) {
+            return Ok(false);
+        }
+    }
+    files::create_folder(&folder)?;
+    let file = folder.join(name);
+    match files::create_new_private(&file) {
+        Ok(mut made) => made.write_all(text.as_bytes()).map_err(Error::io(&file)).map(|()| true),
+        Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        Err(problem) => Err(Error::io(&file)(problem)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::records::graph::read;
+
+    #[test]
+    fn templates_hold_nothing_for_search_and_graph() {
+        for Template { path, purpose, text, form } in TEMPLATES {
+            assert!(path.parse::<FilePath>().is_ok() && !purpose.is_empty(), "{path}");
+            assert!(text.len() < 2_500 && text.ends_with('\n') && !text.contains('\r'), "{path}");
+            assert!(is_untouched(path, text) && is_untouched(path, text.trim_end()), "{path}");
+            assert_eq!(is_empty_form(path, text), *form, "{path}");
+            let left = without_template(path, text);
+            assert!(left.lines().all(|line| line.is_empty() || line.starts_with('#')), "{path}: {left}");
+            assert_eq!(left.lines().count(), text.lines().count(), "{path}");
+            assert_eq!(read::document(path, &left).said.len(), 0, "{path}");
+        }
+    }
+
+    #[test]
+    fn what_a_person_wrote_is_left() {
+        let filled = TEMPLATES[2].text.replace("## People\n", "## People\n\n- Petra: sister, in Graz\n");
+        assert!(!is_untouched("USER.md", &filled));
+        for (text, expected) in [
+            (
+                without_template("USER.md", &filled),
+                "# User\n## How to work with me\n## People\n- Petra: sister, in Graz\n## Projects",
+            ),
+            (
+                without_hints("USER.md", &filled),
+                "# User\n## How to work with me\n## People\n- Petra: sister, in Graz\n## Projects",
+            ),
+            (without_template("notes.md", "# User\n"), "# User"),
+            (without_hints("USER.md", "- my own\n"), "- my own"),
+        ] {
+            let lines: Vec<&str> = text.lines().filter(|line| !line.is_empty()).collect();
+            assert_eq!(lines.join("\n"), expected);
+        }
+        let at = |text: &str| text.lines().position(|line| line.contains("Petra"));
+        assert_eq!(at(&without_hints("USER.md", &filled)), at(&filled), "lines keep their numbers");
+    }
+}

@@ -1,0 +1,263 @@
+//! Finding and reading documents. Never leaves the folder: links are not followed, and a file that became one
+//! between looking and opening is not read.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::Note;
+
+/// The most bytes of a document.
+pub(crate) const LARGEST: u64 = 20 << 20;
+/// The folder of transcripts, which are searched as sessions.
+const SESSIONS: &str = "sessions";
+/// Folders of the workspace whose files are no documents: transcripts, and the states that are kept to go back to.
+const APART: &[&str] = &[SESSIONS, super::checkpoint::FOLDER];
+/// How the names of documents end: those of the workspace, and those of a collection.
+const MARKDOWN: &[&str] = &[".md"];
+const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
+
+/// A document as it was found.
+#[derive(Clone, Debug)]
+pub(crate) struct Seen {
+    /// Its name in the index: within the group's folder with `/`, or, of a collection, from the root.
+    pub(crate) path: String,
+    pub(crate) file: PathBuf,
+    pub(crate) stat: Stat,
+}
+
+/// What a walk found, by path.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(super) seen: Vec<Seen>,
+    /// What can't be a document though its name says so.
+    pub(super) skipped: Vec<Note>,
+    /// How many files have other endings; not counted for the workspace, where they are what anyone keeps there.
+    pub(super) others: BTreeMap<String, usize>,
+    /// Sources that are not there. What is known of them is kept.
+    pub(super) absent: Vec<Note>,
+    /// Folders among the sources in which there is no document.
+    pub(super) empty: Vec<String>,
+}
+
+/// Finds the documents in the folder of a group.
+pub(crate) fn workspace(folder: &Path) -> Found {
+    let mut found = Found::default();
+    walk(folder, None, MARKDOWN, APART, &mut found);
+    found.others.clear();
+    found.sort();
+    found
+}
+
+/// The documents of a group, by path.
+pub(crate) fn files(folder: &Path) -> Vec<crate::tools::FileListed> {
+    let shown = |seen: Seen| crate::tools::FileListed {
+        path: seen.path,
+        size: seen.stat.size,
+        modified: crate::base::time::Time::from_millis(seen.stat.mtime),
+        private: false,
+    };
+    workspace(folder).seen.into_iter().map(shown).collect()
+}
+
+/// Finds the documents of sources: of folders what ends as a text does, and files whatever they are called.
+pub(crate) fn sources(sources: &[String]) -> Found {
+    let mut found = Found::default();
+    for source in sources {
+        let path = Path::new(source);
+        let absent = match fs::symlink_metadata(path) {
+            Ok(stat) if stat.is_file() => {
+                found.seen.push(Seen { path: source.clone(), file: path.into(), stat: Stat::of(&stat) });
+                continue;
+            }
+            Ok(stat) if stat.is_dir() => {
+                fs::read_dir(path).err().map(|problem| format!("can't be listed: {problem}"))
+            }
+            Ok(stat) if stat.is_symlink() => Some("is a link now, which is not followed".into()),
+            Ok(_) => Some("is neither a folder nor a file".into()),
+            Err(problem) => Some(format!("is not there: {problem}")),
+        };
+        match absent {
+            Some(why) => found.absent.push(Note { path: source.clone(), why }),
+            None => {
+                let before = found.seen.len();
+                walk(path, Some(source.trim_end_matches('/')), TEXT, &[], &mut found);
+                if found.seen.len() == before {
+                    found.empty.push(source.clone());
+                }
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+impl Found {
+    /// Returns the paths of what was found.
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.seen.iter().map(|seen| seen.path.as_str())
+    }
+
+    /// Returns a source that is not there.
+    pub(crate) fn absent(&self) -> Option<&Note> {
+        self.absent.first()
+    }
+
+    /// One source may stand within another: what both have counts once.
+    fn sort(&mut self) {
+        self.seen.sort_by(|a, b| a.path.cmp(&b.path));
+        self.seen.dedup_by(|a, b| a.path == b.path);
+        self.skipped.sort_by(|a, b| a.path.cmp(&b.path));
+        self.skipped.dedup();
+    }
+}
+
+/// Tells whether a path is a source or stands below it.
+pub(crate) fn is_within(path: &str, source: &str) -> bool {
+    let source = source.trim_end_matches('/');
+    path.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What tells without reading whether a file has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) size: i64,
+    /// Milliseconds since 1970.
+    pub(crate) mtime: i64,
+}
+
+impl Stat {
+    pub(crate) fn of(found: &Metadata) -> Stat {
+        let mtime = found.modified().map_or(0, |at| match at.duration_since(std::time::UNIX_EPOCH) {
+            Ok(after) => i64::try_from(after.as_millis()).unwrap_or(i64::MAX),
+            Err(before) => i64::try_from(before.duration().as_millis()).map_or(i64::MIN, |millis| -millis),
+        });
+        Stat { size: i64::try_from(found.len()).unwrap_or(i64::MAX), mtime }
+    }
+}
+
+/// Finds the documents below a folder. `root` is what their paths begin with, `apart` the paths in it
+/// that are left out.
+fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], found: &mut Found) {
+    let mut folders = vec![String::new()];
+    while let Some(below) = folders.pop() {
+        let named = |path: &str| root.map_or(path.to_owned(), |root| format!("{root}/{path}"));
+        let skipped = &mut found.skipped;
+        let mut skip = |path: String, why: String| skipped.push(Note { path, why });
+        let entries = match fs::read_dir(folder.join(&below)) {
+            Ok(entries) => entries,
+            // A group that nobody has written to has no folder; one that has just gone needs no word.
+            Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
+            Err(problem) => {
+                let shown = if below.is_empty() { ".".into() } else { named(&below) };
+                skip(shown, format!("can't be listed: {problem}"));
+                continue;
+            }
+        };
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(problem) => {
+                    skip(named(&below), format!("can't be listed to its end: {problem}"));
+                    break;
+                }
+            };
+            let name = entry.file_name();
+            let shown = name.to_string_lossy();
+            let path = if below.is_empty() { shown.to_string() } else { format!("{below}/{shown}") };
+            if shown.starts_with('.') || apart.iter().any(|apart| path.eq_ignore_ascii_case(apart)) {
+                continue;
+            }
+            let lower = shown.to_ascii_lowercase();
+            // What an agent keeps for itself is text, whatever it is called.
+            let of_agent = root.is_none() && super::path::is_in_memories(&path);
+            let is_text = of_agent || endings.iter().any(|ending| lower.ends_with(ending));
+            let known = entry.file_type().and_then(|kind| {
+                // Only what may be a document is worth a look at its size and time.
+                Ok((kind, if is_text && kind.is_file() { Some(entry.metadata()?) } else { None }))
+            });
+            let (kind, stat) = match known {
+                Ok(known) => known,
+                Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
+                Err(problem) => {
+                    skip(named(&path), format!("can't be looked at: {problem}"));
+                    continue;
+                }
+            };
+            if name.to_str().is_none() && (stat.is_some() || kind.is_dir()) {
+                skip(named(&path), "has a name that is not UTF-8".into());
+            } else if kind.is_dir() {
+                folders.push(path);
+            } else if let Some(stat) = stat {
+                let (file, stat) = (entry.path(), Stat::of(&stat));
+                found.seen.push(Seen { path: named(&path), file, stat });
+            } else if is_text {
+                let what = if kind.is_symlink() { "a link, which is not followed" } else { "not a file" };
+                skip(named(&path), format!("is {what}"));
+            } else {
+                let ending = lower.rsplit_once('.').map_or("no ending", |(_, ending)| ending);
+                *found.others.entry(ending.to_owned()).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// What became of reading a document.
+pub(crate) enum Taken {
+    /// Its bytes, and whether they can be relied on: false where it was written to meanwhile.
+    Bytes { bytes: Vec<u8>, stat: Stat, settled: bool },
+    /// Why it was not read.
+    Skipped { why: String, retry: bool },
+    /// It is no longer there.
+    Gone,
+}
+
+/// Reads one document whole.
+pub(crate) fn read(seen: &Seen) -> Taken {
+    if u64::try_from(seen.stat.size).unwrap_or(0) > LARGEST {
+        return Taken::Skipped { why: too_large(), retry: false };
+    }
+    match read_bytes(&seen.file) {
+        Ok(Some((bytes, _, _))) if bytes.len() as u64 > LARGEST => {
+            Taken::Skipped { why: too_large(), retry: true }
+        }
+        Ok(Some((bytes, stat, settled))) => Taken::Bytes { bytes, stat, settled },
+        Ok(None) => Taken::Gone,
+        Err(problem) if problem.kind() == io::ErrorKind::NotFound => Taken::Gone,
+        Err(problem) => Taken::Skipped { why: format!("can't be read: {problem}"), retry: true },
+    }
+}
+
+pub(super) fn too_large() -> String {
+    format!("is larger than {} MiB", LARGEST >> 20)
+}
+
+/// Reads a file; `None`: it is not, or no longer, a plain one.
+fn read_bytes(path: &Path) -> io::Result<Option<(Vec<u8>, Stat, bool)>> {
+    let named = fs::symlink_metadata(path)?;
+    if !named.is_file() {
+        return Ok(None);
+    }
+    let mut file = File::open(path)?;
+    let before = file.metadata()?;
+    if !is_same(&named, &before) {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    file.by_ref().take(LARGEST + 1).read_to_end(&mut bytes)?;
+    let (before, after) = (Stat::of(&before), Stat::of(&file.metadata()?));
+    let settled = before == after && i64::try_from(bytes.len()) == Ok(after.size);
+    Ok(Some((bytes, after, settled)))
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, other: &Metadata) -> bool {
+    other.is_file()
+}

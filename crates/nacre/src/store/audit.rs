@@ -1,0 +1,211 @@
+//! The audit log (A3): one row for every write and refusal, in the transaction of what it records; each row's
+//! hash covers the row before, so that any change or gap shows. Ids, sizes and codes only: never content,
+//! never a secret.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::base::caller::Caller;
+use crate::base::{Result, Time};
+
+/// The key in `meta` that names the newest row, so that rows cut off the end are missed too.
+const HEAD: &str = "audit_head";
+
+/// What is recorded of one call.
+pub(crate) struct Row {
+    action: String,
+    pub(crate) ids: Vec<String>,
+    pub(crate) detail: Map<String, Value>,
+}
+
+impl Row {
+    pub(crate) fn new(action: &str) -> Row {
+        Row { action: action.into(), ids: Vec::new(), detail: Map::new() }
+    }
+}
+
+/// How the call ended.
+#[derive(Clone, Copy)]
+pub(crate) enum Outcome {
+    Done,
+    Refused,
+}
+
+impl Outcome {
+    fn as_str(self) -> &'static str {
+        match self {
+            Outcome::Done => "done",
+            Outcome::Refused => "refused",
+        }
+    }
+}
+
+/// Appends a row to the chain.
+pub(crate) fn append(db: &Connection, caller: &Caller, row: &Row, outcome: Outcome) -> Result<()> {
+    append_as(db, caller.now, caller.actor_name(), caller.session.as_str(), row, outcome)
+}
+
+/// Appends a row for what Nacre does by itself, such as a purge.
+pub(crate) fn append_own(db: &Connection, now: Time, row: &Row) -> Result<()> {
+    append_as(db, now, "nacre", "", row, Outcome::Done)
+}
+
+fn append_as(
+    db: &Connection,
+    now: Time,
+    actor: &str,
+    session: &str,
+    row: &Row,
+    outcome: Outcome,
+) -> Result<()> {
+    let newest = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
+    let before: Option<(i64, String)> =
+        db.prepare_cached(newest)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let (seq, before) = before.map_or((1, String::new()), |(seq, hash)| (seq + 1, hash));
+    let mut line = Line {
+        seq,
+        at: now,
+        actor: actor.into(),
+        session: session.into(),
+        action: row.action.clone(),
+        outcome: outcome.as_str().into(),
+        ids: Value::from(row.ids.clone()).to_string(),
+        detail: Value::from(row.detail.clone()).to_string(),
+        hash: String::new(),
+    };
+    line.hash = line.hash_after(&before);
+    let sql = "INSERT INTO audit (seq, at, actor, session, action, outcome, ids, detail, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    db.prepare_cached(sql)?.execute((
+        line.seq,
+        line.at,
+        &line.actor,
+        &line.session,
+        &line.action,
+        &line.outcome,
+        &line.ids,
+        &line.detail,
+        &line.hash,
+    ))?;
+    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.prepare_cached(sql)?.execute((HEAD, line.head()))?;
+    Ok(())
+}
+
+/// A row as it stands in the table.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Line {
+    seq: i64,
+    at: Time,
+    actor: String,
+    session: String,
+    action: String,
+    outcome: String,
+    #[serde(serialize_with = "as_json")]
+    ids: String,
+    #[serde(serialize_with = "as_json")]
+    detail: String,
+    hash: String,
+}
+
+fn as_json<S: serde::Serializer>(text: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serde_json::from_str::<Value>(text).unwrap_or_else(|_| text.into()).serialize(serializer)
+}
+
+impl Line {
+    fn hash_after(&self, before: &str) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let (seq, at) = (self.seq.to_string(), self.at.as_millis().to_string());
+        for field in [
+            before,
+            &seq,
+            &at,
+            &self.actor,
+            &self.session,
+            &self.action,
+            &self.outcome,
+            &self.ids,
+            &self.detail,
+        ] {
+            // The length first, so that no text can move from one field into the next.
+            hasher.update(&(field.len() as u64).to_le_bytes());
+            hasher.update(field.as_bytes());
+        }
+        hasher.finalize().to_hex().to_string()
+    }
+
+    fn head(&self) -> String {
+        format!("{} {}", self.seq, self.hash)
+    }
+}
+
+/// The newest rows before one, newest first.
+pub(crate) fn newest(db: &Connection, before: i64, limit: usize) -> Result<Vec<Line>> {
+    let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit WHERE seq < ?1
+        ORDER BY seq DESC LIMIT ?2";
+    let mut statement = db.prepare_cached(sql)?;
+    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    Ok(statement.query_map((before, limit), line)?.collect::<rusqlite::Result<_>>()?)
+}
+
+fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<Line> {
+    Ok(Line {
+        seq: row.get(0)?,
+        at: row.get(1)?,
+        actor: row.get(2)?,
+        session: row.get(3)?,
+        action: row.get(4)?,
+        outcome: row.get(5)?,
+        ids: row.get(6)?,
+        detail: row.get(7)?,
+        hash: row.get(8)?,
+    })
+}
+
+/// Gives every row, oldest first, to `take`.
+pub(crate) fn walk(db: &Connection, mut take: impl FnMut(&Line) -> Result<()>) -> Result<()> {
+    let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit ORDER BY seq";
+    let mut statement = db.prepare(sql)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        take(&line(row)?)?;
+    }
+    Ok(())
+}
+
+/// What checking the chain found.
+#[derive(Clone, Debug, Serialize)]
+pub struct Verified {
+    /// Whether every row is as it was written and none is missing.
+    pub ok: bool,
+    /// How many rows there are.
+    pub rows: i64,
+    /// The first thing that is wrong.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+}
+
+/// Checks the chain: every hash, every number, and the end.
+pub(crate) fn verify(db: &Connection) -> Result<Verified> {
+    let mut rows = 0;
+    let mut before = String::new();
+    let mut head = None;
+    let mut problem = None;
+    walk(db, |line| {
+        rows += 1;
+        if problem.is_none() && line.seq != rows {
+            problem = Some(format!("row {rows} is missing"));
+        } else if problem.is_none() && line.hash != line.hash_after(&before) {
+            problem = Some(format!("row {} was changed, or one before it taken out", line.seq));
+        }
+        before.clone_from(&line.hash);
+        head = Some(line.head());
+        Ok(())
+    })?;
+    let noted: Option<String> =
+        db.query_row("SELECT value FROM meta WHERE key = ?1", [HEAD], |row| row.get(0)).optional()?;
+    if problem.is_none() && noted != head {
+        problem = Some(format!("rows behind row {rows} are missing"));
+    }
+    Ok(Verified { ok: problem.is_none(), rows, problem })
+}

@@ -1,0 +1,8 @@
+//! The store: SQLite opened, migrated and written to in transactions; which rows a session sees; the audit chain; events.
+
+pub(crate) mod audit;
+mod db;
+pub mod event;
+pub(crate) mod visibility;
+
+pub(crate) use db::{Damage, Db, Migrations, beside, set_aside};

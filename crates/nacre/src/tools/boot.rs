@@ -1,0 +1,63 @@
+//! What a session starts with, as a tool.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Call;
+use super::memory::make_brief;
+use super::table::Request;
+use crate::base::settings::Inject;
+use crate::base::{Error, Result, Time};
+use crate::records::workspace::{self, Boot, Project};
+use crate::store::event::payload;
+
+/// What a session starts with: the files of the workspace, the brief, and which skills there are.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BootRequest {
+    /// The project that the session is about: its file comes first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 64))]
+    pub project: Option<String>,
+    /// How many characters at most; default what the settings say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 2000))]
+    pub max_chars: Option<usize>,
+}
+
+impl Request for BootRequest {
+    type Answer = Boot;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Boot> {
+        let project = match &self.project {
+            None => None,
+            Some(name) => Some(Project::new(name).ok_or_else(|| Error::BadArgument {
+                tool: "memory_boot".into(),
+                field: "project".into(),
+                problem: "is no name of a project: it is part of the name of a file".into(),
+                nearest: None,
+            })?),
+        };
+        let settings = call.settings();
+        let total =
+            self.max_chars.map_or(settings.boot.total_chars, |most| most.min(settings.boot.total_chars));
+        let order = if project.is_some() { &settings.boot.project } else { &settings.boot.main };
+        let with_brief = order.iter().any(|part| part == "brief") && settings.brief.inject == Inject::Boot;
+        let mut limits = settings.brief.clone();
+        limits.max_chars = limits.max_chars.min(total / 3);
+        let brief = if with_brief { Some(make_brief(call, &limits, false)?) } else { None };
+        let caller = call.caller;
+        let boot = workspace::boot(call.group(), caller, project.as_ref(), total, brief);
+        for part in boot.parts.iter().filter(|part| part.chars > 0 && part.path != "brief") {
+            let kind =
+                if matches!(part.path.as_str(), "skills" | "tasks") { part.path.as_str() } else { "file" };
+            let (path, size) = (part.path.as_str().into(), part.chars.into());
+            call.tell("memory:read", payload([("type", kind.into()), ("path", path), ("size", size)]));
+        }
+        Ok(boot)
+    }
+
+    fn say(answer: &Boot, _: Time) -> String {
+        answer.markdown.clone()
+    }
+}

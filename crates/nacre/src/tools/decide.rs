@@ -1,0 +1,143 @@
+//! What waits for a person, over the table of tools: listed, looked at, decided. For people alone, as all that decides is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Call;
+use super::table::Request;
+use crate::base::redact;
+use crate::base::{Result, Time};
+use crate::records::workspace::proposal::{self, Kind, Proposal};
+
+/// The writes that wait for a person, oldest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProposalsRequest {
+    /// Also those that were decided about.
+    #[serde(default)]
+    pub all: bool,
+}
+
+/// The proposals of a group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Proposals {
+    /// Oldest first.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub proposals: Vec<Proposal>,
+}
+
+impl Request for ProposalsRequest {
+    type Answer = Proposals;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Proposals> {
+        let caller = call.caller;
+        Ok(Proposals { proposals: proposal::list(call.group(), caller, self.all)? })
+    }
+
+    fn say(answer: &Proposals, _: Time) -> String {
+        let line = |one: &Proposal| format!("{} {} {}", one.number, one.state.as_str(), one.target);
+        answer.proposals.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// One proposal, with the texts before and after.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ProposalRequest {
+    /// Its number.
+    #[schemars(range(min = 1))]
+    pub number: i64,
+}
+
+/// A proposal and what it would do.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct ProposalShown {
+    #[serde(flatten)]
+    #[schemars(with = "Map<String, Value>")]
+    #[expect(missing_docs)]
+    pub proposal: Proposal,
+    /// The file it was made from; absent: there was none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub base: Option<String>,
+    /// The file as it would be; absent: it would go.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposed: Option<String>,
+    /// The arguments of a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    pub arguments: Option<Value>,
+}
+
+impl Request for ProposalRequest {
+    type Answer = ProposalShown;
+
+    fn run(self, call: &mut Call<'_>) -> Result<ProposalShown> {
+        let caller = call.caller;
+        let found = proposal::get(call.group(), caller, self.number)?;
+        let [base, proposed] = proposal::texts(call.group(), self.number)?;
+        // Masked as documents are, so that both sides keep their lines.
+        let masked = |bytes: Vec<u8>| redact::document(&String::from_utf8_lossy(&bytes)).into_owned();
+        let (base, proposed, arguments) = match found.kind {
+            Kind::File => (base.map(masked), proposed.map(masked), None),
+            Kind::Call => (None, None, proposed.and_then(|bytes| serde_json::from_slice(&bytes).ok())),
+        };
+        Ok(ProposalShown { proposal: found, base, proposed, arguments })
+    }
+
+    fn say(answer: &ProposalShown, _: Time) -> String {
+        answer.proposal.diff.to_string()
+    }
+}
+
+/// What a person decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "verbs")]
+pub enum Verdict {
+    Approve,
+    Deny,
+    Rebase,
+    Revert,
+}
+
+/// Apply a proposal, deny it, put it on top of what changed meanwhile, or undo what it did.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DecideRequest {
+    /// Its number.
+    #[schemars(range(min = 1))]
+    pub number: i64,
+    /// What to do with it.
+    pub decision: Verdict,
+    /// Of deny: why, for whoever proposed it.
+    #[serde(default)]
+    #[schemars(length(max = 1000))]
+    pub reason: String,
+}
+
+/// A proposal that was decided about.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Decided(#[schemars(with = "Map<String, Value>")] pub Proposal);
+
+impl Request for DecideRequest {
+    type Answer = Decided;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Decided> {
+        let (caller, number) = (call.caller, self.number);
+        let group = call.group();
+        let decided = match self.decision {
+            Verdict::Approve => proposal::approve(group, caller, number)?,
+            Verdict::Deny => proposal::deny(group, caller, number, &self.reason)?,
+            Verdict::Rebase => proposal::rebase(group, caller, number)?,
+            Verdict::Revert => proposal::revert(group, caller, number)?,
+        };
+        Ok(Decided(decided))
+    }
+
+    fn say(answer: &Decided, _: Time) -> String {
+        format!("Proposal {} is {}.", answer.0.number, answer.0.state.as_str())
+    }
+}

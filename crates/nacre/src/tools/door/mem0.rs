@@ -1,0 +1,628 @@
+//! What mem0's clients ask for, over entries. Who a memory belongs to (`user_id`, `agent_id`, `app_id`, `run_id`) and its
+//! metadata stand with the entry and filter exactly; the owners are tags too, so that people see them. A group is never
+//! chosen by them: it is the caller's.
+
+use rusqlite::Connection;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::filter::Filter;
+use crate::base::caller::Actor;
+use crate::base::ids::{EntryId, EntryRef};
+use crate::base::{Error, Result, Time};
+use crate::index::Scope;
+use crate::records::entry::{
+    self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
+};
+use crate::search;
+use crate::store::event::payload;
+use crate::tools::table::Request;
+use crate::tools::{Action, Call, Gone};
+
+/// The fields that say whose a memory is.
+pub const OWNERS: &[&str] = &["user_id", "agent_id", "app_id", "run_id"];
+/// The most characters of metadata, as JSON.
+const MOST_METADATA: usize = 8_000;
+/// How many hits a search looks through for those that a filter leaves.
+const LOOKED_THROUGH: usize = 2_000;
+
+pub(super) fn wrong(tool: &str, field: &str, problem: impl Into<String>) -> Error {
+    Error::BadArgument { tool: tool.into(), field: field.into(), problem: problem.into(), nearest: None }
+}
+
+/// One memory, as mem0 has it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub(super) struct Remembered {
+    id: EntryId,
+    memory: String,
+    user_id: Option<String>,
+    agent_id: Option<String>,
+    app_id: Option<String>,
+    run_id: Option<String>,
+    hash: String,
+    #[schemars(with = "Option<Map<String, Value>>")]
+    metadata: Option<Map<String, Value>>,
+    categories: Vec<String>,
+    created_at: Time,
+    updated_at: Time,
+    expiration_date: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    score: Option<f64>,
+}
+
+impl Remembered {
+    fn new(entry: Entry, score: Option<f64>) -> Remembered {
+        let Data { mut owner, metadata, expires, .. } = entry.data.unwrap_or_default();
+        let own = |tag: &&str| !OWNERS.iter().any(|owner| tag.starts_with(&format!("{}:", kind(owner))));
+        Remembered {
+            hash: entry::folded(&entry.content).chars().take(32).collect(),
+            memory: entry.content,
+            user_id: owner.remove("user_id"),
+            agent_id: owner.remove("agent_id"),
+            app_id: owner.remove("app_id"),
+            run_id: owner.remove("run_id"),
+            metadata: Some(metadata).filter(|metadata| !metadata.is_empty()),
+            categories: entry.tags.iter().filter(own).map(str::to_owned).collect(),
+            created_at: entry.provenance.timestamp,
+            updated_at: entry.last_hit_at.unwrap_or(entry.provenance.timestamp),
+            expiration_date: expires,
+            id: entry.id,
+            score,
+        }
+    }
+}
+
+/// Store messages as memories.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct AddRequest {
+    #[schemars(length(max = 200))]
+    messages: Vec<Message>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    user_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    app_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    run_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    metadata: Option<Map<String, Value>>,
+    /// Only what the user said; otherwise all but the system's messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    infer: Option<bool>,
+    /// YYYY-MM-DD.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expiration_date: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+struct Message {
+    role: String,
+    content: String,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct AddedAll {
+    results: Vec<Added>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+struct Added {
+    id: EntryId,
+    memory: String,
+    event: &'static str,
+}
+
+impl Request for AddRequest {
+    type Answer = AddedAll;
+
+    fn run(self, call: &mut Call<'_>) -> Result<AddedAll> {
+        const TOOL: &str = "mem0_add";
+        let given = [&self.user_id, &self.agent_id, &self.app_id, &self.run_id];
+        let mut data = Data { metadata: self.metadata.unwrap_or_default(), ..Data::default() };
+        for (name, value) in OWNERS.iter().zip(given) {
+            if let Some(value) = value {
+                data.owner.insert((*name).to_owned(), checked_owner(TOOL, name, value)?);
+            }
+        }
+        if data.owner.is_empty() {
+            return Err(wrong(TOOL, "user_id", "is missing, and so are `agent_id`, `app_id` and `run_id`"));
+        }
+        check_data(TOOL, &data.metadata, self.expiration_date.as_deref())?;
+        data.expires = self.expiration_date;
+        let tags = Tags::new(data.owner.iter().filter_map(|(name, value)| tag(name, value)));
+        // Without a model that sums up, what the user said is what there is to know; where no user speaks, the others.
+        let infer = self.infer.unwrap_or(true);
+        let of_user = self.messages.iter().any(|message| message.role == "user");
+        let wanted = |message: &&Message| match message.role.as_str() {
+            "system" => false,
+            role => !infer || !of_user || role == "user",
+        };
+        let mut drafts = Vec::new();
+        for message in self.messages.iter().filter(wanted) {
+            for content in pieces(&message.content) {
+                let data = Data { role: Some(message.role.clone()), ..data.clone() };
+                drafts.push(Draft {
+                    r#type: EntryType::Fact,
+                    content: content.to_owned(),
+                    tags: tags.clone(),
+                    supersedes: None,
+                    private: None,
+                    data: Some(data),
+                    on_duplicate: OnDuplicate::Keep,
+                });
+            }
+        }
+        let results = call.write(|write| {
+            let mut results: Vec<Added> = Vec::new();
+            for draft in drafts {
+                let stored = entry::store(write.db, &write.origin, draft)?;
+                if !stored.duplicate {
+                    write.record(&stored.entry.id, "chars", stored.entry.content.chars().count());
+                }
+                let event = if stored.duplicate { "NONE" } else { "ADD" };
+                results.push(Added { id: stored.entry.id, memory: stored.entry.content, event });
+            }
+            match results.iter().any(|added| added.event == "ADD") {
+                true => write.spend(Action::Store)?,
+                false => write.unchanged(),
+            }
+            Ok(results)
+        })?;
+        for added in results.iter().filter(|added| added.event == "ADD") {
+            let delta = added.memory.chars().count();
+            tell(call, &added.id, delta.into());
+        }
+        Ok(AddedAll { results })
+    }
+
+    fn say(answer: &AddedAll, _: Time) -> String {
+        format!("{} memories.", answer.results.len())
+    }
+}
+
+fn tell(call: &mut Call<'_>, id: &EntryId, delta: Value) {
+    let data = [("type", "entry".into()), ("path", id.as_str().into()), ("delta", delta)];
+    call.tell("memory:write", payload(data));
+}
+
+/// A text in pieces that fit an entry, cut where lines, sentences or words end.
+fn pieces(text: &str) -> Vec<&str> {
+    let (mut rest, mut all) = (text.trim(), Vec::new());
+    while let Some((most, _)) = rest.char_indices().nth(MAX_CONTENT) {
+        let head = &rest[..most];
+        let at = head.rfind('\n').or_else(|| head.rfind(". ").map(|at| at + 1)).or_else(|| head.rfind(' '));
+        let at = at.filter(|at| *at > 0).unwrap_or(most);
+        all.push(rest[..at].trim());
+        rest = rest[at..].trim_start();
+    }
+    all.push(rest);
+    all.retain(|piece| !piece.is_empty());
+    all
+}
+
+fn checked_owner(tool: &str, field: &str, value: &str) -> Result<String> {
+    const LONGEST: usize = 200;
+    if value.trim().is_empty() {
+        return Err(wrong(tool, field, "is empty"));
+    }
+    match value.chars().count() {
+        length if length > LONGEST => {
+            Err(wrong(tool, field, format!("has {length} characters, at most {LONGEST} fit")))
+        }
+        _ => Ok(value.to_owned()),
+    }
+}
+
+fn check_data(tool: &str, metadata: &Map<String, Value>, expires: Option<&str>) -> Result<()> {
+    let size = serde_json::to_string(metadata)?.chars().count();
+    if size > MOST_METADATA {
+        return Err(wrong(tool, "metadata", format!("has {size} characters, at most {MOST_METADATA} fit")));
+    }
+    if expires.is_some_and(|day| crate::base::time::Day::parse(day).is_none()) {
+        return Err(wrong(tool, "expiration_date", "is not a day such as 2026-12-31"));
+    }
+    Ok(())
+}
+
+/// What an owner is, as its tag begins: `user` for `user_id`.
+fn kind(owner: &str) -> &str {
+    owner.trim_end_matches("_id")
+}
+
+/// The tag of an owner, where it fits into one.
+fn tag(name: &str, value: &str) -> Option<String> {
+    let tag = format!("{}:{value}", kind(name));
+    let is_kept =
+        tag.split_whitespace().collect::<Vec<_>>().join(" ") == tag && tag.chars().count() <= MAX_TAG;
+    is_kept.then_some(tag)
+}
+
+/// Find memories, by a question or newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub(super) struct FindRequest {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 2000))]
+    query: Option<String>,
+    /// Only these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1000))]
+    ids: Option<Vec<String>>,
+    /// What mem0 calls filters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    filters: Option<Map<String, Value>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    offset: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    limit: Option<usize>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    threshold: Option<f64>,
+    #[serde(default)]
+    show_expired: bool,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct FoundAll {
+    count: usize,
+    results: Vec<Remembered>,
+}
+
+impl Request for FindRequest {
+    type Answer = FoundAll;
+
+    fn run(self, call: &mut Call<'_>) -> Result<FoundAll> {
+        let filter = Filter::read(self.filters.unwrap_or_default())?;
+        let today = call.caller.now.to_string();
+        let fits = |entry: &Entry| {
+            let expires = entry.data.as_ref().and_then(|data| data.expires.as_deref());
+            let expired = expires.is_some_and(|day| today.get(..10).is_some_and(|today| day < today));
+            (self.show_expired || !expired) && filter.fits(entry)
+        };
+        let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(100));
+        let found: Vec<Remembered> = match (&self.ids, self.query.as_deref().map(str::trim)) {
+            (Some(ids), _) => {
+                let entries = call.read(|db| {
+                    let mut entries = Vec::new();
+                    for id in ids {
+                        let Ok(named) = id.parse::<EntryRef>() else { continue };
+                        match entry::get(db, &named) {
+                            Ok(entry) => entries.push(entry),
+                            Err(Error::NoEntry { .. }) => {}
+                            Err(error) => return Err(error),
+                        }
+                    }
+                    Ok(entries)
+                })?;
+                entries
+                    .into_iter()
+                    .filter(|entry| filter.fits(entry))
+                    .map(|entry| Remembered::new(entry, None))
+                    .collect()
+            }
+            (None, Some(query)) if !query.is_empty() => {
+                let found = search(call, query, &filter)?;
+                let least = self.threshold.unwrap_or(0.0);
+                let hits = found.into_iter().filter(|(entry, score)| *score >= least && fits(entry));
+                hits.map(|(entry, score)| Remembered::new(entry, Some(score))).collect()
+            }
+            _ => {
+                // All are counted, but only those of the page are kept.
+                let (mut count, mut results) = (0, Vec::new());
+                call.read(|db| {
+                    entry::walk_current(db, |entry| {
+                        if fits(&entry) {
+                            count += 1;
+                            if count > offset && results.len() < limit {
+                                results.push(Remembered::new(entry, None));
+                            }
+                        }
+                        true
+                    })
+                })?;
+                return Ok(FoundAll { count, results });
+            }
+        };
+        let count = found.len();
+        Ok(FoundAll { count, results: found.into_iter().skip(offset).take(limit).collect() })
+    }
+
+    fn say(answer: &FoundAll, _: Time) -> String {
+        answer.results.iter().map(|found| found.memory.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// The entries that a question finds, best first. The owners that the filter asks for narrow it by their tags already.
+fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entry, f64)>> {
+    let request = search::Request {
+        query: query.to_owned(),
+        scope: vec![Scope::Entries],
+        collection: None,
+        r#type: None,
+        tags: Tags::new(filter.owners().iter().filter_map(|(name, value)| tag(name, value))),
+        include_superseded: false,
+        include_archived: false,
+        limit: LOOKED_THROUGH,
+        at: call.caller.now,
+        explain: false,
+        of_agent: false,
+    };
+    let now = call.caller.now;
+    let found = call.group().search(&request, now)?;
+    call.tell("memory:search", payload([("query", query.into()), ("results", found.hits.len().into())]));
+    let scores: Vec<(&str, f64)> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.score)).collect();
+    let entries = call.read(|db| entry::get_all(db, scores.iter().map(|(id, _)| *id)))?;
+    let score = |entry: &Entry| {
+        scores.iter().find(|(id, _)| *id == entry.id.as_str()).map_or(0.0, |(_, score)| *score)
+    };
+    Ok(entries
+        .into_iter()
+        .map(|entry| {
+            let score = score(&entry);
+            (entry, score)
+        })
+        .collect())
+}
+
+/// Change a memory.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct ChangeRequest {
+    id: EntryRef,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2000))]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    metadata: Option<Map<String, Value>>,
+    /// YYYY-MM-DD; empty: it no longer expires.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    expiration_date: Option<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct ChangedOne(#[schemars(with = "Which")] Remembered);
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "a schema")]
+struct Which {
+    id: EntryId,
+    memory: String,
+}
+
+impl Request for ChangeRequest {
+    type Answer = ChangedOne;
+
+    fn run(self, call: &mut Call<'_>) -> Result<ChangedOne> {
+        const TOOL: &str = "mem0_update";
+        if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
+            return Err(wrong(TOOL, "text", "is missing, and so are `metadata` and `expiration_date`"));
+        }
+        let expires = self.expiration_date.as_deref().filter(|day| !day.is_empty());
+        check_data(TOOL, &self.metadata.clone().unwrap_or_default(), expires)?;
+        call.check_seen(&self.id)?;
+        let entry = call.write(|write| {
+            let mut data = entry::get(write.db, &self.id)?.data.unwrap_or_default();
+            if let Some(metadata) = self.metadata {
+                data.metadata = metadata;
+            }
+            if let Some(day) = self.expiration_date {
+                data.expires = Some(day).filter(|day| !day.is_empty());
+            }
+            let edit = Edit { content: self.text, tags: None, r#type: None, private: None, data: Some(data) };
+            let entry = entry::update(write.db, &write.origin, &self.id, edit)?;
+            write.record(&entry.id, "chars", entry.content.chars().count());
+            Ok(entry)
+        })?;
+        tell(call, &entry.id, entry.content.chars().count().into());
+        Ok(ChangedOne(Remembered::new(entry, None)))
+    }
+
+    fn say(ChangedOne(answer): &ChangedOne, _: Time) -> String {
+        answer.memory.clone()
+    }
+}
+
+/// Delete memories for good: these, or all that filters leave.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct GoneRequest {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1000))]
+    ids: Option<Vec<String>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Map<String, Value>>")]
+    filters: Option<Map<String, Value>>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct GoneAll {
+    deleted: usize,
+}
+
+impl GoneRequest {
+    /// What is to go.
+    pub(super) fn going(&self, db: &Connection) -> Result<Vec<Entry>> {
+        let mut going: Vec<Entry> = Vec::new();
+        match (&self.ids, &self.filters) {
+            // All or none of those that are named.
+            (Some(ids), _) => {
+                let mut known = std::collections::HashSet::new();
+                for id in ids {
+                    let named = id
+                        .parse::<EntryRef>()
+                        .map_err(|_| Error::NoEntry { id: crate::base::text::shorten(id) })?;
+                    let entry = entry::get(db, &named)?;
+                    if known.insert(entry.id.clone()) {
+                        going.push(entry);
+                    }
+                }
+            }
+            (None, Some(filters)) if !filters.is_empty() => {
+                let filter = Filter::read(filters.clone())?;
+                // What is past belongs to them as well.
+                entry::newest_first(db, |entry| {
+                    if filter.fits(&entry) {
+                        going.push(entry);
+                    }
+                    true
+                })?;
+            }
+            _ => return Err(wrong("mem0_delete", "filters", "is missing: what is to be deleted?")),
+        }
+        Ok(going)
+    }
+}
+
+impl Request for GoneRequest {
+    type Answer = GoneAll;
+
+    fn run(self, call: &mut Call<'_>) -> Result<GoneAll> {
+        if let (None, Some(filters)) = (&self.ids, &self.filters)
+            && call.caller.actor == Actor::Agent
+            && !filters.is_empty()
+            && !Filter::read(filters.clone())?.names_owner()
+        {
+            return Err(Error::PeopleOnly { tool: "mem0_delete without an owner".into() });
+        }
+        let going = call.read(|db| self.going(db))?;
+        if going.is_empty() {
+            return Ok(GoneAll { deleted: 0 });
+        }
+        let gone = call.write(|write| {
+            let mut gone = Vec::new();
+            for Entry { id, .. } in &going {
+                let named = EntryRef::Id(id.clone());
+                let texts = entry::said(write.db, &entry::get(write.db, &named)?)?;
+                let entry = entry::delete(write.db, &named)?;
+                write.record(&entry.id, "deleted", 1);
+                gone.push((entry, texts));
+            }
+            write.spend(Action::Delete)?;
+            Ok(gone)
+        })?;
+        // The text still stands in the write-ahead log until that is emptied.
+        call.group().forget_log()?;
+        for (entry, _) in &gone {
+            let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
+            tell(call, &entry.id, delta.into());
+        }
+        let deleted = gone.len();
+        let gone: Vec<Gone> =
+            gone.into_iter().map(|(entry, texts)| Gone { reference: entry.id.to_string(), texts }).collect();
+        call.forget_in_checkpoints(&gone);
+        Ok(GoneAll { deleted })
+    }
+
+    fn say(answer: &GoneAll, _: Time) -> String {
+        format!("{} memories deleted.", answer.deleted)
+    }
+}
+
+/// The texts that a memory had.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct PastRequest {
+    id: EntryRef,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct Past {
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    history: Vec<Value>,
+}
+
+impl Request for PastRequest {
+    type Answer = Past;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Past> {
+        let (entry, versions) = call.read(|db: &Connection| {
+            let entry = entry::get(db, &self.id)?;
+            let versions = entry::versions(db, &entry.id)?;
+            Ok((entry, versions))
+        })?;
+        let role = entry.data.as_ref().and_then(|data| data.role.clone());
+        let texts: Vec<&str> =
+            versions.iter().map(|version| version.content.as_str()).chain([entry.content.as_str()]).collect();
+        let made = entry.provenance.timestamp;
+        let times = std::iter::once(made).chain(versions.iter().map(|version| version.until));
+        let row = |(place, at): (usize, Time)| {
+            let old = place.checked_sub(1).map(|before| texts[before]);
+            json!({
+                "id": format!("{}-{place}", entry.id), "memory_id": entry.id, "old_memory": old, "new_memory": texts[place],
+                "event": if place == 0 { "ADD" } else { "UPDATE" }, "created_at": made, "updated_at": at, "is_deleted": false,
+                "actor_id": null, "role": role,
+            })
+        };
+        Ok(Past { history: times.enumerate().map(row).collect() })
+    }
+
+    fn say(answer: &Past, _: Time) -> String {
+        format!("{} texts.", answer.history.len())
+    }
+}
+
+/// Whose memories there are.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct OwnersRequest {}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct Owners {
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    results: Vec<Value>,
+}
+
+impl Request for OwnersRequest {
+    type Answer = Owners;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Owners> {
+        // By kind and name: how many, the first and the last.
+        let mut owners: std::collections::BTreeMap<(usize, String), (usize, Time, Time)> =
+            std::collections::BTreeMap::new();
+        call.read(|db| {
+            entry::walk_current(db, |entry| {
+                let at = entry.provenance.timestamp;
+                for (place, name) in OWNERS.iter().enumerate() {
+                    if let Some(value) = entry.data.as_ref().and_then(|data| data.owner.get(*name)) {
+                        let known = owners.entry((place, value.clone())).or_insert((0, at, at));
+                        *known = (known.0 + 1, known.1.min(at), known.2.max(at));
+                    }
+                }
+                true
+            })
+        })?;
+        let row = |((place, name), (count, first, last)): ((usize, String), (usize, Time, Time))| {
+            let kind = kind(OWNERS[place]);
+            json!({
+                "id": format!("{kind}:{name}"), "name": name, "type": kind, "total_memories": count,
+                "created_at": first, "updated_at": last,
+            })
+        };
+        Ok(Owners { results: owners.into_iter().map(row).collect() })
+    }
+
+    fn say(answer: &Owners, _: Time) -> String {
+        format!("{} owners.", answer.results.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_long_is_cut_between_words() {
+        assert_eq!(pieces("  short "), ["short"]);
+        assert!(pieces("  ").is_empty());
+        let long = "word ".repeat(1000);
+        let all = pieces(&long);
+        assert!(all.len() == 3 && all.iter().all(|piece| piece.chars().count() <= MAX_CONTENT));
+        assert_eq!(all.join(" "), long.trim());
+        assert_eq!(pieces(&"ß".repeat(4001)).len(), 3);
+    }
+}

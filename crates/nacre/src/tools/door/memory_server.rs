@@ -1,0 +1,570 @@
+//! The tools of the official MCP memory server (`@modelcontextprotocol/server-memory`), over our graph: an entity is one of
+//! ours, its type and each of its observations are facts of it, a relation is a relation. What the graph knows from elsewhere
+//! is shown too: a fact of another key as the observation `key: value`.
+
+use std::collections::{HashMap, HashSet};
+
+use rusqlite::Connection;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::base::caller::Visibility;
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::records::graph::fact::{self, Draft, Fact};
+use crate::records::graph::relation::{self, Named};
+use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
+use crate::tools::graph::{source, tell_write};
+use crate::tools::table::Request;
+use crate::tools::{Action, Call, Gone};
+
+/// How many of anything one call may have.
+const MOST: u32 = 1_000;
+
+/// An entity, as the server has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(super) struct Node {
+    /// The name of the entity
+    name: String,
+    /// The type of the entity
+    entity_type: String,
+    /// An array of observation contents associated with the entity
+    observations: Vec<String>,
+}
+
+/// A relation, as the server has it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+pub(super) struct Edge {
+    /// The name of the entity where the relation starts
+    from: String,
+    /// The name of the entity where the relation ends
+    to: String,
+    /// The type of the relation
+    relation_type: String,
+}
+
+/// The graph, or a part of it.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub(super) struct Graph {
+    entities: Vec<Node>,
+    relations: Vec<Edge>,
+}
+
+/// The graph with what lies behind it.
+struct Known {
+    /// By the names as they are looked up.
+    nodes: Vec<(String, Node)>,
+    edges: Vec<(String, Edge)>,
+    facts: Vec<Fact>,
+}
+
+impl Known {
+    /// Reads all that holds, as the connection sees it.
+    fn read(db: &Connection) -> Result<Known> {
+        let facts = fact::list(db, &fact::Filter::default(), usize::MAX)?;
+        let mut of: HashMap<&str, (Option<&str>, Vec<String>)> = HashMap::new();
+        for fact in &facts {
+            let (r#type, said) = of.entry(&fact.entity).or_default();
+            match fact.key.as_str() {
+                ENTITY_TYPE => *r#type = Some(&fact.value),
+                _ => said.push(observed(fact)),
+            }
+        }
+        let nodes = name::list(db)?.into_iter().map(|entity| {
+            let (r#type, observations) = of.remove(entity.name.as_str()).unwrap_or_default();
+            let entity_type = r#type.map_or(entity.category, str::to_owned);
+            (name::fold(&entity.name), Node { name: entity.name, entity_type, observations })
+        });
+        let nodes = nodes.collect();
+        let edges = relation::list(db, None, None, false, usize::MAX)?.into_iter().map(|relation| {
+            let relation::Relation { id, subject: from, predicate: relation_type, object: to, .. } = relation;
+            (id, Edge { from, to, relation_type })
+        });
+        Ok(Known { edges: edges.collect(), nodes, facts })
+    }
+
+    /// The entities that were made here, and not only heard of, by the names as they are looked up.
+    fn made(&self) -> HashSet<String> {
+        self.facts
+            .iter()
+            .filter(|fact| fact.key == ENTITY_TYPE)
+            .map(|fact| name::fold(&fact.entity))
+            .collect()
+    }
+
+    /// The entity that a name means; an alias does too.
+    fn find(&self, db: &Connection, given: &str) -> Result<Option<&Node>> {
+        let Some(entity) = name::find(db, given)? else { return Ok(None) };
+        Ok(self.nodes.iter().map(|(_, node)| node).find(|node| node.name == entity.name))
+    }
+
+    /// The part with these entities, and the relations that have one of them at an end.
+    fn part(self, mut wanted: impl FnMut(&Node) -> bool) -> Graph {
+        let entities: Vec<Node> =
+            self.nodes.into_iter().map(|(_, node)| node).filter(|node| wanted(node)).collect();
+        let names: HashSet<&str> = entities.iter().map(|node| node.name.as_str()).collect();
+        let has = |edge: &Edge| names.contains(edge.from.as_str()) || names.contains(edge.to.as_str());
+        let relations = self.edges.into_iter().map(|(_, edge)| edge).filter(has).collect();
+        Graph { relations, entities }
+    }
+}
+
+/// A fact as an observation.
+fn observed(fact: &Fact) -> String {
+    match fact.key.as_str() {
+        OBSERVATIONS => fact.value.clone(),
+        key => format!("{}: {}", key.replace('_', " "), fact.value),
+    }
+}
+
+/// What an entity may be called that is the user or the agent itself, and its category.
+fn category_of(db: &Connection, given: &str, r#type: &str) -> Option<String> {
+    match name::fold(given).as_str() {
+        "user" | "default user" => Some("user".into()),
+        "assistant" | "agent" => Some("self".into()),
+        _ => fact::category(db, r#type).ok(),
+    }
+}
+
+/// Sets a fact. Tells whether it is new.
+fn set(
+    write: &crate::tools::Write<'_>,
+    source: graph::Source,
+    entity: &str,
+    [key, value]: [&str; 2],
+    category: Option<&str>,
+) -> Result<bool> {
+    let (now, session, visibility) = (write.origin.now, Some(write.origin.session), write.origin.visibility);
+    let origin = graph::Origin { now, since: now, source, session, private: None, visibility };
+    let draft = Draft { entity, key, value, category, importance: None, permanent: None };
+    Ok(!fact::set(write.db, &origin, &draft)?.known)
+}
+
+/// Create multiple new entities in the knowledge graph
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct CreateEntities {
+    #[schemars(length(max = MOST))]
+    entities: Vec<Node>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct Entities {
+    entities: Vec<Node>,
+}
+
+impl Request for CreateEntities {
+    type Answer = Entities;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Entities> {
+        let mut known = call.read(Known::read)?.made();
+        let fresh: Vec<Node> =
+            self.entities.into_iter().filter(|node| known.insert(name::fold(&node.name))).collect();
+        if fresh.is_empty() {
+            return Ok(Entities { entities: fresh });
+        }
+        let source = source(call);
+        call.write(|write| {
+            for node in &fresh {
+                let category = category_of(write.db, &node.name, &node.entity_type);
+                set(write, source, &node.name, [ENTITY_TYPE, &node.entity_type], category.as_deref())?;
+                for text in &node.observations {
+                    set(write, source, &node.name, [OBSERVATIONS, text], None)?;
+                }
+            }
+            write.spend(Action::Store)?;
+            write.record(&"graph", "entities", fresh.len());
+            Ok(())
+        })?;
+        tell_write(call, "fact", "graph", fresh.len());
+        Ok(Entities { entities: fresh })
+    }
+
+    fn say(answer: &Entities, _: Time) -> String {
+        pretty(&answer.entities)
+    }
+}
+
+/// Create multiple new relations between entities in the knowledge graph. Relations should be in active voice
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct CreateRelations {
+    #[schemars(length(max = MOST))]
+    relations: Vec<Edge>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct Edges {
+    relations: Vec<Edge>,
+}
+
+impl Request for CreateRelations {
+    type Answer = Edges;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Edges> {
+        let source = source(call);
+        let fresh = call.write(|write| {
+            let (now, session, visibility) =
+                (write.origin.now, Some(write.origin.session), write.origin.visibility);
+            let origin = graph::Origin { now, since: now, source, session, private: None, visibility };
+            let mut fresh = Vec::new();
+            for edge in self.relations {
+                let added = relation::add(write.db, &origin, &edge.from, &edge.relation_type, &edge.to)?;
+                if !added.known {
+                    write.record(&added.relation.id, "added", 1);
+                    fresh.push(edge);
+                }
+            }
+            match fresh.is_empty() {
+                true => write.unchanged(),
+                false => write.spend(Action::Store)?,
+            }
+            Ok(fresh)
+        })?;
+        if !fresh.is_empty() {
+            tell_write(call, "relation", "graph", fresh.len());
+        }
+        Ok(Edges { relations: fresh })
+    }
+
+    fn say(answer: &Edges, _: Time) -> String {
+        pretty(&answer.relations)
+    }
+}
+
+/// Add new observations to existing entities in the knowledge graph
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct AddObservations {
+    #[schemars(length(max = MOST))]
+    observations: Vec<Observed>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Observed {
+    /// The name of the entity to add the observations to
+    entity_name: String,
+    /// An array of observation contents to add
+    contents: Vec<String>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct AddedAll {
+    results: Vec<Added>,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Added {
+    entity_name: String,
+    added_observations: Vec<String>,
+}
+
+impl Request for AddObservations {
+    type Answer = AddedAll;
+
+    fn run(self, call: &mut Call<'_>) -> Result<AddedAll> {
+        call.read(|db| {
+            let known = Known::read(db)?;
+            for Observed { entity_name: name, .. } in &self.observations {
+                if known.find(db, name)?.is_none() {
+                    return Err(Error::NoNode { name: crate::base::text::shorten(name) });
+                }
+            }
+            Ok(())
+        })?;
+        let source = source(call);
+        let results = call.write(|write| {
+            let mut results = Vec::new();
+            for Observed { entity_name, contents } in self.observations {
+                let mut added_observations = Vec::new();
+                for text in contents {
+                    if set(write, source, &entity_name, [OBSERVATIONS, &text], None)? {
+                        added_observations.push(text);
+                    }
+                }
+                results.push(Added { entity_name, added_observations });
+            }
+            let added: usize = results.iter().map(|added| added.added_observations.len()).sum();
+            if added == 0 {
+                write.unchanged();
+            } else {
+                write.spend(Action::Store)?;
+                write.record(&"graph", "observations", added);
+            }
+            Ok(results)
+        })?;
+        let added: usize = results.iter().map(|added| added.added_observations.len()).sum();
+        if added > 0 {
+            tell_write(call, "fact", "graph", added);
+        }
+        Ok(AddedAll { results })
+    }
+
+    fn say(answer: &AddedAll, _: Time) -> String {
+        pretty(&answer.results)
+    }
+}
+
+/// That something is gone.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(super) struct Deleted {
+    success: bool,
+    message: String,
+}
+
+impl Deleted {
+    fn new(what: &str) -> Deleted {
+        Deleted { success: true, message: format!("{what} deleted successfully") }
+    }
+}
+
+/// What is to go, as the session sees it.
+#[derive(Default)]
+struct Going {
+    /// With all that is known of them, where the session sees everything.
+    entities: Vec<String>,
+    facts: Vec<String>,
+    relations: Vec<String>,
+}
+
+/// Removes rows for good, from the checkpoints as well. What the session does not see stays.
+fn remove(call: &mut Call<'_>, going: &Going) -> Result<()> {
+    if going.entities.is_empty() && going.facts.is_empty() && going.relations.is_empty() {
+        return Ok(());
+    }
+    let gone = call.write(|write| {
+        let mut gone: Vec<String> = Vec::new();
+        for id in &going.facts {
+            gone.extend(fact::remove(write.db, id, None)?.into_iter().map(|fact| fact.id));
+        }
+        for id in &going.relations {
+            gone.push(relation::remove(write.db, &Named::Id(id))?.id);
+        }
+        for name in &going.entities {
+            gone.extend(name::remove(write.db, name)?.ids);
+        }
+        write.spend(Action::Delete)?;
+        gone.iter().for_each(|id| write.record(id, "deleted", 1));
+        Ok(gone)
+    })?;
+    // The text still stands in the write-ahead log until that is emptied.
+    call.group().forget_log()?;
+    let gone: Vec<Gone> = gone.iter().map(String::as_str).map(Gone::of).collect();
+    call.forget_in_checkpoints(&gone);
+    Ok(())
+}
+
+/// Delete multiple entities and their associated relations from the knowledge graph
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DeleteEntities {
+    /// An array of entity names to delete
+    #[schemars(length(max = MOST))]
+    entity_names: Vec<String>,
+}
+
+impl Request for DeleteEntities {
+    type Answer = Deleted;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+        let visibility = call.caller.visibility;
+        let going = call.read(|db| {
+            let known = Known::read(db)?;
+            let mut going = Going::default();
+            for given in &self.entity_names {
+                let Some(node) = known.find(db, given)? else { continue };
+                match visibility {
+                    Visibility::Private if !going.entities.contains(&node.name) => {
+                        going.entities.push(node.name.clone());
+                    }
+                    Visibility::Private => {}
+                    Visibility::Shared => {
+                        let facts = known.facts.iter().filter(|fact| fact.entity == node.name);
+                        going.facts.extend(facts.map(|fact| fact.id.clone()));
+                        let has = |edge: &&(String, Edge)| [&edge.1.from, &edge.1.to].contains(&&node.name);
+                        going.relations.extend(known.edges.iter().filter(has).map(|(id, _)| id.clone()));
+                    }
+                }
+            }
+            going.facts.sort();
+            going.facts.dedup();
+            going.relations.sort();
+            going.relations.dedup();
+            Ok(going)
+        })?;
+        remove(call, &going)?;
+        Ok(Deleted::new("Entities"))
+    }
+
+    fn say(answer: &Deleted, _: Time) -> String {
+        answer.message.clone()
+    }
+}
+
+/// Delete specific observations from entities in the knowledge graph
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct DeleteObservations {
+    #[schemars(length(max = MOST))]
+    deletions: Vec<Deletion>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(inline)]
+struct Deletion {
+    /// The name of the entity containing the observations
+    entity_name: String,
+    /// An array of observations to delete
+    observations: Vec<String>,
+}
+
+impl Request for DeleteObservations {
+    type Answer = Deleted;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+        let going = call.read(|db| {
+            let known = Known::read(db)?;
+            let mut facts = Vec::new();
+            for Deletion { entity_name, observations } in &self.deletions {
+                let Some(node) = known.find(db, entity_name)? else { continue };
+                let kept: Vec<_> = observations.iter().map(|text| graph::guard::one_line(text)).collect();
+                let goes = |fact: &&Fact| {
+                    fact.entity == node.name
+                        && fact.key != ENTITY_TYPE
+                        && kept
+                            .iter()
+                            .any(|text| *text == observed(fact) || *text == redact::text(&observed(fact)))
+                };
+                facts.extend(known.facts.iter().filter(goes).map(|fact| fact.id.clone()));
+            }
+            facts.sort();
+            facts.dedup();
+            Ok(Going { facts, ..Going::default() })
+        })?;
+        remove(call, &going)?;
+        Ok(Deleted::new("Observations"))
+    }
+
+    fn say(answer: &Deleted, _: Time) -> String {
+        answer.message.clone()
+    }
+}
+
+/// Delete multiple relations from the knowledge graph
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct DeleteRelations {
+    /// An array of relations to delete
+    #[schemars(length(max = MOST))]
+    relations: Vec<Edge>,
+}
+
+impl Request for DeleteRelations {
+    type Answer = Deleted;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+        let going = call.read(|db| {
+            let mut relations = Vec::new();
+            for Edge { from, to, relation_type } in &self.relations {
+                match relation::find(db, &Named::Ends(from, relation_type, to)) {
+                    Ok(found) => relations.push(found.id),
+                    Err(Error::NoRelation { .. } | Error::NoEntity { .. } | Error::KeptOut { .. }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            relations.sort();
+            relations.dedup();
+            Ok(Going { relations, ..Going::default() })
+        })?;
+        remove(call, &going)?;
+        Ok(Deleted::new("Relations"))
+    }
+
+    fn say(answer: &Deleted, _: Time) -> String {
+        answer.message.clone()
+    }
+}
+
+/// Read the entire knowledge graph
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct ReadGraph {}
+
+impl Request for ReadGraph {
+    type Answer = Graph;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Graph> {
+        Ok(call.read(Known::read)?.part(|_| true))
+    }
+
+    fn say(answer: &Graph, _: Time) -> String {
+        pretty(answer)
+    }
+}
+
+/// Search for nodes in the knowledge graph based on a query
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct SearchNodes {
+    /// The search query to match against entity names, types, and observation content
+    #[schemars(length(max = 2000))]
+    query: String,
+}
+
+impl Request for SearchNodes {
+    type Answer = Graph;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Graph> {
+        let query = self.query.to_lowercase();
+        // As it is shown: what is masked is not to be guessed letter by letter.
+        let has = |text: &String| redact::text(text).to_lowercase().contains(&query);
+        let found = call
+            .read(Known::read)?
+            .part(|node| has(&node.name) || has(&node.entity_type) || node.observations.iter().any(has));
+        call.tell(
+            "memory:search",
+            crate::store::event::payload([
+                ("query", self.query.into()),
+                ("results", found.entities.len().into()),
+            ]),
+        );
+        Ok(found)
+    }
+
+    fn say(answer: &Graph, _: Time) -> String {
+        pretty(answer)
+    }
+}
+
+/// Open specific nodes in the knowledge graph by their names
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(super) struct OpenNodes {
+    /// An array of entity names to retrieve
+    #[schemars(length(max = MOST))]
+    names: Vec<String>,
+}
+
+impl Request for OpenNodes {
+    type Answer = Graph;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Graph> {
+        call.read(|db| {
+            let known = Known::read(db)?;
+            let mut wanted = Vec::new();
+            for given in &self.names {
+                wanted.extend(known.find(db, given)?.map(|node| node.name.clone()));
+            }
+            Ok(known.part(|node| wanted.contains(&node.name)))
+        })
+    }
+
+    fn say(answer: &Graph, _: Time) -> String {
+        pretty(answer)
+    }
+}
+
+fn pretty(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}

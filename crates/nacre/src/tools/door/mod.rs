@@ -1,0 +1,76 @@
+//! Doors for programs that were made for another memory (I10): the same store behind the names, arguments and answers that
+//! they know. A door's tools stand in a table of their own and pass the same pipeline as ours; they are offered to agents where
+//! the person has opened the door (`tools.doors`).
+
+mod filter;
+mod mem0;
+mod memory_server;
+mod memory_tool;
+
+pub use mem0::OWNERS;
+use mem0::{AddRequest, ChangeRequest, FindRequest, GoneRequest, OwnersRequest, PastRequest};
+use memory_server::{
+    AddObservations, CreateEntities, CreateRelations, DeleteEntities, DeleteObservations, DeleteRelations,
+    OpenNodes, ReadGraph, SearchNodes,
+};
+use memory_tool::MemoryToolRequest;
+
+use super::Access;
+use super::table::{Request, Tool, tool_for};
+
+/// One door.
+pub struct Door {
+    /// What it is called in the settings.
+    pub name: &'static str,
+    /// Whose clients come in by it.
+    pub about: &'static str,
+    /// Whether its tools are listed over MCP.
+    pub mcp: bool,
+}
+
+/// Every door there is.
+pub static DOORS: [Door; 3] = [
+    Door { name: "memory-tool", about: "Anthropic's memory tool, memory_20250818", mcp: false },
+    Door { name: "mem0", about: "the REST paths of mem0", mcp: false },
+    Door { name: "memory-server", about: "the tools of the official MCP memory server", mcp: true },
+];
+
+/// The tool of Anthropic's memory tool.
+pub(super) const MEMORY_TOOL: &str = "memory_tool";
+
+/// The tool of mem0 that deletes.
+pub(super) const MEM0_DELETE: &str = "mem0_delete";
+
+const fn at<R: Request>(door: &'static str, name: &'static str, access: Access, idempotent: bool) -> Tool {
+    let mut tool = tool_for::<R>(name, access, idempotent);
+    tool.door = Some(door);
+    tool
+}
+
+/// The memories that a call of `mem0_delete` would delete.
+pub(super) fn going(
+    db: &rusqlite::Connection,
+    arguments: &serde_json::Value,
+) -> crate::base::Result<Vec<crate::records::entry::Entry>> {
+    serde_json::from_value::<GoneRequest>(arguments.clone())?.going(db)
+}
+
+/// Every tool of a door.
+pub static DOOR_TOOLS: [Tool; 16] = [
+    at::<MemoryToolRequest>("memory-tool", MEMORY_TOOL, Access::Destroy, false),
+    at::<AddRequest>("mem0", "mem0_add", Access::Write, true),
+    at::<FindRequest>("mem0", "mem0_find", Access::Read, true),
+    at::<ChangeRequest>("mem0", "mem0_update", Access::Write, true),
+    at::<GoneRequest>("mem0", MEM0_DELETE, Access::Destroy, true),
+    at::<PastRequest>("mem0", "mem0_history", Access::Read, true),
+    at::<OwnersRequest>("mem0", "mem0_owners", Access::Read, true),
+    at::<CreateEntities>("memory-server", "create_entities", Access::Write, false),
+    at::<CreateRelations>("memory-server", "create_relations", Access::Write, false),
+    at::<AddObservations>("memory-server", "add_observations", Access::Write, false),
+    at::<DeleteEntities>("memory-server", "delete_entities", Access::Destroy, true),
+    at::<DeleteObservations>("memory-server", "delete_observations", Access::Destroy, true),
+    at::<DeleteRelations>("memory-server", "delete_relations", Access::Destroy, true),
+    at::<ReadGraph>("memory-server", "read_graph", Access::Read, true),
+    at::<SearchNodes>("memory-server", "search_nodes", Access::Read, true),
+    at::<OpenNodes>("memory-server", "open_nodes", Access::Read, true),
+];

@@ -1,0 +1,344 @@
+//! Files of the workspace over the table of tools: read within what the session sees (W9), written as the policy has it
+//! (W5).
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::table::Request;
+use super::{Answer, Call};
+use crate::base::diff::Diff;
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::records::workspace::change::{self, Change};
+use crate::records::workspace::edit::Last;
+use crate::records::workspace::policy::{self, Decision, Target};
+use crate::records::workspace::proposal::{self, Made, State};
+use crate::records::workspace::{FilePath, LARGEST, daily, edit, files, memory_file};
+use crate::store::audit;
+use crate::store::event::payload;
+
+/// The most characters of a file that one answer has.
+const SHOWN: usize = 20_000;
+/// The most characters of a difference that an agent is shown.
+const DIFF: usize = 4_000;
+
+/// A file, or some lines of it. One that is not there is empty.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "what the words say")]
+pub struct FileShown {
+    pub path: String,
+    pub text: String,
+    /// The first and the last line shown, from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<[usize; 2]>,
+    pub total_lines: usize,
+    /// Others never see it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+    /// Whether the session has been shown details of the infrastructure (W10).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub infrastructure_seen: bool,
+}
+
+/// Reads a file for the session.
+pub(super) fn show(
+    call: &mut Call<'_>,
+    path: &str,
+    from: Option<usize>,
+    to: Option<usize>,
+) -> Result<FileShown> {
+    let path: FilePath = path.parse()?;
+    let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
+    let named = visibility.sees(&rules, path.as_str(), "");
+    // A file that it does not see is not there for it, whatever stands there.
+    let bytes = if named { files::read(call.group().folder(), &path, LARGEST + 1)? } else { None };
+    let bytes = bytes.filter(|bytes| visibility.sees_file(&rules, path.as_str(), bytes));
+    // What is cut in silence would be taken for all there is.
+    if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
+        return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
+    }
+    let text = files::lossy(bytes.as_deref().unwrap_or_default());
+    // Masked before it is cut: half a key is not known for one.
+    let masked = redact::document(&text);
+    let all: Vec<&str> = masked.split_inclusive('\n').collect();
+    let first = from.unwrap_or(1).clamp(1, all.len().max(1)) - 1;
+    let last = to.unwrap_or(all.len()).min(all.len());
+    let asked = if from.is_some_and(|from| from > all.len()) {
+        &[]
+    } else {
+        all.get(first..last).unwrap_or_default()
+    };
+    let (text, lines) = cut(asked);
+    let is_there = bytes.is_some();
+    let told: Vec<(&str, usize)> =
+        is_there.then(|| (path.as_str(), text.chars().count())).into_iter().collect();
+    let shown = FileShown {
+        path: path.to_string(),
+        lines: (lines > 0).then_some([first + 1, first + lines]),
+        text,
+        total_lines: all.len(),
+        private: is_there
+            && !crate::base::caller::Visibility::Shared.sees_file(
+                &rules,
+                path.as_str(),
+                bytes.as_deref().unwrap_or_default(),
+            ),
+        infrastructure_seen: call.note_seen(&told),
+    };
+    if let Some([from, to]) = shown.lines
+        && path.as_str() == memory_file::PATH
+        && call.caller.actor == crate::base::caller::Actor::Agent
+    {
+        let line = |line: usize| i64::try_from(line).unwrap_or(i64::MAX);
+        let (lines, now) = ([line(from), line(to)], call.caller.now);
+        call.group().note_used(&[memory_file::Use { lines, words: "" }], now);
+    }
+    if !crate::records::workspace::seen::is_infrastructure(path.as_str()) {
+        let (path, size) = (shown.path.as_str().into(), shown.text.chars().count());
+        call.tell("memory:read", payload([("type", "file".into()), ("path", path), ("size", size.into())]));
+    }
+    Ok(shown)
+}
+
+/// Joins lines up to what one answer has, and says where it stopped; and how many there are then.
+fn cut(lines: &[&str]) -> (String, usize) {
+    let (mut text, mut room) = (String::new(), SHOWN);
+    for (place, line) in lines.iter().enumerate() {
+        let length = line.chars().count();
+        if length > room {
+            text.extend(line.chars().take(if place == 0 { room } else { 0 }));
+            let left = lines[place..].iter().map(|line| line.chars().count()).sum::<usize>();
+            let left = if place == 0 { left - room } else { left };
+            text.push_str(&format!("\n[… cut: {left} more characters; ask for later lines with `from`]\n"));
+            return (text, place.max(1));
+        }
+        text.push_str(line);
+        room -= length;
+    }
+    (text, lines.len())
+}
+
+/// Add a line to today's log; or, with `path`, change a file of the workspace. Many files change only once the user
+/// approves: the answer then says so.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WriteRequest {
+    /// What to write.
+    #[schemars(length(max = 200_000))]
+    pub content: String,
+    /// Of the log: 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1))]
+    pub importance: Option<f64>,
+    /// Of the log, such as decision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub category: Option<String>,
+    /// Such as MEMORY.md.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Default append; edit puts content in the place of `old`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// Text that stands there once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 200_000))]
+    pub old: Option<String>,
+    /// Why, for the user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1000))]
+    pub reason: Option<String>,
+}
+
+/// How a file is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "what the words say")]
+pub enum Mode {
+    Append,
+    Replace,
+    Edit,
+}
+
+/// What became of a write.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "what the words say")]
+pub struct Written {
+    pub written: bool,
+    pub path: String,
+    /// The proposal that waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proposal: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub diff: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Request for WriteRequest {
+    type Answer = Written;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Written> {
+        let wrong = |field: &str, problem: &str| {
+            let (tool, field, problem) = ("memory_write".into(), field.into(), problem.into());
+            Err(Error::BadArgument { tool, field, problem, nearest: None })
+        };
+        let Some(path) = &self.path else {
+            if self.mode.is_some() || self.old.is_some() {
+                return wrong("path", "is missing: `mode` and `old` are about a file");
+            }
+            return self.log(call);
+        };
+        if self.importance.is_some() || self.category.is_some() {
+            return wrong("path", "is given: `importance` and `category` are about the log");
+        }
+        let path: FilePath = path.parse()?;
+        match (self.mode.unwrap_or(Mode::Append), &self.old) {
+            (Mode::Edit, None) => wrong("old", "is missing"),
+            (Mode::Append | Mode::Replace, Some(_)) => wrong("mode", "is not `edit`, and `old` is given"),
+            (mode, _) => self.file(call, &path, mode),
+        }
+    }
+
+    fn say(answer: &Written, _: Time) -> String {
+        let Written { path, note, diff, .. } = answer;
+        match (answer.proposal, note) {
+            (Some(_), Some(note)) => {
+                format!("{note}\n{}", diff.as_deref().unwrap_or_default()).trim_end().to_owned()
+            }
+            (None, Some(note)) => format!("{path}: {note}"),
+            (_, None) => format!("Written to {path}."),
+        }
+    }
+}
+
+impl WriteRequest {
+    /// Adds a line to the log of today.
+    fn log(self, call: &mut Call<'_>) -> Result<Written> {
+        let caller = call.caller;
+        let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
+        if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
+            let mut held = change::hold(call.group(), caller.now)?;
+            let daily::Longer { path, before, after, .. } = daily::longer(&held, caller, &draft)?;
+            if before.as_ref() == Some(&after) {
+                return Ok(unchanged(&path.to_string()));
+            }
+            let reason = self.reason.unwrap_or_default();
+            let made = proposal::make(&mut held, caller, &path, Some(after), &reason, &[])?;
+            return Ok(proposed(path.to_string(), &made));
+        }
+        let done = daily::add(call.group(), caller, &draft)?;
+        if done.duplicate {
+            return Ok(unchanged(&done.path));
+        }
+        Ok(Written { written: true, path: done.path, proposal: None, status: None, diff: None, note: None })
+    }
+
+    /// Changes a file, or proposes it.
+    fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<Written> {
+        let caller = call.caller;
+        let decision = policy::decide(Target::File(path), caller, call.settings())?;
+        let mut held = change::hold(call.group(), caller.now)?;
+        proposal::check_seen(&held, caller, path)?;
+        let before = held.read(path)?;
+        let base = before.as_deref().unwrap_or_default();
+        if self.content.contains(redact::MASK) && !files::lossy(base).contains(redact::MASK) {
+            // It was read masked: written back, the credential would be lost.
+            let problem = format!(
+                "has `{}`, which stands for a credential of the file; leave that part as it is with `edit`",
+                redact::MASK
+            );
+            let (tool, field) = ("memory_write".into(), "content".into());
+            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+        }
+        let after = match mode {
+            Mode::Append => edit::append(base, &self.content, Last::Ended),
+            Mode::Replace => edit::replace(base, &self.content),
+            Mode::Edit => edit::edit(base, self.old.as_deref().unwrap_or_default(), &self.content)?,
+        };
+        if after.len() as u64 > change::LARGEST {
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::LARGEST });
+        }
+        if before.as_ref() == Some(&after) {
+            return Ok(unchanged(path.as_str()));
+        }
+        if decision == Decision::Propose {
+            let reason = self.reason.unwrap_or_default();
+            let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
+            let made = proposal::make(&mut held, caller, path, Some(after), &reason, &[])?;
+            let mut answer = proposed(path.to_string(), &made);
+            answer.note =
+                answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
+            return Ok(answer);
+        }
+        let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
+        let diff = shortened(&Diff::new(path.as_str(), before.as_deref(), Some(&after)).to_string());
+        let (size, delta) = (after.len(), change::grown(before.as_deref(), Some(&after)));
+        let change = Change { path: path.clone(), before, after: Some(after) };
+        held.commit(caller.now, "write", &[change], |tx| {
+            let mut row = audit::Row::new("memory_write");
+            row.ids.push(path.to_string());
+            row.detail.insert("bytes".into(), size.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)
+        })?;
+        drop(held);
+        let data = [("type", "file".into()), ("path", path.as_str().into()), ("delta", delta.into())];
+        call.tell("memory:write", payload(data));
+        Ok(Written {
+            written: true,
+            path: path.to_string(),
+            proposal: None,
+            status: None,
+            diff: Some(diff),
+            note: prune,
+        })
+    }
+}
+
+fn unchanged(path: &str) -> Written {
+    let note = Some("it says that already; nothing was written".into());
+    Written { written: false, path: path.into(), proposal: None, status: None, diff: None, note }
+}
+
+fn proposed(path: String, made: &Made) -> Written {
+    let note = Some(say(made));
+    let diff = Some(shortened(&made.diff)).filter(|_| made.state == State::Pending);
+    Written {
+        written: false,
+        path,
+        proposal: Some(made.number),
+        status: Some(made.state.as_str()),
+        diff,
+        note,
+    }
+}
+
+/// The answer of a call that waits, in the place of what it would have been.
+pub(super) fn waiting(made: &Made) -> Answer {
+    let note = say(made);
+    let data = json!({ "proposal": made.number, "status": made.state.as_str(), "note": note });
+    Answer { data, text: note }
+}
+
+/// Tells an agent how it stands.
+pub(super) fn say(made: &Made) -> String {
+    let Made { number, answer, .. } = made;
+    match made.state {
+        State::Denied if answer.is_empty() => format!("The user has denied this (proposal {number})."),
+        State::Denied => format!("The user has denied this (proposal {number}): {answer}"),
+        _ => format!(
+            "Not written yet: proposal {number} waits for the user, who can run `nacre approve {number}` (or `nacre deny {number}`)."
+        ),
+    }
+}
+
+fn shortened(diff: &str) -> String {
+    match diff.char_indices().nth(DIFF) {
+        None => diff.to_owned(),
+        Some((at, _)) => format!("{}\n[… cut]", &diff[..at]),
+    }
+}

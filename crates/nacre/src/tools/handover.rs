@@ -1,0 +1,114 @@
+//! The hand-over (A1): what a skill is given, which can read nothing by itself.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Call;
+use super::memory::SearchRequest;
+use super::table::Request;
+use crate::base::redact;
+use crate::base::text::tokens;
+use crate::base::{Error, Result, Time};
+use crate::context::brief::one_line;
+
+/// How many tokens of memory go along when it is not told.
+const TOKENS: usize = 500;
+/// How many hits of a query are looked at.
+const HITS: usize = 10;
+
+/// Make the message that hands a task to a skill: what to do, and what is remembered that helps with it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HandoverRequest {
+    /// The skill, such as seo.
+    #[schemars(length(min = 1, max = 100))]
+    pub to: String,
+    /// What it should do, such as analyze.
+    #[schemars(length(min = 1, max = 200))]
+    pub action: String,
+    /// What to look for in memory; default: the action and the context.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub queries: Vec<String>,
+    /// What the task is about.
+    #[serde(default)]
+    #[schemars(length(max = 4000))]
+    pub context: String,
+    /// How much of the memory goes along; default 500.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 20, max = 4000))]
+    pub max_tokens: Option<usize>,
+}
+
+/// A message from one agent to another.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of the seed's message")]
+pub struct Handover {
+    pub from: String,
+    pub to: String,
+    pub r#type: &'static str,
+    pub payload: Payload,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of the seed's message")]
+pub struct Payload {
+    pub action: String,
+    pub context: Handed,
+}
+
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the words of the seed's message")]
+pub struct Handed {
+    pub memory_snippet: String,
+    pub project_context: String,
+}
+
+impl Request for HandoverRequest {
+    type Answer = Handover;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Handover> {
+        let name: String =
+            self.to.trim().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
+        if !name.contains(char::is_alphanumeric) {
+            let (tool, field) = ("skill_handover".into(), "to".into());
+            let problem = "has neither letters nor digits".into();
+            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+        }
+        let queries = match self.queries.is_empty() {
+            true => vec![format!("{} {}", self.action, self.context).trim().chars().take(2000).collect()],
+            false => self.queries,
+        };
+        let mut room = self.max_tokens.unwrap_or(TOKENS);
+        let mut lines: Vec<String> = Vec::new();
+        for query in queries {
+            let request = SearchRequest { query, limit: Some(HITS), ..SearchRequest::default() };
+            for hit in request.run(call)?.hits {
+                // Masked before it is counted and cut.
+                let line = format!("- {}", one_line(&redact::text(&hit.text)));
+                let cost = tokens(&line) + 1;
+                if cost <= room && !lines.contains(&line) {
+                    room -= cost;
+                    lines.push(line);
+                }
+            }
+        }
+        let to = match name.starts_with("agent_") {
+            true => name,
+            false => format!("agent_skill_{name}"),
+        };
+        let context = Handed { memory_snippet: lines.join("\n"), project_context: self.context };
+        Ok(Handover {
+            from: format!("agent_{}_{}", call.caller.role.as_str(), call.group().name()),
+            to,
+            r#type: "request",
+            payload: Payload { action: self.action, context },
+        })
+    }
+
+    fn say(answer: &Handover, _: Time) -> String {
+        serde_json::to_string(answer).unwrap_or_default()
+    }
+}

@@ -1,0 +1,118 @@
+//! The home: the folder that holds everything.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::base::ids::GroupName;
+use crate::base::{Result, Time, files};
+use crate::base::{Settings, settings};
+use crate::context::turn::BriefPlugin;
+use crate::group::Group;
+use crate::index::embed::{Embedder, http};
+
+/// The settings file's name in the home.
+pub const SETTINGS_FILE: &str = "nacre.toml";
+
+/// A home and its settings.
+#[derive(Clone)]
+pub struct Home {
+    path: PathBuf,
+    settings: Arc<Settings>,
+    embedder: Option<Arc<dyn Embedder>>,
+    brief_plugin: Option<BriefPlugin>,
+    chat: Option<Arc<http::Chat>>,
+}
+
+impl std::fmt::Debug for Home {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Home").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+impl Home {
+    /// Takes a folder as the home. Nothing is read or made until a group is opened.
+    pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
+        Home {
+            path: path.into(),
+            settings: Arc::new(settings),
+            embedder: None,
+            brief_plugin: None,
+            chat: None,
+        }
+    }
+
+    /// Has this model's vectors searched beside the built-in ones, as far as they have been made
+    /// ([`Group::embed`]).
+    pub fn with_embedder(self, embedder: Arc<dyn Embedder>) -> Home {
+        Home { embedder: Some(embedder), ..self }
+    }
+
+    /// Returns a home with these doors open as well (I10).
+    pub fn with_doors(mut self, doors: &[&str]) -> Home {
+        let open = &mut Arc::make_mut(&mut self.settings).tools.doors;
+        open.extend(doors.iter().map(|door| (*door).to_owned()));
+        open.sort();
+        open.dedup();
+        self
+    }
+
+    /// Returns a home whose agents are offered the tools of its doors alone.
+    pub fn with_doors_alone(mut self) -> Home {
+        Arc::make_mut(&mut self.settings).tools.offer.clear();
+        self
+    }
+
+    /// Has this model make summaries; the built-in way is what is left when it fails.
+    pub fn with_chat(self, chat: Arc<http::Chat>) -> Home {
+        Home { chat: Some(chat), ..self }
+    }
+
+    /// Has a plugin make the brief (B5).
+    pub fn with_brief_plugin(self, plugin: BriefPlugin) -> Home {
+        Home { brief_plugin: Some(plugin), ..self }
+    }
+
+    /// Returns the model that is searched beside the built-in one.
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
+        self.embedder.as_ref()
+    }
+
+    /// Returns the folder.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the settings.
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// Makes the folder and the commented settings file, where they are not there yet.
+    pub fn create(&self) -> Result<()> {
+        files::create_folder(&self.path)?;
+        let file = self.path.join(SETTINGS_FILE);
+        if !file.exists() {
+            files::write_whole(&file, settings::commented_defaults().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Opens a group of this home.
+    pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
+        let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), now)?;
+        group.embedder = self.embedder.clone();
+        group.brief_plugin = self.brief_plugin.clone();
+        group.chat = self.chat.clone();
+        Ok(group)
+    }
+
+    /// Returns the names of the groups that are there.
+    pub fn groups(&self) -> Vec<GroupName> {
+        let found = fs::read_dir(self.path.join("groups")).into_iter().flatten().flatten();
+        let mut names: Vec<GroupName> =
+            found.filter_map(|entry| entry.file_name().to_str().and_then(|name| name.parse().ok())).collect();
+        names.sort();
+        names
+    }
+}

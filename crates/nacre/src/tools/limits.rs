@@ -1,0 +1,35 @@
+//! What one agent session may write (E7). Counted in the database, so that all processes of a session share
+//! the count.
+
+use rusqlite::Connection;
+
+use crate::base::Settings;
+use crate::base::caller::{Actor, Caller};
+use crate::base::{Error, Result};
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    Store,
+    Supersede,
+    Delete,
+}
+
+/// Uses up one call, or refuses. Runs in the transaction of the write it counts: a write that fails costs
+/// nothing.
+pub(super) fn spend(db: &Connection, caller: &Caller, settings: &Settings, action: Action) -> Result<()> {
+    let limits = &settings.limits;
+    let (name, trusted, untrusted) = match action {
+        Action::Store => ("store", limits.store, limits.untrusted.store),
+        Action::Supersede => ("supersede", limits.supersede, limits.untrusted.supersede),
+        Action::Delete => ("delete", limits.delete, limits.untrusted.delete),
+    };
+    let limit = if caller.untrusted { untrusted } else { trusted };
+    if caller.actor != Actor::Agent || limit == 0 {
+        return Ok(());
+    }
+    let sql = "INSERT INTO usage (session, action, used) VALUES (?1, ?2, 1)
+        ON CONFLICT (session, action) DO UPDATE SET used = used + 1 RETURNING used";
+    let used: u32 = db.prepare_cached(sql)?.query_row((&caller.session, name), |row| row.get(0))?;
+    if used > limit { Err(Error::SessionLimit { action: name, limit }) } else { Ok(()) }
+}

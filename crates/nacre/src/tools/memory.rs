@@ -1,0 +1,754 @@
+//! The tools of entries: store, search, get, update, judge, delete; and the brief.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::files::{self, FileShown};
+use super::table::Request;
+use super::{Action, Call, Gone};
+use crate::base::ids::{CollectionName, EntryId, EntryRef};
+use crate::base::settings::DefaultType;
+use crate::base::{Error, Result, Time};
+use crate::context::brief::{self, Brief, one_line};
+use crate::group::Recalled;
+use crate::index::Scope;
+use crate::records::collection::Collection;
+use crate::records::entry::{self, Draft, Edit, Entry, EntryType, OnDuplicate, Tags, Version};
+use crate::records::import;
+use crate::records::workspace::memory_file;
+use crate::search::{self, Found};
+use crate::store::event::payload;
+
+/// Remember one thing across sessions: a preference, fact, standing instruction, context or correction.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StoreRequest {
+    /// What to remember, as one self-contained statement.
+    #[schemars(length(min = 1, max = 2000))]
+    pub content: String,
+    /// What sort of memory; default fact.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<EntryType>,
+    /// Keywords: an array, or one string with commas.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// Id or number of the entry that this one replaces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub supersedes: Option<EntryRef>,
+    /// Never shown where others read along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
+}
+
+/// What became of a store.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of SPEC E")]
+pub struct Stored {
+    pub id: EntryId,
+    pub number: i64,
+    pub r#type: EntryType,
+    pub behavioral: bool,
+    /// The content was remembered already, by this entry; no second one was made.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duplicate_of: Option<EntryId>,
+    /// A current entry that says nearly the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resembles: Option<EntryId>,
+    /// The entry that was there took on the type, tags or privacy given now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub amended: bool,
+    /// The entry that this one took the place of.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded: Option<EntryId>,
+    /// What the caller should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+}
+
+impl Request for StoreRequest {
+    type Answer = Stored;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Stored> {
+        check_tags("memory_store", &self.tags)?;
+        let r#type = match self.r#type {
+            Some(given) => given,
+            None => default_type(call.settings().entries.default_type),
+        };
+        let least = call.settings().entries.resemblance;
+        // Looked for before the write, so that nobody waits for it.
+        let resembles = call.read(|db| search::resembling(db, &self.content, least))?;
+        let holds_secret = matches!(crate::base::redact::text(&self.content), Cow::Owned(_));
+        if let Some(old) = &self.supersedes {
+            call.check_seen(old)?;
+        }
+        let (content, tags, supersedes, private) = (self.content, self.tags, self.supersedes, self.private);
+        // An untrusted session changes nothing that it did not write.
+        let on_duplicate = match call.caller.untrusted {
+            true => OnDuplicate::Keep,
+            false => OnDuplicate::Amend { r#type: self.r#type },
+        };
+        let draft = Draft { r#type, content, tags, supersedes, private, data: None, on_duplicate };
+        let stored = call.write(|write| {
+            let stored = entry::store(write.db, &write.origin, draft)?;
+            if !stored.duplicate {
+                write.spend(Action::Store)?;
+            }
+            if !stored.duplicate || stored.amended {
+                write.record(&stored.entry.id, "chars", stored.entry.content.chars().count());
+            }
+            match &stored.superseded {
+                Some(old) => {
+                    write.spend(Action::Supersede)?;
+                    write.record(old, "superseded", 1);
+                }
+                None if stored.duplicate && !stored.amended => write.unchanged(),
+                None => {}
+            }
+            Ok(stored)
+        })?;
+        let entry = stored.entry;
+        if !stored.duplicate || stored.amended {
+            let delta = entry.content.chars().count();
+            call.tell(
+                "memory:write",
+                payload([
+                    ("type", "entry".into()),
+                    ("path", entry.id.as_str().into()),
+                    ("delta", delta.into()),
+                ]),
+            );
+        }
+        let note = holds_secret.then(|| {
+            "it seems to hold a credential, which will be shown masked and is not searchable".to_owned()
+        });
+        let known = |other: &EntryId| *other != entry.id && Some(other) != stored.superseded.as_ref();
+        Ok(Stored {
+            duplicate_of: stored.duplicate.then(|| entry.id.clone()),
+            resembles: resembles.filter(|other| !stored.duplicate && known(other)),
+            amended: stored.amended,
+            superseded: stored.superseded,
+            id: entry.id,
+            number: entry.number,
+            r#type: entry.r#type,
+            behavioral: entry.behavioral,
+            note,
+        })
+    }
+
+    fn say(answer: &Stored, _: Time) -> String {
+        let mut text = match &answer.duplicate_of {
+            Some(_) if answer.amended => {
+                format!(
+                    "Already remembered as [id:{}]; updated to what you gave ({}).",
+                    answer.number, answer.r#type
+                )
+            }
+            Some(_) => format!("Already remembered as [id:{}].", answer.number),
+            None => format!("Stored as [id:{}] ({}).", answer.number, answer.r#type),
+        };
+        if let Some(old) = &answer.superseded {
+            let _ = write!(text, " It supersedes {old}.");
+        }
+        if let Some(other) = &answer.resembles {
+            let _ = write!(
+                text,
+                " It resembles {other}: if it replaces that one, store it again with supersedes, or delete one."
+            );
+        }
+        if let Some(note) = &answer.note {
+            let _ = write!(text, " Note: {note}.");
+        }
+        text
+    }
+}
+
+/// Search memory by words, type and tags. Without any of them: the newest memories.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SearchRequest {
+    /// Words to look for; names and synonyms help.
+    #[serde(default)]
+    #[schemars(length(max = 2000))]
+    pub query: String,
+    /// Only this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<EntryType>,
+    /// Only what has all of these tags.
+    #[serde(default, skip_serializing_if = "Tags::is_empty")]
+    pub tags: Tags,
+    /// Default entries, memory (documents), graph (facts). sources: collections of books; items: projects, tasks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scope: Vec<Scope>,
+    /// Only in this collection of sources.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub collection: Option<CollectionName>,
+    /// Also what was superseded.
+    #[serde(default)]
+    pub include_superseded: bool,
+    /// Also what was archived.
+    #[serde(default)]
+    pub include_archived: bool,
+    /// How many hits at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: Option<usize>,
+    /// When the question is asked, ISO 8601; default now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Time>,
+    /// Also say how each score came about.
+    #[serde(default)]
+    pub explain: bool,
+    /// "my" and "I" mean the agent, not the user.
+    #[serde(default)]
+    pub of_agent: bool,
+}
+
+impl Request for SearchRequest {
+    type Answer = Found;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Found> {
+        let filtered = self.r#type.is_some() || !self.tags.is_empty();
+        let mut scope = match self.scope.is_empty() {
+            true if self.collection.is_some() => vec![Scope::Sources],
+            // Only entries have a type and tags.
+            true if filtered => vec![Scope::Entries],
+            true => vec![Scope::Entries, Scope::Memory, Scope::Graph],
+            false => self.scope,
+        };
+        if self.collection.is_some() && !scope.contains(&Scope::Sources) {
+            scope.push(Scope::Sources);
+        }
+        // Without a question nothing of a document is shown.
+        let asked = !self.query.trim().is_empty();
+        let (scope, missing) = if asked { call.follow_documents(scope) } else { (scope, None) };
+        let request = search::Request {
+            scope,
+            collection: self.collection,
+            r#type: self.r#type,
+            tags: self.tags,
+            include_superseded: self.include_superseded,
+            include_archived: self.include_archived,
+            limit: self.limit.unwrap_or(call.settings().search.limit),
+            at: self.at.unwrap_or(call.caller.now),
+            explain: self.explain,
+            of_agent: self.of_agent,
+            query: self.query.clone(),
+        };
+        let now = call.caller.now;
+        let mut found = call.group().search(&request, now)?;
+        found.missing.extend(missing);
+        let shown = found.hits.iter().flat_map(|hit| {
+            let own = hit.document.iter().filter(|document| document.collection.is_none());
+            let cited = hit.graph.iter().flat_map(|graph| &graph.cites).map(|cite| cite.path.as_str());
+            let size = hit.text.chars().count();
+            own.map(|document| document.path.as_str()).chain(cited).map(move |path| (path, size))
+        });
+        let shown: Vec<(&str, usize)> = shown.collect();
+        found.infrastructure_seen = call.note_seen(&shown);
+        call.tell(
+            "memory:search",
+            payload([("query", request.query.into()), ("results", found.hits.len().into())]),
+        );
+        if call.caller.actor == crate::base::caller::Actor::Agent {
+            let entries = |hits: &[search::Hit]| {
+                hits.iter().filter_map(|hit| hit.id.parse().ok()).collect::<Vec<EntryId>>()
+            };
+            let by_graph =
+                |hit: &&search::Hit| hit.graph.is_some() && hit.why.iter().any(|why| why.lane == "graph");
+            let graph = found.hits.iter().filter(by_graph).map(|hit| hit.id.clone()).collect();
+            call.group().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)), now);
+            let uses = memory_file_uses(&found.hits, &self.query);
+            call.group().note_used(&uses, now);
+            if asked {
+                let recalled = Recalled { entries: entries(&found.hits), graph, at: now };
+                call.group().note_recalled(&self.query, recalled);
+            }
+        }
+        Ok(found)
+    }
+
+    fn say(answer: &Found, now: Time) -> String {
+        let mut text = String::new();
+        if answer.hits.is_empty() {
+            let _ = writeln!(text, "Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
+        }
+        for missing in &answer.missing {
+            let _ = writeln!(text, "Missing: {missing}.");
+        }
+        // What may apply comes behind what was found, under a line that says what it is.
+        let standing = answer.standing.iter().enumerate().map(|(place, hit)| (place == 0, hit));
+        for (first_standing, hit) in answer.hits.iter().map(|hit| (false, hit)).chain(standing) {
+            if first_standing {
+                text.push_str("Standing instructions and preferences that may apply:\n");
+            }
+            let (age, line) = (now.whole_days_since(hit.at), one_line(&hit.text));
+            if let Some(entry) = &hit.entry {
+                let _ = write!(text, "[id:{}] [{}] {line} ({age}d ago)", entry.number, entry.r#type);
+                for tag in entry.tags.iter() {
+                    let _ = write!(text, " #{}", tag.replace(' ', "_"));
+                }
+                if let Some(newer) = &entry.superseded_by {
+                    let _ = write!(text, " superseded by {newer}");
+                }
+            }
+            if let Some(message) = &hit.message {
+                let author = message.author.as_deref().map(one_line).unwrap_or_default();
+                let _ =
+                    write!(text, "[session {}] {author}: {line} ({})", one_line(&message.session), hit.at);
+            }
+            if hit.graph.is_some() {
+                let _ = write!(text, "[{}] {line}", hit.id);
+            }
+            if let (Some(item), Some(document)) = (&hit.item, &hit.document) {
+                let (path, kind) = (one_line(&document.path), item.item.as_str());
+                let _ = write!(text, "[{}: {path}:{}] [{kind}] {line}", item.project, document.lines[0]);
+            } else if let Some(task) = &hit.task {
+                let _ = write!(text, "[{}] [{}] {line}", hit.id, task.status.as_str());
+            } else if let Some(document) = &hit.document {
+                let (path, [from, to]) = (one_line(&document.path), document.lines);
+                let of = document.collection.as_ref().map(|name| format!("{name}: ")).unwrap_or_default();
+                let _ = write!(text, "[{of}{path}:{from}-{to}] {line} ({age}d ago)");
+            }
+            text.push('\n');
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// The lines of MEMORY.md among the hits.
+fn memory_file_uses<'q>(hits: &[search::Hit], words: &'q str) -> Vec<memory_file::Use<'q>> {
+    let documents = hits.iter().filter_map(|hit| hit.document.as_ref());
+    let own = documents.filter(|found| found.collection.is_none() && found.path == memory_file::PATH);
+    let cites = hits.iter().filter_map(|hit| hit.graph.as_ref()).flat_map(|hit| &hit.cites);
+    let cited = cites.filter(|cite| cite.path == memory_file::PATH).map(|cite| [cite.line, cite.line]);
+    own.map(|found| found.lines).chain(cited).map(|lines| memory_file::Use { lines, words }).collect()
+}
+
+/// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other
+/// words if it is not enough.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct QueryRequest {
+    /// Keywords.
+    #[schemars(length(min = 1, max = 2000))]
+    pub query: String,
+    /// How many hits at most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub limit: Option<usize>,
+}
+
+impl Request for QueryRequest {
+    type Answer = Found;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Found> {
+        SearchRequest { query: self.query, limit: self.limit, ..SearchRequest::default() }.run(call)
+    }
+
+    fn say(answer: &Found, now: Time) -> String {
+        SearchRequest::say(answer, now)
+    }
+}
+
+/// The summary of what is remembered, as at the start of a session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BriefRequest {
+    /// Also say which session wrote each entry, and when.
+    #[serde(default)]
+    pub include_provenance: bool,
+}
+
+impl Request for BriefRequest {
+    type Answer = Brief;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Brief> {
+        let limits = call.settings().brief.clone();
+        make_brief(call, &limits, self.include_provenance)
+    }
+
+    fn say(answer: &Brief, _: Time) -> String {
+        answer.markdown.clone()
+    }
+}
+
+/// Makes the brief, or has the plugin make it that should.
+pub(super) fn make_brief(
+    call: &mut Call<'_>,
+    limits: &crate::base::settings::Brief,
+    include_provenance: bool,
+) -> Result<Brief> {
+    let now = call.caller.now;
+    let made = call.group().brief_plugin.clone().map(|plugin| {
+        let said = (plugin.make)(&call.caller.session);
+        (plugin.name, said)
+    });
+    let own = |db: &rusqlite::Connection| brief::make(db, limits, now, include_provenance);
+    let brief = match made {
+        None => call.read(own)?,
+        Some((name, Ok(said))) => call.read(|db| brief::of_plugin(db, &name, &said, limits, now))?,
+        Some((name, Err(problem))) => {
+            let mut brief = call.read(own)?;
+            brief.in_place_of(&name, &problem);
+            brief
+        }
+    };
+    let size = brief.markdown.chars().count();
+    call.tell(
+        "memory:read",
+        payload([("type", "brief".into()), ("path", "brief".into()), ("size", size.into())]),
+    );
+    Ok(brief)
+}
+
+/// The collections of sources, and how they stand.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CollectionsRequest {}
+
+/// The collections of a group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Collections {
+    /// By name.
+    pub collections: Vec<Collection>,
+}
+
+impl Request for CollectionsRequest {
+    type Answer = Collections;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Collections> {
+        let now = call.caller.now;
+        Ok(Collections { collections: call.group().collections(now)? })
+    }
+
+    fn say(answer: &Collections, _: Time) -> String {
+        if answer.collections.is_empty() {
+            return "There are no collections.".into();
+        }
+        let lines = answer.collections.iter().map(|collection| {
+            let Collection { name, documents, passages, .. } = collection;
+            let problem =
+                collection.problem.as_deref().map(|problem| format!("; {problem}")).unwrap_or_default();
+            format!("{name}: {documents} documents in {passages} passages{problem}")
+        });
+        lines.collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// One memory in full (`id`), or a file of the workspace (`path`).
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct GetRequest {
+    /// Id or number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<EntryRef>,
+    /// Such as MEMORY.md.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<String>,
+    /// Its first line to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub from: Option<usize>,
+    /// Its last line to show.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub to: Option<usize>,
+}
+
+/// A memory, or a file.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(untagged)]
+#[expect(missing_docs, reason = "what the words say")]
+pub enum Got {
+    Entry(Box<EntryWithPast>),
+    File(FileShown),
+}
+
+/// An entry with its past: the chain it stands in and its earlier texts.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct EntryWithPast {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    pub entry: Entry,
+    /// The entries it came from and that came from it, oldest first, itself left out.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub chain: Vec<Link>,
+    /// Its earlier texts, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub versions: Vec<Version>,
+    /// Where it came from, if it was imported.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub imported: Option<import::Provenance>,
+}
+
+/// One entry of a chain.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct Link {
+    pub id: EntryId,
+    pub number: i64,
+    pub content: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub superseded_by: Option<EntryId>,
+}
+
+impl Request for GetRequest {
+    type Answer = Got;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Got> {
+        let id = match (self.id, self.path) {
+            (Some(id), None) => id,
+            (None, Some(path)) => return files::show(call, &path, self.from, self.to).map(Got::File),
+            _ => {
+                let problem = "or `path` is needed, one of them".into();
+                let (tool, field) = ("memory_get".into(), "id".into());
+                return Err(Error::BadArgument { tool, field, problem, nearest: None });
+            }
+        };
+        let answer = call.read(|db| {
+            let entry = entry::get(db, &id)?;
+            let chain = entry::chain(db, &entry.id)?.into_iter().filter(|other| other.id != entry.id);
+            let chain = chain
+                .map(|other| Link {
+                    id: other.id,
+                    number: other.number,
+                    content: other.content,
+                    superseded_by: other.superseded_by,
+                })
+                .collect();
+            let (versions, imported) = (entry::versions(db, &entry.id)?, import::of_entry(db, &entry.id)?);
+            Ok(EntryWithPast { versions, chain, imported, entry })
+        })?;
+        let size = answer.entry.content.chars().count();
+        let path = answer.entry.id.as_str().into();
+        call.tell("memory:read", payload([("type", "entry".into()), ("path", path), ("size", size.into())]));
+        Ok(Got::Entry(Box::new(answer)))
+    }
+
+    fn say(answer: &Got, now: Time) -> String {
+        let answer = match answer {
+            Got::Entry(answer) => answer,
+            Got::File(file) => return file.text.clone(),
+        };
+        let mut text = say_entry(&answer.entry, now);
+        for link in &answer.chain {
+            let _ = write!(text, "\nchain: [id:{}] {}", link.number, one_line(&link.content));
+        }
+        for version in &answer.versions {
+            let _ = write!(text, "\nbefore {}: {}", version.until, one_line(&version.content));
+        }
+        text
+    }
+}
+
+/// An entry that was changed. Published is only what says which: a model has read the rest.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Changed(#[schemars(with = "Which")] pub Entry);
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "a schema")]
+struct Which {
+    id: EntryId,
+    number: i64,
+    score: i64,
+}
+
+/// Correct a memory in place: its id and score stay, the earlier text is kept as history.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UpdateRequest {
+    /// Id or number.
+    pub id: EntryRef,
+    /// The new text.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 2000))]
+    pub content: Option<String>,
+    /// The new tags.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tags: Option<Tags>,
+    /// The new type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<EntryType>,
+    /// Never shown where others read along.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private: Option<bool>,
+}
+
+impl Request for UpdateRequest {
+    type Answer = Changed;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
+        if let Some(tags) = &self.tags {
+            check_tags("memory_update", tags)?;
+        }
+        if self.content.is_none() && self.tags.is_none() && self.r#type.is_none() && self.private.is_none() {
+            let problem = "is missing, and so is all else: there is nothing to change".into();
+            let (tool, field) = ("memory_update".into(), "content".into());
+            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+        }
+        call.check_seen(&self.id)?;
+        let Self { content, tags, r#type, private, .. } = self;
+        let edit = Edit { content, tags, r#type, private, data: None };
+        let entry = call.write(|write| {
+            let entry = entry::update(write.db, &write.origin, &self.id, edit)?;
+            write.record(&entry.id, "chars", entry.content.chars().count());
+            Ok(entry)
+        })?;
+        let delta = entry.content.chars().count();
+        call.tell(
+            "memory:write",
+            payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
+        );
+        Ok(Changed(entry))
+    }
+
+    fn say(Changed(answer): &Changed, now: Time) -> String {
+        say_entry(answer, now)
+    }
+}
+
+/// Say that a memory helped: it will rank higher and count as fresh.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReinforceRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+impl Request for ReinforceRequest {
+    type Answer = Changed;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
+        let delta = call.settings().rank.reinforce;
+        judge(call, &self.id, delta).map(Changed)
+    }
+
+    fn say(Changed(answer): &Changed, now: Time) -> String {
+        say_entry(answer, now)
+    }
+}
+
+/// Say that a memory was stale or of no use: it will rank lower. It is not deleted.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DemoteRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+impl Request for DemoteRequest {
+    type Answer = Changed;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
+        let delta = -call.settings().rank.demote;
+        judge(call, &self.id, delta).map(Changed)
+    }
+
+    fn say(Changed(answer): &Changed, now: Time) -> String {
+        say_entry(answer, now)
+    }
+}
+
+fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> Result<Entry> {
+    call.check_seen(named)?;
+    let rank = call.settings().rank.clone();
+    call.write(|write| {
+        let entry = entry::reinforce(write.db, write.origin.now, named, delta, &rank)?;
+        write.record(&entry.id, "score", entry.score);
+        Ok(entry)
+    })
+}
+
+/// Delete a memory for good, every trace of it. For what the user wants gone; to correct something use
+/// supersedes or memory_update.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+/// What was deleted.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Deleted {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    #[schemars(with = "Which")]
+    pub entry: Entry,
+    /// Checkpoints that still have it, because they can't be written.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub still_in: Vec<String>,
+}
+
+impl Request for DeleteRequest {
+    type Answer = Deleted;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+        call.check_seen(&self.id)?;
+        let (entry, texts) = call.write(|write| {
+            let texts = entry::said(write.db, &entry::get(write.db, &self.id)?)?;
+            let entry = entry::delete(write.db, &self.id)?;
+            write.spend(Action::Delete)?;
+            write.record(&entry.id, "deleted", 1);
+            Ok((entry, texts))
+        })?;
+        // The text still stands in the write-ahead log until that is emptied.
+        call.group().forget_log()?;
+        let delta = entry.content.chars().count();
+        let delta = i64::try_from(delta).map_or(0, |delta| -delta);
+        call.tell(
+            "memory:write",
+            payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
+        );
+        let still_in = call.forget_in_checkpoints(&[Gone { reference: entry.id.to_string(), texts }]);
+        Ok(Deleted { entry, still_in })
+    }
+
+    fn say(answer: &Deleted, _: Time) -> String {
+        let mut text = format!("Deleted [id:{}] {}.", answer.entry.number, answer.entry.id);
+        for checkpoint in &answer.still_in {
+            let _ = write!(text, " Still in checkpoint {}.", one_line(checkpoint));
+        }
+        text
+    }
+}
+
+fn say_entry(entry: &Entry, now: Time) -> String {
+    let age = now.whole_days_since(entry.provenance.timestamp);
+    let mut text =
+        format!("[id:{}] [{}] {} ({age}d ago)", entry.number, entry.r#type, one_line(&entry.content));
+    let _ = write!(text, " score {}", entry.score);
+    if let Some(newer) = &entry.superseded_by {
+        let _ = write!(text, ", superseded by {newer}");
+    }
+    text
+}
+
+pub(super) fn default_type(setting: DefaultType) -> EntryType {
+    match setting {
+        DefaultType::Preference => EntryType::Preference,
+        DefaultType::Instruction => EntryType::Instruction,
+        DefaultType::Context => EntryType::Context,
+        DefaultType::Correction => EntryType::Correction,
+        // `Required` is refused by the schema before it comes here.
+        DefaultType::Fact | DefaultType::Required => EntryType::Fact,
+    }
+}
+
+pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
+    match tags.problem() {
+        Some(problem) => {
+            Err(Error::BadArgument { tool: tool.into(), field: "tags".into(), problem, nearest: None })
+        }
+        None => Ok(()),
+    }
+}

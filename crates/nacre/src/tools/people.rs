@@ -1,0 +1,384 @@
+//! What only a person asks for, at the page or the command line: the files, what happened, the picture of the graph, how the
+//! group stands. Agents have no use for them and are refused, whatever is offered to them.
+
+use rusqlite::Connection;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::Call;
+use super::table::Request;
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::group::Status;
+use crate::records::graph::{self, Picture};
+use crate::records::workspace;
+use crate::records::workspace::change::{self, Change};
+use crate::records::workspace::{FilePath, files, proposal};
+use crate::store::audit;
+use crate::store::event::payload;
+
+/// The Markdown files of the workspace.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FilesRequest {}
+
+/// The files of a group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Files {
+    /// By path.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub files: Vec<FileListed>,
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they are")]
+pub struct FileListed {
+    pub path: String,
+    pub size: i64,
+    pub modified: Time,
+    /// Shared sessions do not see it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
+}
+
+impl Request for FilesRequest {
+    type Answer = Files;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Files> {
+        let private = call.settings().visibility.private.clone();
+        let visibility = call.caller.visibility;
+        let mut files = workspace::files(call.group().folder());
+        for file in &mut files {
+            let text =
+                workspace::text(call.group(), crate::base::caller::Visibility::Private, &file.path, 4 << 10);
+            file.private = !crate::base::caller::Visibility::Shared.sees(&private, &file.path, &text);
+        }
+        files.retain(|file| visibility == crate::base::caller::Visibility::Private || !file.private);
+        Ok(Files { files })
+    }
+
+    fn say(answer: &Files, _: Time) -> String {
+        answer.files.iter().map(|file| file.path.as_str()).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// A whole file, to be looked at and edited.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileRequest {
+    /// Its path within the workspace.
+    #[schemars(length(min = 1, max = 500))]
+    pub path: String,
+}
+
+/// A file as a person edits it.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FileRead {
+    /// Its path.
+    pub path: String,
+    /// All of it, with its credentials masked.
+    pub text: String,
+    /// What to save it with; absent: there is no such file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether something of it is masked.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub masked: bool,
+}
+
+impl Request for FileRequest {
+    type Answer = FileRead;
+
+    fn run(self, call: &mut Call<'_>) -> Result<FileRead> {
+        let path: FilePath = self.path.parse()?;
+        let bytes = seen(call, &path)?;
+        let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
+        let shown = redact::document(&text).into_owned();
+        Ok(FileRead {
+            path: path.to_string(),
+            masked: shown != text,
+            text: shown,
+            hash: bytes.as_deref().map(hash),
+        })
+    }
+
+    fn say(answer: &FileRead, _: Time) -> String {
+        answer.text.clone()
+    }
+}
+
+/// What the session sees of a file; a file that it does not see is not there for it.
+fn seen(call: &mut Call<'_>, path: &FilePath) -> Result<Option<Vec<u8>>> {
+    let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
+    let bytes = files::read(call.group().folder(), path, change::LARGEST)?;
+    let sees = |bytes: &Vec<u8>| visibility.sees(&rules, path.as_str(), &String::from_utf8_lossy(bytes));
+    Ok(bytes.filter(sees))
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+/// Put a whole file in the place of the one that was read.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SaveRequest {
+    /// Its path within the workspace.
+    #[schemars(length(min = 1, max = 500))]
+    pub path: String,
+    /// The whole text. Where the file has a credential, the mask stands for it.
+    #[schemars(length(max = 2_000_000))]
+    pub content: String,
+    /// The hash of the file that was read; left out where there was none. Another file is not replaced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub base: Option<String>,
+}
+
+/// A file that was saved.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct FileSaved {
+    /// Its path.
+    pub path: String,
+    /// What to save it with the next time.
+    pub hash: String,
+    /// Whether it is another file now.
+    pub written: bool,
+}
+
+impl Request for SaveRequest {
+    type Answer = FileSaved;
+
+    fn run(self, call: &mut Call<'_>) -> Result<FileSaved> {
+        let (path, caller): (FilePath, _) = (self.path.parse()?, call.caller);
+        let mut held = change::hold(call.group(), caller.now)?;
+        proposal::check_seen(&held, caller, &path)?;
+        let before = held.read(&path)?;
+        if before.as_deref().map(hash) != self.base {
+            return Err(Error::FileChanged { path: path.to_string() });
+        }
+        let after = unmasked(before.as_deref().unwrap_or_default(), self.content)?;
+        let saved = FileSaved { path: path.to_string(), hash: hash(&after), written: true };
+        if before.as_ref() == Some(&after) {
+            return Ok(FileSaved { written: false, ..saved });
+        }
+        if after.len() as u64 > change::LARGEST {
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::LARGEST });
+        }
+        let size = after.len();
+        held.commit(caller.now, "write", &[Change { path, before, after: Some(after) }], |tx| {
+            let mut row = audit::Row::new("file_save");
+            row.detail.insert("bytes".into(), size.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)
+        })?;
+        drop(held);
+        let data = [("type", "file".into()), ("path", saved.path.as_str().into()), ("size", size.into())];
+        call.tell("memory:write", payload(data));
+        Ok(saved)
+    }
+
+    fn say(answer: &FileSaved, _: Time) -> String {
+        format!("Saved {}.", answer.path)
+    }
+}
+
+/// The text that a person meant: they read the file masked, so a line that stands masked in it is the line of the file. A
+/// secret over several lines goes as one. What is masked and can't be told is refused: written so, it would be lost.
+fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
+    let plain = String::from_utf8_lossy(before);
+    let masked = redact::document(&plain);
+    if !content.contains(redact::MASK) || masked == plain {
+        return Ok(content.into_bytes());
+    }
+    // Runs of lines that the mask changed, as they are shown and as they are.
+    let mut runs: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    for (shown, own) in masked.lines().zip(plain.lines()) {
+        match runs.last_mut() {
+            _ if shown.contains(redact::MASK) => runs.push((vec![shown], vec![own])),
+            Some(run) if shown != own => {
+                run.0.push(shown);
+                run.1.push(own);
+            }
+            _ => {}
+        }
+    }
+    let lines: Vec<&str> = content.split_inclusive('\n').collect();
+    let bare = |line: &&str| line.trim_end_matches(['\n', '\r']).to_owned();
+    let (mut after, mut at) = (String::new(), 0);
+    while let Some(line) = lines.get(at) {
+        if !line.contains(redact::MASK) {
+            after.push_str(line);
+            at += 1;
+            continue;
+        }
+        let fits = |run: &(Vec<&str>, Vec<&str>)| {
+            let there: Vec<String> = lines.iter().skip(at).take(run.0.len()).map(bare).collect();
+            there == run.0
+        };
+        let Some(found) = runs.iter().position(fits) else {
+            let problem = format!("changes a line with `{}`, which stands for a credential", redact::MASK);
+            let (tool, field) = ("file_save".into(), "content".into());
+            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+        };
+        for own in runs.remove(found).1 {
+            let end = &lines[at][bare(&lines[at]).len()..];
+            after.push_str(own);
+            after.push_str(end);
+            at += 1;
+        }
+    }
+    Ok(after.into_bytes())
+}
+
+/// What was written and refused, newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AuditRequest {
+    /// How many at most; default 100.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: Option<usize>,
+    /// Only those before this number of a row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub before: Option<i64>,
+}
+
+/// Rows of the audit log.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct AuditShown {
+    /// Newest first.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub rows: Vec<Value>,
+    /// What to ask before, where there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<i64>,
+}
+
+impl Request for AuditRequest {
+    type Answer = AuditShown;
+
+    fn run(self, call: &mut Call<'_>) -> Result<AuditShown> {
+        let (limit, before) = (self.limit.unwrap_or(100), self.before.unwrap_or(i64::MAX));
+        let rows = call.read(|db| crate::store::audit::newest(db, before, limit))?;
+        let rows: Vec<Value> = rows.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
+        let last = rows.last().and_then(|row| row["seq"].as_i64());
+        let next = last.filter(|seq| rows.len() == limit && *seq > 1);
+        Ok(AuditShown { rows, next })
+    }
+
+    fn say(answer: &AuditShown, _: Time) -> String {
+        let line = |row: &Value| {
+            let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {} {}", text("at"), text("actor"), text("action"), text("outcome"))
+        };
+        answer.rows.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// All that the graph holds now, to be drawn.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PictureRequest {}
+
+/// The graph.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PictureShown {
+    #[serde(flatten)]
+    #[schemars(with = "Map<String, Value>")]
+    #[expect(missing_docs)]
+    pub picture: Picture,
+}
+
+impl Request for PictureRequest {
+    type Answer = PictureShown;
+
+    fn run(self, call: &mut Call<'_>) -> Result<PictureShown> {
+        Ok(PictureShown { picture: call.read(Picture::new)? })
+    }
+
+    fn say(answer: &PictureShown, _: Time) -> String {
+        let Picture { entities, facts, relations } = &answer.picture;
+        format!("{} entities, {} facts, {} relations.", entities.len(), facts.len(), relations.len())
+    }
+}
+
+/// How the group stands, and how it has grown.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HealthRequest {}
+
+/// How a group stands.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Health {
+    /// Counts and sizes.
+    #[schemars(with = "Map<String, Value>")]
+    pub status: Status,
+    /// Memories and what was said, by week, oldest first.
+    #[schemars(with = "Vec<Map<String, Value>>")]
+    pub growth: Vec<Week>,
+    /// Facts by how lately they were recalled.
+    #[schemars(with = "Map<String, Value>")]
+    pub tiers: graph::Tiers,
+    /// What is wrong, and what to do about it.
+    pub problems: Vec<String>,
+}
+
+/// What came in one week.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "a day and a count")]
+pub struct Week {
+    /// Its first day.
+    pub week: String,
+    pub added: i64,
+}
+
+impl Request for HealthRequest {
+    type Answer = Health;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Health> {
+        let status = call.group().status()?;
+        let mut problems = Vec::new();
+        if status.stale {
+            problems.push("the index is of another version; it is made anew behind the calls".to_owned());
+        }
+        problems.extend(status.set_aside.iter().map(|path| {
+            format!("{} was damaged and set aside; `nacre doctor` says what to do", path.display())
+        }));
+        let (growth, tiers) = call.read(|db| Ok((growth(db)?, graph::tiers(db)?)))?;
+        Ok(Health { status, growth, tiers, problems })
+    }
+
+    fn say(answer: &Health, _: Time) -> String {
+        match answer.problems.is_empty() {
+            true => "Everything is in order.".into(),
+            false => answer.problems.join("\n"),
+        }
+    }
+}
+
+fn growth(db: &Connection) -> Result<Vec<Week>> {
+    const WEEK: i64 = 7 * 86_400_000;
+    // The first day of 1970 was a Thursday: weeks begin on Mondays.
+    const MONDAY: i64 = 4 * 86_400_000;
+    let sql = "SELECT (at - ?2) / ?1, count(*) FROM (SELECT created_at AS at FROM entries UNION ALL
+            SELECT at FROM passages WHERE kind IN ('message', 'exchange')) GROUP BY 1 ORDER BY 1";
+    let mut statement = db.prepare_cached(sql)?;
+    let rows =
+        statement.query_map((WEEK, MONDAY), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
+    let counted: Vec<(i64, i64)> = rows.collect::<rusqlite::Result<_>>()?;
+    let mut weeks: Vec<Week> = Vec::new();
+    let (Some(first), Some(last)) = (counted.first(), counted.last()) else { return Ok(weeks) };
+    // Ten years at most, whatever a transcript says about its age.
+    let first = first.0.max(last.0 - 520);
+    let earlier: i64 = counted.iter().filter(|(week, _)| *week < first).map(|(_, count)| count).sum();
+    for week in first..=last.0 {
+        let added = counted.iter().find(|(at, _)| *at == week).map_or(0, |(_, count)| *count);
+        let day = Time::from_millis(week * WEEK + MONDAY).to_string();
+        let added = if week == first { added + earlier } else { added };
+        weeks.push(Week { week: day.chars().take(10).collect(), added });
+    }
+    Ok(weeks)
+}

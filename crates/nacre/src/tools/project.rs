@@ -1,0 +1,397 @@
+//! The tools of projects: items to read, tasks to read and write. That a folder is read is for a person to say, at the
+//! command line.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::table::Request;
+use super::{Action, Call};
+use crate::base::ids::{ProjectName, TaskId};
+use crate::base::{Error, Result, Time};
+use crate::context::brief::one_line;
+use crate::index::Scope;
+use crate::records::project::task::{self, By, Draft, Filter};
+use crate::records::project::{Change, ItemOf, ItemType, Status, Task, item};
+use crate::search;
+use crate::store::event::payload;
+
+/// The most items of one answer.
+const MANY: usize = 100_000;
+
+/// What was taken out of a project's documents and code: entities, claims, tasks, decisions, notes, with file and line.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ItemsRequest {
+    /// Words to look for; without any, by file and line.
+    #[serde(default)]
+    #[schemars(length(max = 2000))]
+    pub query: String,
+    /// Only this type.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub r#type: Option<ItemType>,
+    /// Only of this project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<ProjectName>,
+    /// How many at most; default 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub limit: Option<usize>,
+}
+
+/// The items of a group's projects.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Items {
+    /// By project, file and line; of a question, best first.
+    pub items: Vec<ItemOf>,
+    /// How many there are in all; of a question, how many are shown.
+    pub total: i64,
+    /// Lanes that are down.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missing: Vec<String>,
+}
+
+impl Request for ItemsRequest {
+    type Answer = Items;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Items> {
+        let limit = self.limit.unwrap_or(50);
+        let filter = item::Filter { r#type: self.r#type, project: self.project };
+        if self.query.trim().is_empty() {
+            let (items, total) = call.read(|db| item::list(db, &filter, limit))?;
+            return Ok(Items { items, total, missing: Vec::new() });
+        }
+        if let Some(project) = &filter.project {
+            call.read(|db| crate::records::project::known(db, project))?;
+        }
+        let now = call.caller.now;
+        // What is left out of the hits is known when its row is read.
+        let filtered = filter.r#type.is_some() || filter.project.is_some();
+        let request = search::Request {
+            query: self.query.clone(),
+            scope: vec![Scope::Items],
+            collection: None,
+            r#type: None,
+            tags: crate::records::entry::Tags::default(),
+            include_superseded: false,
+            include_archived: false,
+            limit: if filtered { MANY } else { limit.saturating_mul(2) },
+            at: now,
+            explain: false,
+            of_agent: false,
+        };
+        let found = call.group().search(&request, now)?;
+        let fits = |of: &ItemOf| {
+            filter.r#type.is_none_or(|wanted| wanted == of.item.r#type)
+                && filter.project.as_ref().is_none_or(|wanted| *wanted == of.project)
+        };
+        let mut items = Vec::new();
+        call.read(|db| {
+            for hit in found.hits.iter().filter(|hit| hit.item.is_some()) {
+                items.extend(item::get(db, &hit.id)?.filter(fits));
+                if items.len() >= limit {
+                    break;
+                }
+            }
+            Ok(())
+        })?;
+        let total = i64::try_from(items.len()).unwrap_or(i64::MAX);
+        call.tell("memory:search", payload([("query", self.query.into()), ("results", total.into())]));
+        Ok(Items { items, total, missing: found.missing })
+    }
+
+    fn say(answer: &Items, _: Time) -> String {
+        let mut text = String::new();
+        for missing in &answer.missing {
+            let _ = writeln!(text, "Missing: {missing}.");
+        }
+        if answer.items.is_empty() {
+            return text + "There are no such items.";
+        }
+        for ItemOf { item, project } in &answer.items {
+            let (place, kind) = (one_line(&item.source_file), item.r#type.as_str());
+            let content = one_line(&item.content);
+            let _ = writeln!(text, "[{project}: {place}:{}] [{kind}] {content}", item.line_number);
+        }
+        let more = answer.total - i64::try_from(answer.items.len()).unwrap_or(0);
+        if more > 0 {
+            let _ = write!(text, "{more} more.");
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// The tasks there are: under way, to be done by priority and age, over. With an id: that one and how it came to stand so.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TasksRequest {
+    /// Only this one, with its history.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<TaskId>,
+    /// Only what can be started: pending, and waiting for nothing.
+    #[serde(default)]
+    pub ready: bool,
+    /// Only those that stand so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<Status>,
+    /// Only of this milestone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
+    /// Those that were archived instead.
+    #[serde(default)]
+    pub archived: bool,
+}
+
+/// Tasks of a group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Tasks {
+    /// What is under way first, then by priority and age.
+    pub tasks: Vec<TaskShown>,
+}
+
+/// A task, with its history where it was asked for alone.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+pub struct TaskShown {
+    #[serde(flatten)]
+    #[expect(missing_docs)]
+    pub task: Task,
+    /// Every change of its status, oldest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub history: Vec<Change>,
+}
+
+impl Request for TasksRequest {
+    type Answer = Tasks;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Tasks> {
+        let filter = Filter {
+            ready: self.ready,
+            status: self.status,
+            milestone: self.milestone,
+            archived: self.archived,
+        };
+        let tasks = call.read(|db| match self.id {
+            Some(id) => Ok(vec![TaskShown { task: task::get(db, id)?, history: task::changes(db, id)? }]),
+            None => {
+                let tasks = task::list(db, &filter)?;
+                Ok(tasks.into_iter().map(|task| TaskShown { task, history: Vec::new() }).collect())
+            }
+        })?;
+        Ok(Tasks { tasks })
+    }
+
+    fn say(answer: &Tasks, _: Time) -> String {
+        if answer.tasks.is_empty() {
+            return "There are no such tasks.".into();
+        }
+        let mut text = String::new();
+        for TaskShown { task, history } in &answer.tasks {
+            let _ = writeln!(text, "{}", say_task(task));
+            if !history.is_empty() {
+                for criterion in &task.acceptance_criteria {
+                    let _ = writeln!(text, "  accepted when: {}", one_line(criterion));
+                }
+            }
+            for Change { at, status, actor, session } in history {
+                let _ = writeln!(text, "  {at} {} by {actor} in {session}", status.as_str());
+            }
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+fn say_task(task: &Task) -> String {
+    let mut text =
+        format!("[{}] {} p{} {}", task.id, task.status.as_str(), task.priority, one_line(&task.description));
+    if let Some(milestone) = &task.milestone {
+        let _ = write!(text, " ({})", one_line(milestone));
+    }
+    if !task.blocked_by.is_empty() {
+        let by: Vec<String> = task.blocked_by.iter().map(ToString::to_string).collect();
+        let _ = write!(text, " after {}", by.join(", "));
+    }
+    if task.archived.is_some() {
+        text.push_str(" archived");
+    }
+    text
+}
+
+/// Note something that is to be done.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskRequest {
+    /// What is to be done.
+    #[schemars(length(min = 1, max = 2000))]
+    pub description: String,
+    /// What it belongs to, such as M1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
+    /// The lowest number comes first; default 5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0, max = 1000))]
+    pub priority: Option<i64>,
+    /// By what one sees that it is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acceptance_criteria: Vec<String>,
+    /// Tasks that have to be over before.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked_by: Vec<TaskId>,
+}
+
+impl Request for TaskRequest {
+    type Answer = TaskShown;
+
+    fn run(self, call: &mut Call<'_>) -> Result<TaskShown> {
+        let draft = Draft {
+            description: self.description,
+            milestone: self.milestone,
+            priority: self.priority,
+            acceptance_criteria: self.acceptance_criteria,
+            blocked_by: self.blocked_by,
+        };
+        let caller = call.caller;
+        let shown = call.write(|write| {
+            let task = task::add(write.db, by(caller), draft)?;
+            write.spend(Action::Store)?;
+            write.record(&task.id, "chars", task.description.chars().count());
+            Ok(TaskShown { history: task::changes(write.db, task.id)?, task })
+        })?;
+        let (path, delta) = (shown.task.id.to_string(), shown.task.description.chars().count());
+        call.tell(
+            "memory:write",
+            payload([("type", "task".into()), ("path", path.into()), ("delta", delta.into())]),
+        );
+        Ok(shown)
+    }
+
+    fn say(answer: &TaskShown, _: Time) -> String {
+        format!("Added {}", say_task(&answer.task))
+    }
+}
+
+fn by(caller: &crate::base::caller::Caller) -> By<'_> {
+    By { now: caller.now, actor: caller.actor_name(), session: caller.session.as_str() }
+}
+
+/// What to do with a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[expect(missing_docs, reason = "verbs")]
+pub enum TaskAct {
+    Start,
+    Done,
+    Reopen,
+    Cancel,
+    Block,
+    Unblock,
+    Archive,
+}
+
+/// Say that a task was started, done, reopened or cancelled, waits for others or no longer, or archive a milestone.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TaskUpdateRequest {
+    /// What happened to it.
+    pub action: TaskAct,
+    /// The task; of archive, none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<TaskId>,
+    /// Of block and unblock: what it waits for. Unblock without any: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by: Vec<TaskId>,
+    /// Of archive: the milestone, all of which is done or cancelled.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub milestone: Option<String>,
+}
+
+/// What became of tasks.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct TaskChanged {
+    /// The task as it stands now.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "serde_json::Map<String, serde_json::Value>")]
+    pub task: Option<Task>,
+    /// What was archived.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub archived: Vec<TaskId>,
+    /// False: it stood so already.
+    pub changed: bool,
+}
+
+impl Request for TaskUpdateRequest {
+    type Answer = TaskChanged;
+
+    fn run(self, call: &mut Call<'_>) -> Result<TaskChanged> {
+        let missing = |field: &str, problem: &str| Error::BadArgument {
+            tool: "task_update".into(),
+            field: field.into(),
+            problem: problem.into(),
+            nearest: None,
+        };
+        let TaskUpdateRequest { action, id, by: blockers, milestone } = self;
+        let caller = call.caller;
+        if action == TaskAct::Archive {
+            let milestone =
+                milestone.ok_or_else(|| missing("milestone", "is missing; `archive` needs it"))?;
+            let archived = call.write(|write| {
+                let archived = task::archive(write.db, caller.now, &milestone)?;
+                archived.iter().for_each(|id| write.record(id, "archived", 1));
+                Ok(archived)
+            })?;
+            for id in &archived {
+                let path = id.to_string();
+                call.tell(
+                    "memory:write",
+                    payload([("type", "task".into()), ("path", path.into()), ("delta", 0.into())]),
+                );
+            }
+            return Ok(TaskChanged { task: None, archived, changed: true });
+        }
+        let id = id.ok_or_else(|| missing("id", "is missing; every action but `archive` needs it"))?;
+        if action == TaskAct::Block && blockers.is_empty() {
+            return Err(missing("by", "is missing; `block` needs it"));
+        }
+        let (task, changed) = call.write(|write| {
+            let to = |status| task::set_status(write.db, by(caller), id, status);
+            let (task, changed) = match action {
+                TaskAct::Start => to(Status::InProgress)?,
+                TaskAct::Done => to(Status::Done)?,
+                TaskAct::Reopen => to(Status::Pending)?,
+                TaskAct::Cancel => to(Status::Cancelled)?,
+                TaskAct::Block => task::block(write.db, id, &blockers)?,
+                TaskAct::Unblock => task::unblock(write.db, id, &blockers)?,
+                TaskAct::Archive => unreachable!("done above"),
+            };
+            if changed {
+                write.record(&id, "status", task.status.as_str());
+            } else {
+                write.unchanged();
+            }
+            Ok((task, changed))
+        })?;
+        if changed {
+            let path = id.to_string();
+            call.tell(
+                "memory:write",
+                payload([("type", "task".into()), ("path", path.into()), ("delta", 0.into())]),
+            );
+        }
+        Ok(TaskChanged { task: Some(task), archived: Vec::new(), changed })
+    }
+
+    fn say(answer: &TaskChanged, _: Time) -> String {
+        let mut text = answer.task.as_ref().map(say_task).unwrap_or_default();
+        if !answer.archived.is_empty() {
+            let ids: Vec<String> = answer.archived.iter().map(ToString::to_string).collect();
+            let _ = write!(text, "Archived {}", ids.join(", "));
+        }
+        if !answer.changed {
+            text.push_str("; it stood so already");
+        }
+        text
+    }
+}

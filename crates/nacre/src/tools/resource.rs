@@ -1,0 +1,138 @@
+//! The files of the workspace as resources: a few by a name of their own, any by its path. Read like
+//! everything else, by role and visibility, masked, and told as an event.
+
+use crate::base::caller::{Caller, Role};
+use crate::base::redact;
+use crate::base::{Error, Result};
+use crate::group::Group;
+use crate::records::workspace::{self, FilePath, seen};
+use crate::store::event::Event;
+use crate::store::event::payload;
+
+/// How the address of a resource begins, and that of a file.
+const SCHEME: &str = "memory://";
+const FILES: &str = "file/";
+
+/// A file of the workspace that has a name of its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Resource {
+    /// The name: its address is `memory://` and this.
+    pub name: &'static str,
+    /// The part of a boot that it is: a path, or a day's log.
+    part: &'static str,
+    /// What stands in it.
+    pub about: &'static str,
+}
+
+impl Resource {
+    /// Returns its address.
+    pub fn uri(&self) -> String {
+        format!("{SCHEME}{}", self.name)
+    }
+
+    /// The file that stands for it, if there is one that the caller may see.
+    fn path(&self, group: &Group, caller: &Caller) -> Option<FilePath> {
+        let paths = workspace::paths_of(caller, self.part, None);
+        paths.into_iter().find(|path| workspace::is_shown(group, caller.visibility, path))
+    }
+}
+
+const fn row(name: &'static str, part: &'static str, about: &'static str) -> Resource {
+    Resource { name, part, about }
+}
+
+/// Every file that has a name of its own.
+pub const RESOURCES: &[Resource] = &[
+    row("agents", "AGENTS.md", "What the agent does in every session"),
+    row("soul", "SOUL.md", "Who the agent is: principles and voice"),
+    row("user", "USER.md", "Whom the agent helps"),
+    row("identity", "IDENTITY.md", "The agent's card"),
+    row("tools", "TOOLS.md", "Machines, services and commands of this place"),
+    row("heartbeat", "HEARTBEAT.md", "What to look after when nobody asked"),
+    row("active-context", "memory/active-context.md", "What is under way right now"),
+    row("long-term", "MEMORY.md", "What stays true for months"),
+    row("core", "memory/CORE.md", "Facts that always matter"),
+    row("gating-policies", "memory/gating-policies.md", "Rules that mistakes taught"),
+    row("today", "today", "Today's log"),
+    row("yesterday", "yesterday", "Yesterday's log"),
+];
+
+/// Returns the resources that are there for a caller.
+pub fn resources(group: &Group, caller: &Caller) -> Vec<&'static Resource> {
+    let all = RESOURCES.iter().filter(|resource| resource.path(group, caller).is_some());
+    if caller.role == Role::Skill { Vec::new() } else { all.collect() }
+}
+
+/// Tells whether a session has more to start with than the brief: files that somebody wrote and that it may
+/// see.
+pub fn has_workspace(group: &Group, caller: &Caller) -> bool {
+    caller.role != Role::Skill && workspace::has_own(group, caller)
+}
+
+/// Reads a resource; `None`: there is none of that address, or none for the caller.
+pub fn resource(group: &mut Group, caller: &Caller, uri: &str) -> Result<Option<String>> {
+    if caller.role == Role::Skill {
+        return Err(Error::RoleDenied { tool: "resources".into(), role: caller.role.as_str() });
+    }
+    let Some(path) = uri.strip_prefix(SCHEME).and_then(|name| match name.strip_prefix(FILES) {
+        Some(path) => decoded(path)?.parse().ok(),
+        None => RESOURCES.iter().find(|resource| resource.name == name)?.path(group, caller),
+    }) else {
+        return Ok(None);
+    };
+    let text = match workspace::shown(group, caller.visibility, &path) {
+        None => return Ok(None),
+        Some(Ok(text)) => text,
+        Some(Err(why)) => format!("({path} {why}.)"),
+    };
+    let text = redact::text(&text).into_owned();
+    let mut data = payload([
+        ("type", "file".into()),
+        ("path", path.as_str().into()),
+        ("size", text.chars().count().into()),
+    ]);
+    if seen::is_infrastructure(path.as_str()) {
+        data.insert("infrastructure".into(), true.into());
+        seen::note(group, caller, [path.as_str()]);
+    }
+    let (name, session) = (group.name().clone(), caller.session.clone());
+    group.tell(&Event { name: "memory:read", at: caller.now, group: name, session, data });
+    Ok(Some(text))
+}
+
+/// Takes the percent signs out of the path of an address, once.
+fn decoded(path: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(path.len());
+    let mut rest = path.bytes();
+    while let Some(byte) = rest.next() {
+        if byte == b'%' {
+            let digits = [rest.next()?, rest.next()?];
+            let digits = std::str::from_utf8(&digits).ok().filter(|digits| !digits.starts_with('+'))?;
+            bytes.push(u8::from_str_radix(digits, 16).ok()?);
+        } else {
+            bytes.push(byte);
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_of_addresses_are_decoded_once() {
+        for (path, expected) in [
+            ("MEMORY.md", Some("MEMORY.md")),
+            ("memory/a%20b.md", Some("memory/a b.md")),
+            ("gr%C3%B6%C3%9Fe.md", Some("größe.md")),
+            ("%252e%252e/x.md", Some("%2e%2e/x.md")),
+            ("x%2", None),
+            ("x%+1", None),
+            ("x%zz", None),
+            ("x%ff.md", None),
+        ] {
+            assert_eq!(decoded(path).as_deref(), expected, "{path}");
+        }
+    }
+}

@@ -1,0 +1,375 @@
+//! Schemas of the tools, made from their types, and the check of arguments against what is published.
+//!
+//! Written here rather than taken from a validator: the types use a dozen words of JSON Schema, a test holds
+//! them to these, and the answer has to name the field, the limit and the word that was probably meant
+//! (docs/decisions/0003).
+
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use super::{MAX_DEPTH, Tool};
+use crate::base::Settings;
+use crate::base::settings::DefaultType;
+use crate::base::text::nearest;
+use crate::base::text::shorten;
+use crate::base::{Error, Result};
+
+/// Returns the schema of a request, with the words of its doc comments.
+pub(super) fn input<T: JsonSchema>() -> Value {
+    let mut schema = generate::<T>(dialect());
+    schema["additionalProperties"] = json!(false);
+    schema
+}
+
+/// Returns the schema of an answer, bare: a model reads the answer, not its description, and pays for every
+/// byte of this.
+pub(super) fn output<T: JsonSchema>() -> Value {
+    // As it is written, not as it would be read: a field that is left out when empty is not required.
+    let mut schema = generate::<T>(dialect().for_serialize());
+    strip(&mut schema);
+    // An object inside the answer is named, not spelled out.
+    for property in
+        schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut)
+    {
+        if property["type"] == "object" {
+            *property = json!({ "type": "object" });
+        }
+        // Of the items of a list, the names and types.
+        if let Some(item) = property.get_mut("items").and_then(Value::as_object_mut) {
+            item.remove("required");
+        }
+    }
+    schema
+}
+
+/// Makes one object of an answer that is one of several: with all their fields, of which none has to be there. Clients want
+/// an object.
+fn join(schema: &mut Value) {
+    let Some(Value::Array(forms)) = schema.get_mut("anyOf").map(Value::take) else { return };
+    let mut properties = Map::new();
+    for mut form in forms {
+        if let Value::Object(own) = form["properties"].take() {
+            properties.extend(own);
+        }
+    }
+    *schema = json!({ "type": "object", "properties": properties });
+}
+
+/// Returns what the settings make of a tool's schema, where that is something else.
+pub(super) fn adapted(tool: &Tool, schema: &Value, settings: &Settings) -> Option<Value> {
+    if let Some(across) = super::access::adapted(tool, schema, settings) {
+        return Some(across);
+    }
+    if tool.name != "memory_store" || settings.entries.default_type != DefaultType::Required {
+        return None;
+    }
+    let mut schema = schema.clone();
+    schema.get_mut("required").and_then(Value::as_array_mut)?.push("type".into());
+    Some(schema)
+}
+
+/// Checks arguments and returns them without the fields that were given as null.
+pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Result<Value> {
+    let wrong = |field: &str, problem: String| Error::BadArgument {
+        tool: tool.name.into(),
+        field: shorten(field),
+        problem,
+        nearest: None,
+    };
+    let mut fields = match arguments {
+        Value::Null => Map::new(),
+        Value::Object(fields) => fields,
+        other => return Err(wrong("arguments", format!("is {}, an object is needed", name_of(&other)))),
+    };
+    fields.retain(|_, value| !value.is_null());
+    if tool.door.is_some() {
+        let mut whole = Value::Object(fields);
+        prune(&tool.schema(settings), &mut whole);
+        let Value::Object(pruned) = whole else { unreachable!("it was an object") };
+        fields = pruned;
+    }
+    for (field, value) in &fields {
+        if depth(value) > MAX_DEPTH {
+            return Err(Error::RequestTooDeep { limit: MAX_DEPTH });
+        }
+        if let Some(control) = control_character(value) {
+            return Err(wrong(field, format!("has the control character U+{:04X}", u32::from(control))));
+        }
+    }
+    let schema = tool.schema(settings);
+    let properties = schema["properties"].as_object();
+    if let Some(unknown) =
+        fields.keys().find(|field| properties.is_none_or(|known| !known.contains_key(*field)))
+    {
+        let known = properties.into_iter().flat_map(|known| known.keys().map(String::as_str));
+        let near = nearest(unknown, known).map(str::to_owned);
+        let problem = "is not an argument".to_owned();
+        return Err(Error::BadArgument {
+            tool: tool.name.into(),
+            field: shorten(unknown),
+            problem,
+            nearest: near,
+        });
+    }
+    for required in schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        if !fields.contains_key(required) {
+            return Err(wrong(required, "is missing".into()));
+        }
+    }
+    for (field, value) in &fields {
+        if let Some(problem) = problem(&schema["properties"][field], value) {
+            return Err(wrong(field, problem));
+        }
+    }
+    Ok(Value::Object(fields))
+}
+
+/// Leaves out the fields that a schema does not name. Clients of other programs send what those pass over.
+fn prune(schema: &Value, value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            let Some(known) = schema["properties"].as_object() else { return };
+            fields.retain(|name, _| known.contains_key(name));
+            fields.iter_mut().for_each(|(name, value)| prune(&known[name], value));
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| prune(&schema["items"], item)),
+        _ => {}
+    }
+}
+
+/// Says what is wrong with a value, if anything is.
+fn problem(schema: &Value, value: &Value) -> Option<String> {
+    let limit = |key: &str| schema[key].as_u64().and_then(|limit| usize::try_from(limit).ok());
+    let forms = schema["anyOf"].as_array().map_or(std::slice::from_ref(schema), Vec::as_slice);
+    let allowed: Vec<&str> = forms.iter().filter_map(|form| form["type"].as_str()).collect();
+    let given = name_of(value);
+    let fits = |name: &str| name == given || (given == "integer" && name == "number");
+    if !allowed.is_empty() && !allowed.iter().any(|name| fits(name)) {
+        return Some(format!("is {given}, {} is needed", allowed.join(" or ")));
+    }
+    if schema["anyOf"].is_array() {
+        return forms
+            .iter()
+            .find(|form| form["type"].as_str().is_some_and(fits))
+            .and_then(|form| problem(form, value));
+    }
+    if let Some(words) = schema["enum"].as_array()
+        && !words.contains(value)
+    {
+        let words = words.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ");
+        return Some(format!(
+            "is `{}`, none of {words}",
+            shorten(value.as_str().unwrap_or(&value.to_string()))
+        ));
+    }
+    match value {
+        Value::String(text) => {
+            let length = text.chars().count();
+            match (limit("minLength"), limit("maxLength")) {
+                (Some(least), _) if length < least => Some("is empty".into()),
+                (_, Some(most)) if length > most => {
+                    Some(format!("has {length} characters, at most {most} fit"))
+                }
+                _ => None,
+            }
+        }
+        Value::Number(number) => {
+            let number = number.as_f64()?;
+            match (schema["minimum"].as_f64(), schema["maximum"].as_f64()) {
+                (Some(least), _) if number < least => Some(format!("is {value}, at least {least} is needed")),
+                (_, Some(most)) if number > most => Some(format!("is {value}, at most {most} is allowed")),
+                _ => None,
+            }
+        }
+        Value::Array(items) => match limit("maxItems") {
+            Some(most) if items.len() > most => {
+                Some(format!("has {} items, at most {most} fit", items.len()))
+            }
+            _ => items
+                .iter()
+                .find_map(|item| problem(&schema["items"], item))
+                .map(|problem| format!("has an item that {problem}")),
+        },
+        Value::Object(fields) => {
+            let properties = schema["properties"].as_object()?;
+            if let Some(unknown) = fields.keys().find(|field| !properties.contains_key(*field)) {
+                return Some(format!("has `{}`, which is not known", shorten(unknown)));
+            }
+            let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+            if let Some(missing) = required.into_iter().find(|field| !fields.contains_key(*field)) {
+                return Some(format!("has no `{missing}`"));
+            }
+            let mut given = fields.iter().filter(|(_, value)| !value.is_null());
+            given.find_map(|(field, value)| {
+                let problem = problem(&properties[field], value)?;
+                Some(format!("has a `{field}` that {problem}"))
+            })
+        }
+        Value::Null | Value::Bool(_) => None,
+    }
+}
+
+fn name_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(depth).max().unwrap_or(0),
+        Value::Object(fields) => 1 + fields.values().map(depth).max().unwrap_or(0),
+        _ => 0,
+    }
+}
+
+/// Finds a character that has no place in memory: it would be invisible, or would steer a terminal. Line
+/// breaks and tabs are text.
+fn control_character(value: &Value) -> Option<char> {
+    match value {
+        Value::String(text) => text.chars().find(|c| c.is_control() && !matches!(c, '\n' | '\r' | '\t')),
+        Value::Array(items) => items.iter().find_map(control_character),
+        Value::Object(fields) => fields.values().find_map(control_character),
+        _ => None,
+    }
+}
+
+fn dialect() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| {
+        settings.meta_schema = None;
+        settings.inline_subschemas = true;
+    })
+}
+
+fn generate<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    join(&mut schema);
+    simplify(&mut schema);
+    schema
+}
+
+/// Takes out what says nothing to a client: titles, number formats, defaults of null, and null beside the
+/// type of an optional field.
+fn simplify(schema: &mut Value) {
+    if let Value::Object(fields) = schema {
+        if fields.get("title").is_some_and(Value::is_string) {
+            fields.remove("title");
+        }
+        fields.remove("format");
+        if fields
+            .get("default")
+            .is_some_and(|default| default.is_null() || default == &json!([]) || default == &json!(false))
+        {
+            fields.remove("default");
+        }
+        if let Some(Value::Array(types)) = fields.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = types.as_slice() {
+                let only = only.clone();
+                fields.insert("type".into(), only);
+            }
+        }
+        if let Some(Value::Array(words)) = fields.get_mut("enum") {
+            words.retain(|word| !word.is_null());
+        }
+        if let Some(Value::Array(choices)) = fields.remove("anyOf") {
+            let mut real = choices.into_iter().filter(|choice| choice["type"] != "null");
+            if let Some(Value::Object(only)) = real.next() {
+                assert!(real.next().is_none(), "a published type has one form");
+                for (key, value) in only {
+                    fields.entry(key).or_insert(value);
+                }
+            }
+        }
+        // An enum whose variants have doc comments comes as one constant each.
+        if let Some(Value::Array(variants)) = fields.remove("oneOf") {
+            fields.insert("type".into(), "string".into());
+            fields.insert("enum".into(), variants.iter().map(|variant| variant["const"].clone()).collect());
+        }
+        // Some clients know one type at a time: a list of types becomes one form for each.
+        if let Some(Value::Array(types)) = fields.get("type").cloned() {
+            fields.remove("type");
+            let items = fields.remove("items");
+            let form = |name| match &items {
+                Some(items) if name == "array" => json!({ "type": name, "items": items }),
+                _ => json!({ "type": name }),
+            };
+            fields.insert("anyOf".into(), types.into_iter().map(form).collect());
+        }
+        fields.values_mut().for_each(simplify);
+    } else if let Value::Array(items) = schema {
+        items.iter_mut().for_each(simplify);
+    }
+}
+
+/// Leaves the names and types of an answer. Lists of words and limits are for what comes in, and would double
+/// the size.
+fn strip(schema: &mut Value) {
+    match schema {
+        Value::Object(fields) => {
+            const LEFT_OUT: &[&str] = &["description", "enum", "minimum", "minItems", "maxItems"];
+            // A property may have that very name; then it is an object.
+            fields.retain(|word, value| value.is_object() || !LEFT_OUT.contains(&word.as_str()));
+            // Fields that are not named are allowed as it is.
+            fields.retain(|word, value| word != "additionalProperties" || *value != json!(true));
+            // Of the forms that are understood, the first is the one that is written.
+            if let Some(Value::Array(forms)) = fields.remove("anyOf") {
+                fields
+                    .extend(forms.into_iter().find_map(|form| form.as_object().cloned()).unwrap_or_default());
+            }
+            fields.values_mut().for_each(strip);
+        }
+        Value::Array(items) => items.iter_mut().for_each(strip),
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DOOR_TOOLS, TOOLS};
+    use super::*;
+
+    /// What [`check`] understands. A word that is published and not checked would be a promise nobody keeps.
+    #[test]
+    fn every_published_word_is_checked() {
+        const UNDERSTOOD: &[&str] = &[
+            "type",
+            "properties",
+            "required",
+            "additionalProperties",
+            "description",
+            "items",
+            "anyOf",
+            "enum",
+            "minLength",
+            "maxLength",
+            "minimum",
+            "maximum",
+            "maxItems",
+            "default",
+        ];
+        fn walk(tool: &str, schema: &Value) {
+            for (word, value) in schema.as_object().into_iter().flatten() {
+                assert!(UNDERSTOOD.contains(&word.as_str()), "{tool} publishes `{word}`");
+                match word.as_str() {
+                    "properties" => {
+                        value.as_object().unwrap().values().for_each(|property| walk(tool, property))
+                    }
+                    "items" => walk(tool, value),
+                    "anyOf" => value.as_array().unwrap().iter().for_each(|form| walk(tool, form)),
+                    _ => {}
+                }
+            }
+        }
+        for tool in TOOLS.iter().chain(&DOOR_TOOLS) {
+            walk(tool.name, &tool.input_schema(&Settings::default()));
+        }
+    }
+}

@@ -1,0 +1,324 @@
+//! The tools of sessions: what was said, listed and shown; transcripts of our own, added to, read as a model should
+//! see them, summed up.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::Call;
+use super::table::Request;
+use crate::base::ids::SessionId;
+use crate::base::text::shorten;
+use crate::base::{Error, Result, Time};
+use crate::context::brief::one_line;
+use crate::records::session::{
+    self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session,
+};
+use crate::records::workspace::{memory_file, seen};
+use crate::store::event::payload;
+
+/// The conversations that were imported, newest first.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionsRequest {
+    /// How many at most; default 20.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 1000))]
+    pub limit: Option<usize>,
+}
+
+/// The newest sessions of a group.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Sessions {
+    /// Newest first.
+    pub sessions: Vec<Session>,
+    /// How many there are in all.
+    pub total: i64,
+}
+
+impl Request for SessionsRequest {
+    type Answer = Sessions;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Sessions> {
+        let (sessions, total) = call.read(|db| session::list(db, self.limit.unwrap_or(20)))?;
+        Ok(Sessions { sessions, total })
+    }
+
+    fn say(answer: &Sessions, _: Time) -> String {
+        if answer.sessions.is_empty() {
+            return "There are no sessions.".into();
+        }
+        let mut text = String::new();
+        for Session { id, messages, ended_at, format, .. } in &answer.sessions {
+            let ended = ended_at.map(|at| format!(", until {at}")).unwrap_or_default();
+            let _ = writeln!(text, "[session {}] {messages} messages{ended} ({format})", one_line(id));
+        }
+        let more = answer.total - i64::try_from(answer.sessions.len()).unwrap_or(0);
+        if more > 0 {
+            let _ = write!(text, "{more} more.");
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// What was said in one conversation, in order.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SessionRequest {
+    /// Its id, or a beginning of it that no other has.
+    #[schemars(length(min = 1, max = 500))]
+    pub id: String,
+    /// The number of the first message to show; default 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub from: Option<usize>,
+    /// How many at most; default 50.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 500))]
+    pub limit: Option<usize>,
+}
+
+/// A session with a range of its messages.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct SessionShown {
+    /// Which one, and how long.
+    pub session: Session,
+    /// In the order they were said.
+    pub messages: Vec<Said>,
+    /// The number to go on from, where there are more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<usize>,
+    /// Whether it has been shown details of the infrastructure (W10).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub infrastructure_seen: bool,
+}
+
+impl Request for SessionRequest {
+    type Answer = SessionShown;
+
+    fn run(self, call: &mut Call<'_>) -> Result<SessionShown> {
+        let (from, limit) = (self.from.unwrap_or(1), self.limit.unwrap_or(50));
+        let (session, messages) = call.read(|db| session::show(db, &self.id, from, limit))?;
+        let after = from.saturating_add(messages.len());
+        let all = usize::try_from(session.messages).unwrap_or(0);
+        let next = (!messages.is_empty() && after <= all).then_some(after);
+        let size: usize = messages.iter().map(|said| said.text.chars().count()).sum();
+        let path = session.id.as_str().into();
+        call.tell(
+            "memory:read",
+            payload([("type", "session".into()), ("path", path), ("size", size.into())]),
+        );
+        let infrastructure_seen = match session.id.parse() {
+            Ok(id) => call.read(|db| seen::infrastructure(db, &id))?.is_some(),
+            Err(_) => false,
+        };
+        Ok(SessionShown { session, messages, next, infrastructure_seen })
+    }
+
+    fn say(answer: &SessionShown, _: Time) -> String {
+        let Session { id, messages, .. } = &answer.session;
+        let mut text = format!("[session {}] {messages} messages", one_line(id));
+        for Said { number, author, at, text: said, .. } in &answer.messages {
+            let author = author.as_deref().map(one_line).unwrap_or_default();
+            let _ = write!(text, "\n{number}. {author} ({at}): {}", one_line(said));
+        }
+        if let Some(next) = answer.next {
+            let _ = write!(text, "\nIt goes on: ask from {next}.");
+        }
+        text
+    }
+}
+
+/// Add messages to the transcript of a conversation. Sent again with the same ids, they are not written again.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AppendRequest {
+    /// The session; default this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<SessionId>,
+    /// In the order they were said.
+    #[schemars(length(max = 1000))]
+    pub messages: Vec<Draft>,
+}
+
+impl Request for AppendRequest {
+    type Answer = Appended;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Appended> {
+        let caller = call.caller;
+        let id = self.id.unwrap_or_else(|| caller.session.clone());
+        session::append(call.group(), caller, &id, &self.messages)
+    }
+
+    fn say(answer: &Appended, _: Time) -> String {
+        let Appended { added, present, tokens, .. } = answer;
+        let mut text = format!("{added} added, about {tokens} tokens of context.");
+        if *present > 0 {
+            let _ = write!(text, " {present} were there already.");
+        }
+        for warning in &answer.warnings {
+            let _ = write!(text, " Note: {}.", one_line(warning));
+        }
+        if let Some(compacted) = &answer.compacted {
+            let _ = write!(text, " {}", say_compacted(compacted));
+        }
+        if let Some(prompt) = answer.flush.as_ref().and_then(|flush| flush.prompt.as_ref()) {
+            let _ = write!(text, "\n{prompt}");
+        }
+        text
+    }
+}
+
+/// The messages of a transcript as a model should see them: what was compacted as its summary, old results of tools
+/// left out.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ContextRequest {
+    /// The session.
+    pub id: SessionId,
+    /// How many tokens at most, the newest first; default what the window has room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub tokens: Option<usize>,
+}
+
+impl Request for ContextRequest {
+    type Answer = Context;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Context> {
+        let caller = call.caller;
+        let Some(context) = session::context(call.group(), caller, &self.id, self.tokens)? else {
+            return Err(Error::NoTranscript { given: shorten(self.id.as_str()) });
+        };
+        let size: usize = context.messages.iter().map(|line| line.text().chars().count()).sum();
+        let path = self.id.as_str().into();
+        call.tell(
+            "memory:read",
+            payload([("type", "session".into()), ("path", path), ("size", size.into())]),
+        );
+        if let Some(memory) = &context.memory {
+            let (path, size) = (memory_file::PATH.into(), memory.chars().count());
+            call.tell(
+                "memory:read",
+                payload([("type", "file".into()), ("path", path), ("size", size.into())]),
+            );
+        }
+        Ok(context)
+    }
+
+    fn say(answer: &Context, _: Time) -> String {
+        let mut text = answer.memory.as_ref().map(|memory| format!("{memory}\n")).unwrap_or_default();
+        if answer.cut {
+            text.push_str("(Older messages did not fit.)\n");
+        }
+        for line in &answer.messages {
+            let _ = match line.role {
+                Role::ToolCall => {
+                    let input = line.input.as_ref().map(ToString::to_string).unwrap_or_default();
+                    writeln!(
+                        text,
+                        "tool_call {}: {}",
+                        one_line(line.name.as_deref().unwrap_or_default()),
+                        one_line(&input)
+                    )
+                }
+                role => writeln!(text, "{}: {}", role.as_str(), line.text()),
+            };
+        }
+        text.truncate(text.trim_end().len());
+        text
+    }
+}
+
+/// Sum up all but the newest messages of a transcript.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CompactRequest {
+    /// The session.
+    pub id: SessionId,
+}
+
+impl Request for CompactRequest {
+    type Answer = Compacted;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Compacted> {
+        let caller = call.caller;
+        session::compact(call.group(), caller, &self.id)
+    }
+
+    fn say(answer: &Compacted, _: Time) -> String {
+        say_compacted(answer)
+    }
+}
+
+fn say_compacted(compacted: &Compacted) -> String {
+    let Compacted { covered, kept, before, after, by, .. } = compacted;
+    let mut text = match covered {
+        0 => "Nothing was compacted".to_owned(),
+        _ => format!("Compacted {covered} lines ({by}), {kept} kept: {before} tokens before, {after} after"),
+    };
+    if let Some(note) = &compacted.note {
+        let _ = write!(text, ": {}", one_line(note));
+    }
+    text + "."
+}
+
+/// Ask whether what lasts should be stored now, before the conversation is compacted. True once in a cycle.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FlushRequest {
+    /// The session; default this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<SessionId>,
+    /// The tokens of the model's last call, its answer included, as far as the host knows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<usize>,
+    /// The message that is about to be sent.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub message: String,
+}
+
+impl Request for FlushRequest {
+    type Answer = Flush;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Flush> {
+        let caller = call.caller;
+        let id = self.id.unwrap_or_else(|| caller.session.clone());
+        let count = Count { tokens: self.tokens, message: &self.message, compacts: false };
+        session::flush_check(call.group(), caller, &id, &count)
+    }
+
+    fn say(answer: &Flush, _: Time) -> String {
+        match (&answer.prompt, &answer.note) {
+            (Some(prompt), _) => prompt.clone(),
+            (None, Some(note)) => format!("Not now: {note}."),
+            (None, None) => format!("Not now: {} of {} tokens.", answer.tokens, answer.threshold),
+        }
+    }
+}
+
+/// End a conversation: what was said since its last summary is summed up as one memory.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct EndRequest {
+    /// The session.
+    pub id: SessionId,
+}
+
+impl Request for EndRequest {
+    type Answer = Ended;
+
+    fn run(self, call: &mut Call<'_>) -> Result<Ended> {
+        let caller = call.caller;
+        session::end(call.group(), caller, &self.id)
+    }
+
+    fn say(answer: &Ended, _: Time) -> String {
+        match &answer.entry {
+            Some(entry) => format!("{} messages are summed up in {entry}.", answer.messages),
+            None => "The session is ended; there was nothing to sum up.".into(),
+        }
+    }
+}

@@ -1,0 +1,313 @@
+//! The spool: what hooks hear of a conversation, put down at once and taken into the memory later.
+//!
+//! An agent waits for its hooks, so a hook only writes a small file and is done: no lock, no database. Each thing
+//! heard is a file of its own, written aside and renamed, so that any number of processes may write at once and
+//! none is ever half there. Whoever opens the group next takes them in. A file goes once what it says is archived,
+//! and an exchange that is archived already is passed over there: to be stopped in between loses nothing and
+//! doubles nothing.
+
+use std::collections::BTreeMap;
+use std::fs::{self, TryLockError};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::base::caller::Caller;
+use crate::base::caller::Visibility;
+use crate::base::error::Kind;
+use crate::base::ids::{GroupName, SessionId};
+use crate::base::{Error, Result, Time, files};
+use crate::context::brief::strip_injected;
+use crate::context::turn::{self, Exchange};
+use crate::group::Group;
+use crate::records::session::NO_REPLY;
+use crate::tools::home::Home;
+
+/// The spool's name in the group's folder.
+const FOLDER: &str = "spool";
+/// How long a message waits for its answer before it is archived without one, in days.
+const PATIENCE: f64 = 1.0;
+/// How often and after what pause a process asks whether another is done: a second in all.
+const TRIES: usize = 200;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// One thing heard of a conversation.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Heard {
+    /// The conversation.
+    pub session: SessionId,
+    /// When.
+    pub at: Time,
+    /// Whether others read along; where it was not noted, nobody did.
+    #[serde(default = "private")]
+    pub visibility: Visibility,
+    /// What.
+    pub what: What,
+}
+
+fn private() -> Visibility {
+    Visibility::Private
+}
+
+/// What can be heard.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum What {
+    /// The person wrote this. Empty: it was not a person, and the answer is not about anything they said.
+    Message(String),
+    /// The agent answered this: to the message given here, else to the last one before.
+    Answer {
+        /// The message, where the client tells it with the answer.
+        message: Option<String>,
+        /// The answer.
+        text: String,
+    },
+    /// The conversation is over.
+    End,
+}
+
+/// Puts down what was heard. `order` grows with time, so that what was heard first is taken in first. `durable` waits
+/// until it would outlast a loss of power.
+pub fn put(home: &Home, group: &GroupName, order: u128, durable: bool, heard: &Heard) -> Result<()> {
+    let folder = folder(&home.path().join("groups").join(group.as_str()));
+    files::create_folder(&folder)?;
+    let file = folder.join(format!("{order:024}-{}.json", std::process::id()));
+    let bytes = serde_json::to_vec(heard)?;
+    if durable { files::write_whole(&file, &bytes) } else { files::write_quickly(&file, &bytes) }
+}
+
+/// Tells whether something waits in the spool of a group. Costs a look at a folder.
+pub fn waits(home: &Home, group: &GroupName) -> bool {
+    !spooled(&folder(&home.path().join("groups").join(group.as_str()))).is_empty()
+}
+
+/// Takes in what waits, and returns how many exchanges that were. One process does so at a time; where that one takes
+/// long, the rest is left to it.
+pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
+    let folder = folder(group.folder());
+    if spooled(&folder).is_empty() {
+        return Ok(0);
+    }
+    let lock = folder.join("lock");
+    let lock = files::append_private(&lock).map_err(Error::io(&lock))?;
+    let mut tries = 0;
+    while let Err(held) = lock.try_lock() {
+        match held {
+            TryLockError::WouldBlock if tries < TRIES => std::thread::sleep(PAUSE),
+            TryLockError::WouldBlock => return Ok(0),
+            TryLockError::Error(source) => return Err(Error::Io { path: folder, source }),
+        }
+        tries += 1;
+    }
+    let mut taken = 0;
+    for whole in pair(read(&folder)?, now) {
+        if !whole.is_empty() {
+            let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
+            match turn::archive(group, &caller, &whole.exchange) {
+                Ok(_) => taken += 1,
+                // It will not be taken tomorrow either.
+                Err(error) if error.kind() == Kind::Invalid => {
+                    whole.files.iter().for_each(|file| set_aside(file));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        // Before its file goes, so that to be stopped here only does it again: nothing is summed up twice.
+        if whole.ends {
+            let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
+            match group.end_session(&caller, &whole.session) {
+                Err(error) if error.kind() != Kind::Invalid => return Err(error),
+                _ => {}
+            }
+        }
+        for file in &whole.files {
+            fs::remove_file(file).map_err(Error::io(file))?;
+        }
+    }
+    Ok(taken)
+}
+
+fn folder(group: &Path) -> PathBuf {
+    group.join(FOLDER)
+}
+
+/// The files that wait, in the order in which they were heard.
+fn spooled(folder: &Path) -> Vec<PathBuf> {
+    let found = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut files: Vec<PathBuf> =
+        found.filter(|path| path.extension().is_some_and(|kind| kind == "json")).collect();
+    files.sort();
+    files
+}
+
+fn read(folder: &Path) -> Result<Vec<(PathBuf, Heard)>> {
+    let mut all = Vec::new();
+    for file in spooled(folder) {
+        match fs::read(&file) {
+            Ok(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(heard) => all.push((file, heard)),
+                Err(_) => set_aside(&file),
+            },
+            Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => return Err(Error::Io { path: file, source }),
+        }
+    }
+    Ok(all)
+}
+
+/// Takes a file out of the way that can't be taken in. It is kept: a person may read it.
+fn set_aside(file: &Path) {
+    let _ = fs::rename(file, file.with_extension("damaged"));
+}
+
+/// An exchange, and the files that it is made of.
+struct Whole {
+    session: SessionId,
+    visibility: Visibility,
+    exchange: Exchange,
+    files: Vec<PathBuf>,
+    /// Whether the conversation is over with it.
+    ends: bool,
+}
+
+impl Whole {
+    fn is_empty(&self) -> bool {
+        self.exchange.user.is_empty() && self.exchange.agent.is_empty()
+    }
+}
+
+/// Puts messages and answers together. A message whose answer may still come is left where it is.
+fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
+    /// A message that waits for its answer.
+    struct Asked {
+        file: PathBuf,
+        at: Time,
+        visibility: Visibility,
+        text: String,
+    }
+    let mut waiting: BTreeMap<SessionId, Asked> = BTreeMap::new();
+    let mut all: Vec<Whole> = Vec::new();
+    let whole =
+        |all: &mut Vec<Whole>, session: &SessionId, visibility, at, user: &str, agent: &str, files| {
+            let clean = |text: &str| strip_injected(text).trim().to_owned();
+            // An agent that was asked to store what lasts and had nothing has said nothing.
+            let agent = clean(agent);
+            let agent = if agent == NO_REPLY { String::new() } else { agent };
+            let exchange = Exchange { user: clean(user), agent, at };
+            all.push(Whole { session: session.clone(), visibility, exchange, files, ends: false });
+        };
+    for (file, Heard { session, at, visibility, what }) in heard {
+        let asked = waiting.remove(&session);
+        // What is private in part is private.
+        let both = match &asked {
+            Some(asked) if asked.visibility == Visibility::Private => Visibility::Private,
+            _ => visibility,
+        };
+        match (what, asked) {
+            (What::Message(text), asked) => {
+                if let Some(asked) = asked {
+                    whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
+                }
+                waiting.insert(session, Asked { file, at, visibility, text });
+            }
+            (What::Answer { message: None, text }, Some(asked)) => {
+                // What was not said by a person is not learned, and neither is what came of it.
+                let answer = if asked.text.is_empty() { "" } else { text.as_str() };
+                whole(&mut all, &session, both, asked.at, &asked.text, answer, vec![asked.file, file]);
+            }
+            (What::Answer { message: Some(message), text }, Some(asked)) => {
+                whole(&mut all, &session, both, asked.at, &message, &text, vec![asked.file, file]);
+            }
+            (What::Answer { message, text }, None) => {
+                whole(&mut all, &session, both, at, &message.unwrap_or_default(), &text, vec![file]);
+            }
+            (What::End, asked) => {
+                if let Some(asked) = asked {
+                    whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
+                }
+                let exchange = Exchange { user: String::new(), agent: String::new(), at };
+                all.push(Whole { session, visibility, exchange, files: vec![file], ends: true });
+            }
+        }
+    }
+    for (session, asked) in waiting {
+        if now.days_since(asked.at) > PATIENCE {
+            whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each line: session, second, what. Expected: session, second, user, agent.
+    fn check(heard: &[(&str, i64, What)], now: i64, expected: &[(&str, i64, &str, &str)]) {
+        let at = |second: i64| Time::from_millis(second * 1_000);
+        let heard = heard.iter().enumerate().map(|(n, (session, second, what))| {
+            let session = session.parse().unwrap();
+            let (at, visibility, what) = (at(*second), Visibility::Shared, what.clone());
+            (PathBuf::from(n.to_string()), Heard { session, at, visibility, what })
+        });
+        let paired = pair(heard.collect(), at(now));
+        let found: Vec<_> = paired
+            .iter()
+            .filter(|whole| !whole.is_empty())
+            .map(|Whole { session, exchange, .. }| {
+                let second = exchange.at.as_millis() / 1_000;
+                (session.as_str(), second, exchange.user.as_str(), exchange.agent.as_str())
+            })
+            .collect();
+        assert_eq!(found, expected);
+    }
+
+    fn message(text: &str) -> What {
+        What::Message(text.into())
+    }
+
+    fn answer(text: &str) -> What {
+        What::Answer { message: None, text: text.into() }
+    }
+
+    #[test]
+    fn messages_and_answers_find_each_other() {
+        // One after the other, and two conversations at once.
+        check(
+            &[
+                ("a", 1, message("hi")),
+                ("b", 2, message("ho")),
+                ("b", 3, answer("HO")),
+                ("a", 4, answer("HI")),
+            ],
+            5,
+            &[("b", 2, "ho", "HO"), ("a", 1, "hi", "HI")],
+        );
+        // The answer may still come; a day later it does not.
+        check(&[("a", 1, message("hi"))], 5, &[]);
+        check(&[("a", 1, message("hi"))], 100_000, &[("a", 1, "hi", "")]);
+        // Broken off, by another message and by the end.
+        check(
+            &[("a", 1, message("one")), ("a", 2, message("two")), ("a", 3, What::End)],
+            5,
+            &[("a", 1, "one", ""), ("a", 2, "two", "")],
+        );
+        // A client that tells both; an answer that nobody asked for; one to a program.
+        let both = What::Answer { message: Some("hi".into()), text: "HI".into() };
+        check(&[("a", 1, both.clone())], 5, &[("a", 1, "hi", "HI")]);
+        check(&[("a", 1, message("hi")), ("a", 2, both)], 5, &[("a", 1, "hi", "HI")]);
+        check(&[("a", 1, answer("HI"))], 5, &[("a", 1, "", "HI")]);
+        check(&[("a", 1, message("")), ("a", 2, answer("HI"))], 5, &[]);
+        check(&[("a", 1, What::End)], 5, &[]);
+        // An agent that has nothing to store has said nothing.
+        check(&[("a", 1, message("hi")), ("a", 2, answer(" NO_REPLY\n"))], 5, &[("a", 1, "hi", "")]);
+    }
+
+    #[test]
+    fn what_we_put_there_is_not_learned() {
+        let said = format!("hi {}", crate::context::brief::mark_injected("- [fact] old"));
+        check(&[("a", 1, message(&said)), ("a", 2, answer(&said))], 5, &[("a", 1, "hi", "hi")]);
+    }
+}
