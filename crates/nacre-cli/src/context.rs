@@ -1,16 +1,17 @@
 //! What a command runs in: the home, the settings, the group, the caller. The clock and the environment are
-//! read here.
+//! read here, and here alone it is decided whether a person or an agent is acting.
 
+use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
-use nacre::settings::{Layer, Provider};
+use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
-    Answer, Caller, Embedder, Group, GroupName, Home, Installed, Role, SETTINGS_FILE, Secret, SessionId,
-    Settings, Time, Zone, http,
+    Actor, Answer, Caller, Embedder, Group, GroupName, Home, Installed, Role, SETTINGS_FILE, Secret,
+    SessionId, Settings, Time, Zone, http,
 };
 use serde::Serialize;
 
@@ -21,24 +22,124 @@ use crate::render;
 /// Variables in which agents say which conversation this is.
 const SESSION_VARIABLES: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
 
-/// Variables that agents set for the commands they run.
-const AGENT_VARIABLES: &[&str] = &["CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI"];
+/// A variable that an agent sets for the commands it runs.
+struct Sign {
+    variable: &'static str,
+    /// The value it must have, where other values of the variable mean something else. Otherwise any value counts.
+    value: Option<&'static str>,
+    /// The name that people know the agent by.
+    #[cfg_attr(not(test), expect(dead_code, reason = "says where the sign comes from"))]
+    client: &'static str,
+}
+
+/// Every sign that an agent runs this. Only variables that a client sets for its agent's commands belong here: not
+/// settings that people export (`AIDER_MODEL`, `CODEX_HOME`), and not what an editor sets in a person's own terminal
+/// (`TERM_PROGRAM`, `CURSOR_TRACE_ID`, `ZED_TERM`). Claude Desktop, Zed and LM Studio set none. docs/approvals.md has the
+/// same table.
+const SIGNS: &[Sign] = &[
+    sign("CLAUDECODE", "Claude Code"),
+    sign("CLAUDE_CODE_SESSION_ID", "Claude Code"),
+    sign("CLAUDE_CODE_CHILD_SESSION", "Claude Code"),
+    sign("CODEX_SANDBOX", "Codex"),
+    sign("CODEX_SANDBOX_NETWORK_DISABLED", "Codex"),
+    sign("CODEX_THREAD_ID", "Codex"),
+    sign("CODEX_SESSION_ID", "Codex"),
+    sign("CODEX_CI", "Codex"),
+    sign("CURSOR_AGENT", "Cursor"),
+    sign("COPILOT_AGENT", "VS Code"),
+    sign("COPILOT_CLI", "Copilot CLI"),
+    sign("WINDSURF_CASCADE_TERMINAL", "Windsurf"),
+    sign("GEMINI_CLI", "Gemini CLI"),
+    sign("OPENCODE", "OpenCode"),
+    sign("GOOSE_TERMINAL", "Goose"),
+    // A person's own command in its terminal interface has `tui-local` there.
+    Sign { variable: "OPENCLAW_SHELL", value: Some("exec"), client: "OpenClaw" },
+    sign("CLINE_ACTIVE", "Cline"),
+    sign("AGENT", "any agent"),
+    sign("AI_AGENT", "any agent"),
+];
+
+const fn sign(variable: &'static str, client: &'static str) -> Sign {
+    Sign { variable, value: None, client }
+}
+
+/// Returns who is acting, as far as the environment says. An agent that takes its signs out of the environment passes for
+/// the person whose account it has.
+fn actor() -> Actor {
+    let is_there = |sign: &Sign| match (std::env::var_os(sign.variable), sign.value) {
+        (Some(found), Some(value)) => found == value,
+        (Some(found), None) => !found.is_empty() && found != "0" && found != "false",
+        (None, _) => false,
+    };
+    if SIGNS.iter().any(is_there) { Actor::Agent } else { Actor::Person }
+}
+
+/// Who may run a command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// A person or an agent, within the agent's write policies and limits.
+    Anyone,
+    /// A person: it does what no write policy covers.
+    Person(&'static str),
+    /// A person whose terminal is the standard input: it decides in the person's name. Many agents set no sign, but run
+    /// their commands without a terminal.
+    Terminal(&'static str),
+}
 
 pub struct Context {
     pub global: Global,
     pub home: Home,
     pub layers: Vec<Layer>,
     pub plugins: Plugins,
+    actor: Actor,
+    /// The first policy that flags or the environment tried to loosen for an agent. It is as nacre.toml has it.
+    loosened: Option<&'static str>,
 }
 
 impl Context {
     pub fn new(global: Global) -> Result<Context> {
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
-        let settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
+        let mut settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
+        let actor = actor();
+        let loosened = match actor {
+            Actor::Agent => keep_policies(&mut settings, &own_settings(&path)?),
+            Actor::Person | Actor::Nacre => None,
+        };
         let home = with_chat(with_provider(Home::new(path, settings))?)?;
         let plugins = Plugins::new(&home);
-        Ok(Context { home: plugins.make_briefs(home, &global.group), layers, plugins, global })
+        let home = plugins.make_briefs(home, &global.group);
+        Ok(Context { home, layers, plugins, global, actor, loosened })
+    }
+
+    /// Refuses what whoever is acting may not do.
+    pub fn check(&self, needs: Needs) -> nacre::Result<()> {
+        match (needs, self.actor) {
+            (Needs::Anyone, _) => Ok(()),
+            (Needs::Person(what) | Needs::Terminal(what), Actor::Agent) => {
+                Err(nacre::Error::PersonOnly { what })
+            }
+            (Needs::Terminal(what), _) if !std::io::stdin().is_terminal() => {
+                Err(nacre::Error::NeedsTerminal { what })
+            }
+            (Needs::Person(_) | Needs::Terminal(_), _) => Ok(()),
+        }
+    }
+
+    /// Refuses flags and an environment that would loosen a policy for an agent.
+    pub fn check_policies(&self) -> nacre::Result<()> {
+        self.loosened.map_or(Ok(()), |setting| Err(nacre::Error::LoosenedPolicy { setting }))
+    }
+
+    pub fn is_agent(&self) -> bool {
+        self.actor == Actor::Agent
+    }
+
+    /// Tells a person what to do next. An agent is not told: it is not for it to do.
+    pub fn hint(&self, text: &str) {
+        if !self.is_agent() {
+            render::note(text);
+        }
     }
 
     pub fn now(&self) -> Time {
@@ -49,14 +150,15 @@ impl Context {
         told_session(&self.global).unwrap_or_else(|| SessionId::new(self.now()))
     }
 
-    /// The person at this terminal.
+    /// Whoever runs this command: the person at this terminal, or an agent.
     pub fn caller(&self) -> Caller {
-        let (visibility, role, zone) = (self.global.visibility, self.role(), zone());
-        Caller { visibility, role, zone, ..Caller::person(self.session(), self.now()) }
+        let (actor, visibility, role, zone) = (self.actor, self.global.visibility, self.role(), zone());
+        Caller { actor, visibility, role, zone, ..Caller::person(self.session(), self.now()) }
     }
 
     fn role(&self) -> Role {
-        self.global.role.map_or(Role::Admin, Into::into)
+        let default = if self.is_agent() { Role::Project } else { Role::Admin };
+        self.global.role.map_or(default, Into::into)
     }
 
     pub fn group(&self) -> Result<Group> {
@@ -76,7 +178,7 @@ impl Context {
         }
     }
 
-    /// Calls a tool as the person at this terminal.
+    /// Calls a tool as whoever runs this command.
     pub fn call(&self, tool: &str, request: &impl Serialize) -> Result<Answer> {
         let mut group = self.group()?;
         let arguments = serde_json::to_value(request)?;
@@ -90,9 +192,58 @@ pub fn told_session(global: &Global) -> Option<SessionId> {
     global.session.clone().or_else(told)
 }
 
-/// Tells whether an agent started this, as far as the environment says.
-pub fn is_in_agent() -> bool {
-    SESSION_VARIABLES.iter().chain(AGENT_VARIABLES).any(|name| std::env::var_os(name).is_some())
+/// Returns the first policy that these flags loosen compared to nacre.toml.
+pub fn loosened_by(global: &Global) -> Result<Option<&'static str>> {
+    let path = home_path(global)?;
+    let mut settings = Settings::from_layers(global.profile.as_deref(), &layers(&path, &global.set)?)?;
+    Ok(keep_policies(&mut settings, &own_settings(&path)?))
+}
+
+/// The settings of the home's own file, without flags and environment.
+fn own_settings(home: &std::path::Path) -> nacre::Result<Settings> {
+    Settings::from_layers(None, &file_layer(home)?.into_iter().collect::<Vec<_>>())
+}
+
+/// Gives every write policy and limit that is looser than in `own` its value from there. Returns the first such policy.
+/// Limits are not worth a refusal: a profile with tighter policies may have other limits.
+fn keep_policies(settings: &mut Settings, own: &Settings) -> Option<&'static str> {
+    let mut first = None;
+    let Write { entries, log, memory, memories, files, untrusted, elicitation: _, accept } =
+        &mut settings.write;
+    for (setting, policy, own) in [
+        ("write.entries", entries, own.write.entries),
+        ("write.log", log, own.write.log),
+        ("write.memory", memory, own.write.memory),
+        ("write.memories", memories, own.write.memories),
+        ("write.files", files, own.write.files),
+        ("write.untrusted", untrusted, own.write.untrusted),
+    ] {
+        if *policy < own {
+            *policy = own;
+            first = first.or(Some(setting));
+        }
+    }
+    if *accept != own.write.accept && own.write.accept == Accept::Person {
+        *accept = Accept::Person;
+        first = first.or(Some("write.accept"));
+    }
+    let Limits { store, supersede, delete, propose, untrusted } = &mut settings.limits;
+    for (limit, own) in [
+        (store, own.limits.store),
+        (supersede, own.limits.supersede),
+        (delete, own.limits.delete),
+        (propose, own.limits.propose),
+        (&mut untrusted.store, own.limits.untrusted.store),
+        (&mut untrusted.supersede, own.limits.untrusted.supersede),
+        (&mut untrusted.delete, own.limits.untrusted.delete),
+        (&mut untrusted.propose, own.limits.untrusted.propose),
+    ] {
+        // 0 is no limit.
+        if own > 0 && (*limit == 0 || *limit > own) {
+            *limit = own;
+        }
+    }
+    first
 }
 
 /// Opens a group and takes in what hooks have put down meanwhile. That this can't be done now keeps nothing from
@@ -209,18 +360,74 @@ fn platform_home() -> Result<PathBuf> {
 
 /// The layers of settings over the profile: file, environment, flags.
 pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Layer>> {
-    let mut layers = Vec::new();
-    let file = home.join(SETTINGS_FILE);
-    match std::fs::read_to_string(&file) {
-        Ok(text) => layers.push(Layer::from_toml(file.display().to_string(), &text)?),
-        Err(problem)
-            if matches!(problem.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => {
-        }
-        Err(source) => return Err(nacre::Error::Io { path: file, source }),
-    }
+    let mut layers: Vec<Layer> = file_layer(home)?.into_iter().collect();
     layers.extend(Layer::from_environment(|name| std::env::var(name).ok())?);
     for pair in flags {
         layers.push(Layer::from_pair("`--set`", pair)?);
     }
     Ok(layers)
+}
+
+/// The layer of the home's settings file; `None`: there is no file.
+fn file_layer(home: &std::path::Path) -> nacre::Result<Option<Layer>> {
+    let file = home.join(SETTINGS_FILE);
+    match std::fs::read_to_string(&file) {
+        Ok(text) => Ok(Some(Layer::from_toml(file.display().to_string(), &text)?)),
+        Err(problem)
+            if matches!(problem.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
+        Err(source) => Err(nacre::Error::Io { path: file, source }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_docs_list_every_sign() {
+        let page = include_str!("../../../docs/approvals.md");
+        let rows: Vec<&str> =
+            page.lines().filter(|line| line.starts_with("| `") && line.contains("` | sign of ")).collect();
+        let signs: Vec<String> = SIGNS
+            .iter()
+            .map(|Sign { variable, value, client }| {
+                let value = value.map(|value| format!("={value}")).unwrap_or_default();
+                format!("| `{variable}{value}` | sign of {client} |")
+            })
+            .collect();
+        assert_eq!(rows, signs);
+    }
+
+    #[test]
+    fn a_policy_is_only_ever_tightened() {
+        let settings = |pairs: &[&str]| {
+            let layers: Vec<Layer> =
+                pairs.iter().map(|pair| Layer::from_pair("test", pair).unwrap()).collect();
+            Settings::from_layers(None, &layers).unwrap()
+        };
+        for (own, given, loosened) in [
+            ("write.files=approve", "write.files=open", Some("write.files")),
+            ("write.files=deny", "write.files=approve", Some("write.files")),
+            ("write.files=approve", "write.files=deny", None),
+            ("write.files=open", "write.files=open", None),
+            ("write.accept=person", "write.accept=client", Some("write.accept")),
+            ("write.accept=client", "write.accept=person", None),
+            ("profile=balanced", "profile=brain", Some("write.memory")),
+            ("profile=balanced", "profile=gated", None),
+            ("brief.max_entries=5", "brief.max_entries=20", None),
+        ] {
+            let (own, mut given_settings) = (settings(&[own]), settings(&[given]));
+            assert_eq!(keep_policies(&mut given_settings, &own), loosened, "{given}");
+            assert_eq!(keep_policies(&mut given_settings, &own), None, "{given} is tightened");
+        }
+        for (own, given, kept) in [(20, 0, 20), (20, 21, 20), (20, 3, 3), (0, 3, 3), (0, 0, 0)] {
+            let limit = |limit: u32| settings(&[&format!("limits.untrusted.delete={limit}")]);
+            let mut given_settings = limit(given);
+            keep_policies(&mut given_settings, &limit(own));
+            assert_eq!(given_settings.limits.untrusted.delete, kept, "{own} {given}");
+        }
+    }
 }

@@ -3,11 +3,13 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
+use nacre::call::WriteRequest;
 use nacre::daily::{self, Draft};
 use nacre::promote::{self, Promotion, Step};
 use nacre::{look_at_memory_file, turn};
 use serde_json::json;
 
+use super::entry::show_answer;
 use super::text_or_stdin;
 use crate::args;
 use crate::context::Context;
@@ -27,7 +29,13 @@ pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     };
     let (category, importance) = (args.category.clone(), args.importance);
-    let draft = Draft { text: text_or_stdin(text)?, category, importance };
+    let text = text_or_stdin(text)?;
+    if context.is_agent() {
+        // The tool asks the write policy.
+        let request = WriteRequest { content: text, category, importance, ..WriteRequest::default() };
+        return show_answer(context, &context.call("memory_write", &request)?);
+    }
+    let draft = Draft { text, category, importance };
     let done = daily::append(&mut group, &caller, &draft)?;
     if context.global.json {
         render::json(&done)?;
@@ -74,7 +82,7 @@ pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
             show(plan)?;
         }
         if plans.iter().any(|plan| !plan.lines.is_empty()) {
-            render::note("`nacre promote STEP` proposes it; nothing is written before you approve");
+            context.hint("`nacre promote STEP` proposes it; nothing is written before you approve");
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -87,7 +95,7 @@ pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
     if !done.proposals.is_empty() {
         let numbers: Vec<String> = done.proposals.iter().map(ToString::to_string).collect();
         let numbers = numbers.join(" ");
-        render::note(&format!("proposed; `nacre pending` shows it, `nacre approve {numbers}` does it"));
+        context.hint(&format!("proposed; `nacre pending` shows it, `nacre approve {numbers}` does it"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -33,7 +33,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::CommandFactory;
 
 use crate::args::{self, Bench, Cli, Command, Proposal};
-use crate::context::Context;
+use crate::context::{Context, Needs};
 use crate::{mcp, render, serve};
 
 /// Runs a command.
@@ -93,6 +93,17 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         _ => {}
     }
     let mut context = Context::new(cli.global)?;
+    context.check(needs(&cli.command))?;
+    match (&cli.command, context.check_policies()) {
+        // A client starts it and shows its agent no error: it serves with the policies of nacre.toml instead.
+        (Command::Mcp(_), Err(loosened)) => render::note(&format!("{loosened}; nacre.toml applies")),
+        (_, checked) => checked?,
+    }
+    // What a profile offers is what agents see over MCP and with `call`. A command is there for whoever has a shell.
+    if context.is_agent() && !matches!(cli.command, Command::Call(_) | Command::Mcp(_) | Command::MemoryTool)
+    {
+        context.home = context.home.with_all_tools();
+    }
     // What is called by the name of a door opens it.
     match &cli.command {
         Command::Serve(args) | Command::Ui(args) => {
@@ -172,6 +183,38 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         | Command::Man => {
             unreachable!("run above")
         }
+    }
+}
+
+/// Returns who may run a command. A new one that writes, and does so neither through `call` nor as a proposal, needs a
+/// person: no policy covers it.
+fn needs(command: &Command) -> Needs {
+    match command {
+        Command::Approve(_) => Needs::Terminal("approve"),
+        Command::Deny(_) => Needs::Terminal("deny"),
+        Command::Revert(_) => Needs::Terminal("revert"),
+        Command::Call(args) if args.tool.as_deref() == Some("proposal_decide") => {
+            Needs::Terminal("decide about a proposal")
+        }
+        Command::Token(args::Token::Add { person: true, .. }) => Needs::Terminal("make a person's token"),
+        Command::Token(args::Token::Add { .. }) => Needs::Person("make a token"),
+        Command::Ui(_) => Needs::Person("open the page"),
+        Command::Service(args::Service::Install(_)) => Needs::Person("install the service"),
+        Command::Import(_)
+        | Command::Session(args::Session::Import { .. })
+        | Command::Task(args::Task::Import { .. })
+        | Command::Fact(args::Fact::Seed { .. }) => Needs::Person("import"),
+        Command::Collection(args::Collection::Add { .. } | args::Collection::Drop { .. }) => {
+            Needs::Person("add or drop a collection")
+        }
+        Command::Extract(args::Extract { folder: Some(_), .. }) => Needs::Person("name a project's folder"),
+        Command::Extract(args::Extract { forget: true, .. }) => Needs::Person("forget a project"),
+        Command::Checkpoint(args::Checkpoint::Restore { yes: true, .. }) => {
+            Needs::Person("restore a checkpoint")
+        }
+        Command::Checkpoint(args::Checkpoint::Drop { .. }) => Needs::Person("drop a checkpoint"),
+        Command::Lesson(args::Lesson::Forget { .. }) => Needs::Person("forget a lesson"),
+        _ => Needs::Anyone,
     }
 }
 

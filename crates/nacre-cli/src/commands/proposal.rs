@@ -12,7 +12,7 @@ use nacre::{Caller, Error, FilePath, Group, Kind};
 use serde_json::json;
 
 use crate::args::{Approve, Deny, Get, Pending, Propose};
-use crate::context::{self, Context};
+use crate::context::Context;
 use crate::render::{self, Paint, line, plain};
 
 /// More than a file of the workspace may have: what is too large is refused, not cut.
@@ -83,7 +83,7 @@ pub fn pending(context: &Context, args: &Pending) -> Result<ExitCode> {
     let paint = Paint::stdout();
     let text: String = proposals.iter().map(|proposal| head(proposal, context.now(), paint)).collect();
     render::out(&text)?;
-    render::note("`nacre pending ID` shows one, `nacre approve ID…` applies, `nacre deny ID…` drops");
+    context.hint("`nacre pending ID` shows one, `nacre approve ID…` applies, `nacre deny ID…` drops");
     Ok(ExitCode::SUCCESS)
 }
 
@@ -96,13 +96,12 @@ fn show_one(context: &Context, proposal: &Proposal) -> Result<ExitCode> {
         render::json(proposal)?;
     } else {
         let paint = Paint::stdout();
-        render::out(&format!("{}{}", head(proposal, context.now(), paint), body(proposal, paint)))?;
+        render::out(&format!("{}{}", head(proposal, context.now(), paint), body(context, proposal, paint)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn approve(context: &Context, args: &Approve) -> Result<ExitCode> {
-    check_person("approve")?;
     if args.rebase {
         return decide(context, &args.ids, "rebased", proposal::rebase);
     }
@@ -110,20 +109,12 @@ pub fn approve(context: &Context, args: &Approve) -> Result<ExitCode> {
 }
 
 pub fn deny(context: &Context, args: &Deny) -> Result<ExitCode> {
-    check_person("deny")?;
     let reason = args.reason.as_deref().unwrap_or_default();
     decide(context, &args.ids, "denied", |group, caller, id| proposal::deny(group, caller, id, reason))
 }
 
 pub fn revert(context: &Context, id: i64) -> Result<ExitCode> {
-    check_person("revert")?;
     decide(context, &[id], "reverted", proposal::revert)
-}
-
-/// An agent that runs commands is told that this is not for it. One that hides what it is can do all that the
-/// person's account can; nothing here is proof against that.
-fn check_person(what: &'static str) -> Result<()> {
-    if context::is_in_agent() { Err(Error::PersonOnly { what }.into()) } else { Ok(()) }
 }
 
 /// Decides about each in turn; what goes wrong with one keeps no other from being decided.
@@ -141,7 +132,7 @@ fn decide(
                 if !context.global.json {
                     let shown = match proposal.state {
                         State::Denied => String::new(),
-                        _ => body(&proposal, paint),
+                        _ => body(context, &proposal, paint),
                     };
                     render::out(&format!(
                         "{} {id}: {}\n{shown}",
@@ -158,7 +149,7 @@ fn decide(
                 worst = worst.or(Some(error.kind()));
                 if let (Error::ProposalConflict { .. }, false) = (&error, context.global.json) {
                     let conflict = proposal::get(&mut group, &caller, *id)?;
-                    render::out(&body(&conflict, paint))?;
+                    render::out(&body(context, &conflict, paint))?;
                 }
                 failed.push(json!({ "number": id, "code": error.code(), "message": error.to_string(), "hint": error.hint() }));
                 if !context.global.json {
@@ -211,12 +202,14 @@ fn head(proposal: &Proposal, now: nacre::Time, paint: Paint) -> String {
 }
 
 /// What it changes, and what stands in its way.
-fn body(proposal: &Proposal, paint: Paint) -> String {
+fn body(context: &Context, proposal: &Proposal, paint: Paint) -> String {
     let mut text = render::diff(&proposal.diff, paint);
     if let Some(since) = &proposal.since {
         text.push_str(&format!("\n{}\n", paint.bold("what has changed in the file since:")));
         text.push_str(&render::diff(since, paint));
         let way = match proposal.mergeable {
+            // The person decides.
+            _ if context.is_agent() => return text,
             true => format!("the two can be joined: `nacre approve {} --rebase`", proposal.number),
             false => "both touch the same lines: propose it anew, or deny it".into(),
         };

@@ -90,7 +90,7 @@ fn install(context: &Context, keeper: &Keeper, args: &ServiceInstall) -> Result<
         return Ok(ExitCode::SUCCESS);
     }
     // Made here and shown to the person: a server that made it would show it to a log.
-    let (_, first) = Tokens::open(&context.home)?;
+    let (_, first) = Tokens::open(context)?;
     let folder = keeper.file.parent().context("the file stands in a folder")?;
     fs::create_dir_all(folder).with_context(|| format!("{} can't be made", folder.display()))?;
     // One that runs is not started anew for another unit; whether it does is told by what follows.

@@ -105,7 +105,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
         let listener = bind(args).await?;
         let address = listener.local_addr()?;
         let tls = tls(args)?;
-        let (tokens, first) = token::Tokens::open(&context.home)?;
+        let (tokens, first) = token::Tokens::open(context)?;
         allow(address, &tokens, args)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let state = Arc::new(State {

@@ -55,12 +55,13 @@ pub struct Tokens {
 }
 
 impl Tokens {
-    /// Opens them. Where there are none a first one is made, for the person, and returned.
-    pub fn open(home: &Home) -> Result<(Tokens, Option<String>)> {
+    /// Opens them. Where there are none a first one is made, for the person, and returned. An agent gets none.
+    pub fn open(context: &Context) -> Result<(Tokens, Option<String>)> {
+        let home = &context.home;
         let file = home.path().join(FILE);
         let _held = hold(home)?;
         let mut all = read(&file)?;
-        let first = if all.is_empty() && !file.exists() {
+        let first = if all.is_empty() && !file.exists() && !context.is_agent() {
             let (secret, token) = made(Token {
                 name: "first".into(),
                 hash: String::new(),

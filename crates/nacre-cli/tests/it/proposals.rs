@@ -51,23 +51,14 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
         "{shown}"
     );
     assert_eq!(home.run(["pending", "1"]).stdout, shown);
-    // An agent that runs commands is told that this is not for it.
-    let by_agent = Process::start(home.command(["approve", "1"]).env("CLAUDE_CODE_SESSION_ID", "s")).finish();
-    assert_eq!(
-        (by_agent.status, by_agent.stderr.contains("only a person can approve")),
-        (5, true),
-        "{by_agent:?}"
-    );
-    assert_eq!(home.json(["pending"])["proposals"][0]["state"], "pending");
-
-    assert_eq!(home.json(["approve", "1"])["proposals"][0]["state"], "approved");
+    assert_eq!(home.json_at_terminal(["approve", "1"])["proposals"][0]["state"], "approved");
     assert_eq!(text(&home, "MEMORY.md"), "# Memory\n- The dog is called Stella.\n");
     assert_eq!(home.run(["pending"]).stdout, "Nothing waits for you.\n");
     assert_eq!(
         agent.data("memory_search", &json!({ "query": "Stella", "scope": ["memory"] }))["hits"][0]["path"],
         "MEMORY.md"
     );
-    assert_eq!(home.run(["revert", "1"]).status, 0);
+    assert_eq!(home.run_at_terminal(["revert", "1"]).status, 0);
     assert_eq!(text(&home, "MEMORY.md"), "# Memory\n- The dog is called Luna.\n");
     assert_eq!(home.json(["pending", "--all"])["proposals"][0]["state"], "reverted");
 
@@ -76,7 +67,7 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
         propose(&home, path, b"x\n");
     }
     put(&home, "b.md", "mine\n");
-    let output = home.run(["--json", "approve", "2", "3", "4", "9"]);
+    let output = home.run_at_terminal(["--json", "approve", "2", "3", "4", "9"]);
     let answer: Value = serde_json::from_str(&output.stdout).unwrap();
     assert_eq!(output.status, 4);
     assert_eq!(answer["proposals"].as_array().unwrap().len(), 2);
@@ -84,12 +75,12 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
         (&answer["failed"][0]["code"], &answer["failed"][1]["code"]),
         (&json!("proposal_conflict"), &json!("no_proposal"))
     );
-    let conflict = home.run(["approve", "3"]);
+    let conflict = home.run_at_terminal(["approve", "3"]);
     assert_eq!(conflict.status, 4);
     assert!(conflict.stdout.contains("what has changed in the file since"), "{conflict:?}");
     assert!(home.run(["pending"]).stdout.contains("conflict: the file has changed since"));
-    assert_eq!(home.json(["deny", "3", "--reason", "no"])["proposals"][0]["answer"], "no");
-    assert_eq!(home.error(["approve", "3"]).1["code"], "already_decided");
+    assert_eq!(home.json_at_terminal(["deny", "3", "--reason", "no"])["proposals"][0]["answer"], "no");
+    assert_eq!(home.run_at_terminal(["--json", "approve", "3"]).error().1["code"], "already_decided");
     assert_eq!(text(&home, "b.md"), "mine\n");
 }
 
@@ -124,7 +115,7 @@ fn a_process_killed_while_it_applies_leaves_the_old_or_the_new() {
         let before = text(&home, "MEMORY.md");
         let after = format!("{round}\n");
         let number = propose(&home, "MEMORY.md", after.as_bytes());
-        let process = Process::start(&mut home.command(["approve", &number]));
+        let process = Process::start_at_terminal(&mut home.command(["approve", &number]));
         thread::sleep(Duration::from_micros(round % 40 * 1_000));
         let _ = process.victim.lock().unwrap().kill();
         let output = process.finish();
@@ -136,7 +127,7 @@ fn a_process_killed_while_it_applies_leaves_the_old_or_the_new() {
         applied += usize::from(state == "approved");
         assert!(output.status != 0 || state == "approved", "what was acknowledged is done: {output:?}");
         if state != "approved" {
-            home.json(["deny", &number]);
+            home.json_at_terminal(["deny", &number]);
         }
     }
     eprintln!("{killed} of {rounds} killed, {applied} applied");
@@ -175,7 +166,7 @@ fn of_two_that_approve_at_once_one_does_it() {
                         let (home, start) = (&home, &start);
                         scope.spawn(move || {
                             start.wait();
-                            home.run(["approve", number]).status
+                            home.run_at_terminal(["approve", number]).status
                         })
                     })
                     .collect();

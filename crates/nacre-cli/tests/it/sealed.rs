@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -30,6 +31,24 @@ pub struct Output {
     pub status: i32,
     pub stdout: String,
     pub stderr: String,
+}
+
+impl Output {
+    /// Returns the one JSON value that it answered with.
+    #[track_caller]
+    pub fn json(self) -> Value {
+        assert_eq!((self.status, self.stderr.as_str()), (0, ""), "{self:?}");
+        serde_json::from_str(&self.stdout).unwrap_or_else(|_| panic!("not one JSON value: {self:?}"))
+    }
+
+    /// Returns the exit code and the error of what had to fail, with `--json`.
+    #[track_caller]
+    pub fn error(self) -> (i32, Value) {
+        assert!(self.status > 0, "it did not fail: {self:?}");
+        let mut answer: Value = serde_json::from_str(&self.stdout)
+            .unwrap_or_else(|_| panic!("the error is not one JSON value: {self:?}"));
+        (self.status, answer["error"].take())
+    }
 }
 
 impl Sealed {
@@ -83,12 +102,20 @@ impl Sealed {
         process.finish()
     }
 
+    /// Runs as a person does, whose terminal is the standard input.
+    pub fn run_at_terminal<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Output {
+        Process::start_at_terminal(&mut self.command(args)).finish()
+    }
+
     /// Runs and returns the one JSON value that it answers with.
     #[track_caller]
     pub fn json<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Value {
-        let output = self.run(["--json"].into_iter().chain(args));
-        assert_eq!((output.status, output.stderr.as_str()), (0, ""), "{output:?}");
-        serde_json::from_str(&output.stdout).unwrap_or_else(|_| panic!("not one JSON value: {output:?}"))
+        self.run(["--json"].into_iter().chain(args)).json()
+    }
+
+    #[track_caller]
+    pub fn json_at_terminal<'a>(&self, args: impl IntoIterator<Item = &'a str>) -> Value {
+        self.run_at_terminal(["--json"].into_iter().chain(args)).json()
     }
 
     /// Runs what has to fail, and returns the exit code and the error.
@@ -99,11 +126,7 @@ impl Sealed {
 
     #[track_caller]
     pub fn error_with<'a>(&self, args: impl IntoIterator<Item = &'a str>, input: &[u8]) -> (i32, Value) {
-        let output = self.run_with(["--json"].into_iter().chain(args), input);
-        assert!(output.status > 0, "it did not fail: {output:?}");
-        let mut answer: Value = serde_json::from_str(&output.stdout)
-            .unwrap_or_else(|_| panic!("the error is not one JSON value: {output:?}"));
-        (output.status, answer["error"].take())
+        self.run_with(["--json"].into_iter().chain(args), input).error()
     }
 
     /// Everything the group holds, in the form that loses nothing.
@@ -143,14 +166,31 @@ pub struct Process {
     pub victim: Victim,
     input: Option<ChildStdin>,
     output: ChildStdout,
+    /// The other end of its terminal, which is one as long as this is open.
+    _terminal: Option<OwnedFd>,
 }
 
 impl Process {
     pub fn start(command: &mut Command) -> Process {
-        let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
+        Process::spawn(command.stdin(Stdio::piped()), None)
+    }
+
+    /// Starts it with a terminal as its standard input.
+    pub fn start_at_terminal(command: &mut Command) -> Process {
+        use rustix::fs::{Mode, OFlags, open};
+        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&terminal).unwrap();
+        unlockpt(&terminal).unwrap();
+        let name = ptsname(&terminal, Vec::new()).unwrap();
+        let input = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        Process::spawn(command.stdin(input), Some(terminal))
+    }
+
+    fn spawn(command: &mut Command, terminal: Option<OwnedFd>) -> Process {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let (input, output) = (child.stdin.take(), child.stdout.take().unwrap());
-        Process { victim: Arc::new(Mutex::new(child)), input, output }
+        Process { victim: Arc::new(Mutex::new(child)), input, output, _terminal: terminal }
     }
 
     /// Reads what it says until it ends. Errors are few lines, so that reading them afterwards can't block it.

@@ -92,7 +92,7 @@ impl Served {
 
     /// Makes a token with `nacre token add`.
     fn token(&self, name: &str, args: &[&str]) -> String {
-        let made = self.sealed.run([&["token", "add", name], args].concat());
+        let made = self.sealed.run_at_terminal([&["token", "add", name], args].concat());
         assert_eq!(made.status, 0, "{}", made.stderr);
         format!("Bearer {}", made.stdout.trim())
     }

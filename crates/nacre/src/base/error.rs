@@ -75,6 +75,10 @@ pub enum Error {
     Waits,
     #[error("only a person can {what}")]
     PersonOnly { what: &'static str },
+    #[error("only a person at a terminal can {what}")]
+    NeedsTerminal { what: &'static str },
+    #[error("a flag, a profile or the environment can't loosen `{setting}` for an agent")]
+    LoosenedPolicy { setting: &'static str },
     #[error("there is no proposal {number}")]
     NoProposal { number: i64 },
     #[error("proposal {number} is {state} already")]
@@ -386,8 +390,16 @@ impl Error {
             PersonOnly { .. } => (
                 "person_only",
                 Denied,
-                "run `nacre pending` and `nacre approve` in a terminal of your own".into(),
+                "ask the person to do it in a terminal of their own or on the page (`nacre ui`)".into(),
             ),
+            NeedsTerminal { .. } => (
+                "needs_terminal",
+                Denied,
+                "run it in a terminal, with standard input not redirected; a program uses HTTP with a person's token".into(),
+            ),
+            LoosenedPolicy { setting } => {
+                ("loosened_policy", Denied, format!("only a person changes `{setting}`, in nacre.toml"))
+            }
             NoProposal { .. } => ("no_proposal", NotFound, "`nacre pending` shows what waits".into()),
             AlreadyDecided { number, .. } => {
                 ("already_decided", Conflict, format!("`nacre proposal show {number}` shows what became of it"))

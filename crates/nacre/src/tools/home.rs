@@ -10,6 +10,7 @@ use crate::base::{Settings, settings};
 use crate::context::turn::BriefPlugin;
 use crate::group::Group;
 use crate::index::embed::{Embedder, http};
+use crate::tools::TOOLS;
 
 /// The settings file's name in the home.
 pub const SETTINGS_FILE: &str = "nacre.toml";
@@ -60,6 +61,13 @@ impl Home {
     /// Returns a home whose agents are offered the tools of its doors alone.
     pub fn with_doors_alone(mut self) -> Home {
         Arc::make_mut(&mut self.settings).tools.offer.clear();
+        self
+    }
+
+    /// Returns a home whose agents are offered every tool that is not for people alone.
+    pub fn with_all_tools(mut self) -> Home {
+        let all = TOOLS.iter().filter(|tool| !tool.people).map(|tool| tool.name.to_owned());
+        Arc::make_mut(&mut self.settings).tools.offer = all.collect();
         self
     }
 

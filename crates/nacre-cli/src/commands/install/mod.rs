@@ -33,6 +33,11 @@ pub struct Program {
 
 pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
     let program = Program::running(global)?;
+    if let Some(setting) = context::loosened_by(global)?.filter(|_| !undo) {
+        render::note(&format!(
+            "agents get the `{setting}` of nacre.toml: flags and profiles can't loosen it; set it there"
+        ));
+    }
     let machine = Machine::this()?;
     let changes = |client: &Client| -> Result<Vec<Change>> {
         let change = if undo { Change::undo } else { Change::install };
