@@ -9,7 +9,6 @@ use crate::base::Result;
 use crate::index::{Language, Scope};
 use crate::records::graph;
 use crate::records::graph::recall::{self, ENTITY, Known, Speaker};
-use crate::records::graph::unknown::Unknown;
 
 /// How much of a recalled fact's worth the lines have that say it.
 const CITED: f32 = 0.5;
@@ -25,8 +24,8 @@ pub(super) struct Said {
     pub(super) passages: HashMap<u32, f32>,
     /// Chunks that say what the answer replaced.
     pub(super) outdated: HashSet<u32>,
-    /// Whom and what the question is about, where the graph knows of it and not the answer.
-    pub(super) unknown: Option<(Unknown, String)>,
+    /// A note on what the graph lacks. It never removes a hit.
+    pub(super) lacks: Option<String>,
 }
 
 /// Asks the graph, where the scope has it or documents that it cites.
@@ -68,10 +67,7 @@ pub(super) fn ask(db: &Connection, request: &Request, language: Language, member
             said.outdated.extend(outdated(db, known)?);
         }
     }
-    // What people said may answer in other words than it is asked in, and without naming anybody; so may a project.
-    let talk =
-        [Scope::Sessions, Scope::Sources, Scope::Items].iter().any(|scope| request.scope.contains(scope));
-    said.unknown = recalled.unknown.filter(|_| !talk).zip(recalled.note);
+    said.lacks = recalled.lacks.filter(|_| facts);
     // A chunk that says the answer too is not outdated.
     let Said { passages, outdated, .. } = &mut said;
     outdated.retain(|id| !passages.contains_key(id));

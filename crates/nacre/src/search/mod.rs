@@ -22,7 +22,6 @@ use crate::base::{Error, Result, Time};
 use crate::index::embed::Embedder;
 use crate::index::{self, Kinds, Language, Scope, Space, Standing, analyse, flag};
 use crate::records::entry::{self, Entry, EntryType, Tags};
-use crate::records::graph::unknown::Unknown;
 
 use fuse::{Field, Heard, Rules};
 use hit::Ranked;
@@ -87,7 +86,7 @@ pub struct Found {
     pub standing: Vec<Hit>,
     /// Lanes that are down: what is found may not be all there is.
     pub missing: Vec<String>,
-    /// Said where nothing was found.
+    /// What the graph lacks, or why nothing was found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
     /// Whether the session has been shown details of the infrastructure (W10).
@@ -105,7 +104,7 @@ pub(crate) fn run(
 ) -> Result<Found> {
     let is_question = !request.query.trim().is_empty();
     let mut missing = Vec::new();
-    let (mut hits, mut standing, silence) = match asked.iter().find(|asked| asked.collection.is_none()) {
+    let (mut hits, mut standing, lacks) = match asked.iter().find(|asked| asked.collection.is_none()) {
         _ if is_question => by_question(asked, request, settings, embedder, &mut missing)?,
         Some(memory) => (newest(memory.db, request)?, Vec::new(), None),
         None => Default::default(),
@@ -120,15 +119,15 @@ pub(crate) fn run(
     }
     let wordless = is_question && analyse::words(&request.query, Language::default()).is_empty();
     let is_empty = !asked.is_empty() && asked.iter().all(|asked| asked.space.passages() == 0);
-    let note = hits.is_empty().then(|| match wordless {
-        _ if silence.is_some() => silence.unwrap_or_default(),
+    let nothing = || match wordless {
         _ if is_empty => "nothing is remembered yet; `nacre store \"what to remember\"` begins".to_owned(),
         true => "the query has no words to search for".to_owned(),
         false if !is_question && !request.scope.contains(&Scope::Entries) => {
             "there is no query, and only entries are listed without one".to_owned()
         }
         false => "nothing matches".to_owned(),
-    });
+    };
+    let note = lacks.or_else(|| hits.is_empty().then(nothing));
     Ok(Found { hits, standing, missing, note, infrastructure_seen: false })
 }
 
@@ -188,7 +187,7 @@ fn newest(db: &Connection, request: &Request) -> Result<Vec<Hit>> {
     Ok(hits)
 }
 
-/// The hits, the standing instructions and preferences that may apply, and why there is nothing to say.
+/// Returns the hits, the standing instructions and preferences that may apply, and what the graph lacks.
 fn by_question(
     asked: &[Asked<'_>],
     request: &Request,
@@ -243,11 +242,11 @@ fn by_question(
         }
         down.extend(sound.iter().filter_map(|asked| by_words_alone(asked)));
     }
-    let mut unknown = None;
+    let mut lacks = None;
     if !by_words && settings.graph.lane {
         for (asked, heard) in sound.iter().zip(&mut heard).filter(|(asked, _)| asked.collection.is_none()) {
             let said = graph::ask(asked.db, request, language, &heard.members)?;
-            unknown = said.unknown;
+            lacks = said.lacks;
             heard.members.retain(|id| !said.outdated.contains(id));
             heard.recalled = said.passages;
         }
@@ -290,15 +289,9 @@ fn by_question(
     best.sort_by(|a, b| {
         b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
     });
-    if let Some((unknown, note)) = unknown
-        && let Some(memory) = asked.iter().find(|asked| asked.collection.is_none())
-        && !is_answered(memory.db, &unknown, &best, language)?
-    {
-        return Ok((Vec::new(), hits(standing), Some(note)));
-    }
     rank::vary(&mut best, settings.search.diversity, language);
     best.truncate(request.limit);
-    Ok((hits(best), hits(standing), None))
+    Ok((hits(best), hits(standing), lacks))
 }
 
 /// What is missing of the memory needs no name.
@@ -313,19 +306,6 @@ fn by_words_alone(asked: &Asked<'_>) -> Option<String> {
     Some(format!(
         "{of}vectors: {made} of {all} are made anew for this version's model, and the rest is found by words alone; `nacre index` or a running server makes them"
     ))
-}
-
-/// Tells whether one of the best may answer what the graph does not know.
-fn is_answered(db: &Connection, unknown: &Unknown, best: &[Ranked], language: Language) -> Result<bool> {
-    let mut statement = db.prepare_cached("SELECT title, text FROM passages WHERE id = ?1")?;
-    for ranked in best.iter().take(rank::AMONG) {
-        let (title, text): (String, String) =
-            statement.query_row([ranked.passage], |row| Ok((row.get(0)?, row.get(1)?)))?;
-        if unknown.is_answered_by(&title, &text, language) {
-            return Ok(true);
-        }
-    }
-    Ok(false)
 }
 
 /// Asks the lane of words of one database; what is meant has not been asked yet.

@@ -275,6 +275,8 @@ impl Request for SearchRequest {
         let mut text = String::new();
         if answer.hits.is_empty() {
             let _ = writeln!(text, "Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
+        } else if let Some(note) = &answer.note {
+            let _ = writeln!(text, "Note: {note}.");
         }
         for missing in &answer.missing {
             let _ = writeln!(text, "Missing: {missing}.");

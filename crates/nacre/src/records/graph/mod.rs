@@ -18,7 +18,6 @@ pub(crate) mod recall;
 mod records;
 pub(crate) mod relation;
 pub(crate) mod seed;
-pub(crate) mod unknown;
 
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension};

@@ -4,8 +4,8 @@
 //! 2. Where nothing in particular is asked: all that is known of them, 70 and 65.
 //! 3. and 4. Where nobody is named: facts 50 and relations 40 that have the words.
 //!
-//! Silence is an answer: where somebody is known and nothing of what is asked, or somebody is named whom nobody
-//! knows, nothing comes back, and the note says so.
+//! Where somebody is known and nothing of what is asked, or somebody is named whom nobody knows, the graph returns
+//! nothing, and the note says so. That speaks for the graph alone: a search still shows what its other lanes find.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,6 @@ use super::fact::{self, Fact};
 use super::name::Entity;
 use super::question::{Asked, Mention, Question};
 use super::relation::{self, Relation};
-use super::unknown::Unknown;
 use super::{Cite, EntityId, activation, cites, guard, intent, name};
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
@@ -63,9 +62,9 @@ pub struct Recalled {
     /// What could not be asked: then this may not be all that is known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// What the question asks for, where the graph knows none of it.
+    /// What the graph lacks, as a note for a search that other lanes may have answered.
     #[serde(skip)]
-    pub(crate) unknown: Option<Unknown>,
+    pub(crate) lacks: Option<String>,
 }
 
 /// A fact or a relation that was recalled.
@@ -143,7 +142,7 @@ pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language)
     }
     if recalled.known.is_empty() {
         recalled.note = Some(silence(&question, of_named));
-        recalled.unknown = Unknown::of(&question, names);
+        recalled.lacks = lacks(&question);
     }
     Ok(recalled)
 }
@@ -158,9 +157,21 @@ fn names(db: &Connection, mention: &Mention) -> Result<Vec<String>> {
     Ok(names)
 }
 
-/// Why there is nothing to say.
+fn list(words: &[Asked]) -> String {
+    words.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ")
+}
+
+/// Returns which attributes the graph lacks for the entity that a question names. `None` if it names nobody who is known,
+/// or asks for more than attributes. `my` and `our` don't count: a dentist is seldom a fact about the person who asks.
+fn lacks(question: &Question) -> Option<String> {
+    let mention = question.named.first().filter(|mention| mention.is_sure())?;
+    let asked = &question.asked;
+    let asks = !asked.is_empty() && asked.iter().all(Asked::is_attribute);
+    asks.then(|| format!("the graph has no `{}` for `{}`", list(asked), mention.entity.name))
+}
+
+/// Why the graph has nothing to say.
 fn silence(question: &Question, of_named: usize) -> String {
-    let list = |words: &[Asked]| words.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ");
     match question.named.first() {
         Some(mention) if of_named > 0 => format!(
             "{} known of `{2}`, none about `{1}`; `nacre fact list \"{2}\"` shows what is",
@@ -392,7 +403,7 @@ fn held(db: &Connection, reference: &str, as_of: Option<Time>) -> Result<Option<
 }
 
 /// Tells whether words have a name among them.
-pub(super) fn says(words: &[String], name: &str) -> bool {
+fn says(words: &[String], name: &str) -> bool {
     let name: Vec<&str> = name.split(' ').collect();
     words.windows(name.len()).any(|run| run.iter().zip(&name).all(|(one, other)| one == other))
 }
