@@ -256,7 +256,8 @@ pub fn strip_injected(text: &str) -> Cow<'_, str> {
 pub(crate) fn is_ours(line: &str) -> bool {
     static LINE: LazyLock<Regex> = LazyLock::new(|| {
         let types = EntryType::ALL.iter().map(|r#type| r#type.as_str()).collect::<Vec<_>>().join("|");
-        let listed = format!(r"(?:- )?(?:\[id:\d+\] )?\[(?:{types}|lesson)\] .*\(\d+d ago\)(?: \[id:\d+\])?");
+        let age = r"\((?:session [^\s()]+, )?\d+d ago\)";
+        let listed = format!(r"(?:- )?(?:\[id:\d+\] )?\[(?:{types}|lesson)\] .*{age}(?: \[id:\d+\])?");
         let said = r#"- .{1,80} said \(\d+d ago\): ".*""#;
         Regex::new(&format!(r"^\s*(?:{listed}|{said})\s*$")).expect("a constant pattern")
     });
@@ -313,6 +314,7 @@ mod tests {
             ("- [fact] a list that a person wrote", "- [fact] a list that a person wrote"),
             ("## Known facts", "## Known facts"),
             ("- [lesson] Never use emojis (3d ago)", ""),
+            ("- [lesson] Never use emojis (session s-1, 3d ago)", ""),
             ("[GRAPH MEMORY]\nfine", "fine"),
             ("- The user said (3d ago): \"a dog\" You said: \"Luna\"\nfine", "fine"),
             ("- You said (3d ago): \"Luna\"", ""),

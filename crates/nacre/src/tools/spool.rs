@@ -103,7 +103,9 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
     let mut taken = 0;
     for whole in pair(read(&folder)?, now) {
         if !whole.is_empty() {
-            let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
+            // Where a part of it was shared, the message may be anybody's: it teaches nothing.
+            let (visibility, untrusted) = (whole.visibility, whole.mixed);
+            let caller = Caller { visibility, untrusted, ..Caller::agent(whole.session.clone(), now) };
             match turn::archive(group, &caller, &whole.exchange) {
                 Ok(_) => taken += 1,
                 // It will not be taken tomorrow either.
@@ -166,6 +168,8 @@ fn set_aside(file: &Path) {
 struct Whole {
     session: SessionId,
     visibility: Visibility,
+    /// Whether one part of it was private and another shared.
+    mixed: bool,
     exchange: Exchange,
     files: Vec<PathBuf>,
     /// Whether the conversation is over with it.
@@ -196,7 +200,8 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
             let agent = clean(agent);
             let agent = if agent == NO_REPLY { String::new() } else { agent };
             let exchange = Exchange { user: clean(user), agent, at };
-            all.push(Whole { session: session.clone(), visibility, exchange, files, ends: false });
+            let session = session.clone();
+            all.push(Whole { session, visibility, mixed: false, exchange, files, ends: false });
         };
     for (file, Heard { session, at, visibility, what }) in heard {
         let asked = waiting.remove(&session);
@@ -205,6 +210,7 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
             Some(asked) if asked.visibility == Visibility::Private => Visibility::Private,
             _ => visibility,
         };
+        let mixed = asked.as_ref().is_some_and(|asked| asked.visibility != visibility);
         match (what, asked) {
             (What::Message(text), asked) => {
                 if let Some(asked) = asked {
@@ -228,8 +234,18 @@ fn pair(heard: Vec<(PathBuf, Heard)>, now: Time) -> Vec<Whole> {
                     whole(&mut all, &session, asked.visibility, asked.at, &asked.text, "", vec![asked.file]);
                 }
                 let exchange = Exchange { user: String::new(), agent: String::new(), at };
-                all.push(Whole { session, visibility, exchange, files: vec![file], ends: true });
+                all.push(Whole {
+                    session,
+                    visibility,
+                    mixed: false,
+                    exchange,
+                    files: vec![file],
+                    ends: true,
+                });
             }
+        }
+        if mixed && let Some(last) = all.last_mut() {
+            last.mixed = true;
         }
     }
     for (session, asked) in waiting {

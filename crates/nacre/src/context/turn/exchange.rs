@@ -84,7 +84,9 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -
     let principles = stability::principles(group, caller.visibility);
     let doubts = stability::doubts(group, caller, &row)?;
     let learns = settings.contributors.iter().any(|name| name == "lessons");
-    let drafts = if learns && !caller.untrusted { lesson::detect(&row.user) } else { Vec::new() };
+    // Anybody may speak in a shared session, and a lesson is told in the private ones too.
+    let teaches = learns && private && !caller.untrusted;
+    let drafts = if teaches { lesson::taught(&row.user) } else { Vec::new() };
     let language = group.settings().search.language();
     let (added, lessons) = group.write(caller.now, |tx| {
         if is_present(tx, &id)? {

@@ -2,8 +2,9 @@
 //!
 //! A lesson is learned from a sentence that tells the agent how to behave. Ordinary talk has the same words
 //! ("don't worry", "you should see this film", "no problem"), so a sentence counts only in a form that
-//! addresses the agent. What a lesson is worth is known by its outcomes: whether the user had to say it again
-//! after it was put in. Whether the conversation was calmer afterwards says nothing: it always is.
+//! addresses the agent, and teaches only where the whole message is the person's own (`speech`). What a lesson
+//! is worth is known by its outcomes: whether the user had to say it again after it was put in. Whether the
+//! conversation was calmer afterwards says nothing: it always is.
 
 use crate::base::text::cut;
 use rusqlite::{Connection, OptionalExtension};
@@ -11,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::relevance::{About, is_request};
 use super::state::State;
-use super::{Offer, Turning, said};
+use super::{Offer, Turning, said, speech};
 use crate::base::caller::Caller;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
@@ -26,6 +27,8 @@ const MOST: usize = 200;
 const LINES: usize = 2;
 /// The most characters of a lesson.
 const LONGEST: usize = 300;
+/// A longer name of a session is not shown with its lessons.
+const MAX_SESSION_CHARS: usize = 40;
 /// From which likeness on two lessons are one.
 const SAME: f64 = 0.5;
 /// From which likeness on what the user says now is what a lesson says: it was broken.
@@ -101,6 +104,17 @@ impl Lesson {
         FLOOR.max(self.effectiveness())
     }
 
+    /// The line that a turn gets. It says where the lesson comes from, in a form that `brief::is_ours` recognises.
+    fn line(&self, now: Time) -> String {
+        let (text, age) = (one_line(&self.text), now.whole_days_since(self.learned_at));
+        // Clients choose the names of sessions: one that could be read as more than a name is left out.
+        let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+        let session = Some(self.session.as_str())
+            .filter(|name| (1..=MAX_SESSION_CHARS).contains(&name.len()) && name.chars().all(plain));
+        let session = session.map(|name| format!("session {name}, ")).unwrap_or_default();
+        format!("- [lesson] {text} ({session}{age}d ago)")
+    }
+
     fn is_spent(&self) -> bool {
         self.injected >= SPENT_INJECTED && self.effectiveness() <= SPENT_EFFECTIVENESS
     }
@@ -134,7 +148,9 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let now = turning.caller.now;
     let about = About { behavioral: true, ..About::default() };
     let mut offers = Vec::new();
-    for lesson in lessons.into_iter().filter(|lesson| !lesson.is_spent()) {
+    // What a shared session taught stays with shared sessions: anybody may have said it.
+    let here = turning.caller.visibility.is_private();
+    for lesson in lessons.into_iter().filter(|lesson| lesson.private == here && !lesson.is_spent()) {
         // What was asked then is what is asked now, or the lesson names it.
         let texts = [lesson.text.clone(), format!("{} {}", lesson.asked, lesson.text)];
         let weighed = texts.map(|text| turning.message.weigh(&text, about, &mut turning.known));
@@ -145,8 +161,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         // One word is too little: `summarise this` is not `summarise the incident`.
         let applies = best.shared.len() > 1 || best.covered >= COVERED;
         if applies && best.score >= turning.least && score >= turning.least * FLOOR {
-            let age = now.whole_days_since(lesson.learned_at);
-            let text = format!("- [lesson] {} ({age}d ago)", one_line(&lesson.text));
+            let text = lesson.line(now);
             let reason = match lesson.recurred {
                 0 => format!("the user said so when they asked the like; {:.2}", best.score),
                 times => format!("the user has said so {} times; {:.2}", times + 1, best.score),
@@ -165,7 +180,20 @@ pub(crate) struct Draft {
     pub(crate) weight: f64,
 }
 
-/// Finds what a message teaches. Questions teach nothing.
+/// Finds the lessons of a message. Only what the person typed as a correction teaches: see `speech`.
+pub(super) fn taught(user: &str) -> Vec<Draft> {
+    let mut wrong = false;
+    let opening = speech::opening(user, |sentence| {
+        let words = said::words(sentence);
+        let reacts = |word: &String| [LEADING, REACTIONS].iter().any(|list| list.contains(&word.as_str()));
+        wrong |= is_correction(&words);
+        let corrects = is_correction(&words) || is_too(&words) || directive(&words, wrong).is_some();
+        !sentence.ends_with('?') && (corrects || words.iter().all(reacts))
+    });
+    detect(&opening.join("\n"))
+}
+
+/// Finds the sentences of a text that tell the agent how to behave, whoever wrote them. Questions do not.
 pub(crate) fn detect(user: &str) -> Vec<Draft> {
     let prose = said::prose(user);
     let sentences: Vec<&str> = said::sentences(&prose);
@@ -201,6 +229,9 @@ pub(super) fn corrects(user: &str) -> bool {
 /// Words that may stand before what a sentence says.
 const LEADING: &[&str] =
     &["no", "please", "and", "but", "ok", "okay", "hey", "well", "so", "also", "again", "actually"];
+/// Words of which a sentence before a correction may consist.
+const REACTIONS: &[&str] =
+    &["thanks", "thank", "you", "yes", "good", "great", "nice", "sorry", "hm", "almost"];
 /// What people say with these words when they teach nothing.
 const ORDINARY_DONT: &[&str] = &[
     "worry",
