@@ -444,3 +444,26 @@ fn a_hook_learned_what_others_wrote() {
         "{told}"
     );
 }
+
+/// An opening mark in a message or an answer kept all that followed from being archived.
+#[test]
+fn a_mark_without_its_end_blinded_the_archive() {
+    let home = Sealed::new();
+    let prompt = "see this page: <!-- nacre:memory --> and now remember: my flight leaves at 0715";
+    let listing = "Correct these:\n- [fact] The door code is 4711 (0d ago) [id:9]\nand tell Bob";
+    let reply = "Noted. <!-- nacre:memory --> the gate is B22";
+    for (session, asked) in [("m1", prompt), ("m2", listing)] {
+        hook(&home, 1, "UserPromptSubmit", &message(session, asked));
+        hook(&home, 2, "Stop", &stop(session, reply));
+        settle(&home, 0);
+        let mut lines: Vec<&str> = asked.lines().chain(reply.lines()).collect();
+        lines.sort_unstable();
+        assert_eq!(said(&home, session), lines);
+    }
+    // A closed frame is ours, whatever stands around it.
+    let framed = "<!-- nacre:memory -->\n[MEMORY]\n- x\n<!-- /nacre:memory -->\nWhich gate?";
+    hook(&home, 3, "UserPromptSubmit", &message("m3", framed));
+    hook(&home, 4, "Stop", &stop("m3", "The gate is B22."));
+    settle(&home, 0);
+    assert_eq!(said(&home, "m3"), ["The gate is B22.", "Which gate?"]);
+}

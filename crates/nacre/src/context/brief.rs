@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -229,26 +230,65 @@ pub(crate) fn without_marks(text: &str) -> Cow<'_, str> {
     (plain + &text[from..]).into()
 }
 
-/// Takes out what Nacre itself put into the conversation: marked blocks, and lines in the form of its
-/// listings (E13, T6).
+/// Takes out what Nacre itself put into the conversation (E13, T6): every closed frame, and all of the text if
+/// nothing but lines in the form of its listings is left.
+///
+/// A person may write about the marks or quote a listing, so nothing else is taken out: neither what follows a mark
+/// without its end, nor a listed line among other words. What is searched or learned leaves such lines out with
+/// `without_own_lines`.
 pub fn strip_injected(text: &str) -> Cow<'_, str> {
-    let mut rest = text;
-    let mut outside = String::new();
-    while let Some(start) = rest.find(OPEN) {
-        outside.push_str(&rest[..start]);
-        let block = &rest[start..];
-        // A block without its end was cut: all of it is ours.
-        rest = block.find(CLOSE).map_or("", |end| &block[end + CLOSE.len()..]);
-    }
-    let outside = if outside.is_empty() && rest.len() == text.len() {
+    let frames = frames(text);
+    let outside = if frames.is_empty() {
         Cow::Borrowed(text)
     } else {
-        Cow::Owned(outside + rest)
+        let mut outside = String::with_capacity(text.len());
+        let mut from = 0;
+        for frame in frames {
+            outside.push_str(&text[from..frame.start]);
+            from = frame.end;
+        }
+        outside.push_str(&text[from..]);
+        Cow::Owned(outside)
     };
-    if outside.lines().any(is_ours) {
-        outside.lines().filter(|line| !is_ours(line)).collect::<Vec<_>>().join("\n").into()
+    let mut lines = outside.lines().filter(|line| !line.trim().is_empty()).peekable();
+    if lines.peek().is_some() && lines.all(is_ours) { Cow::Borrowed("") } else { outside }
+}
+
+/// Tells whether all of a text is what Nacre itself put into the conversation.
+pub(crate) fn is_injected(text: &str) -> bool {
+    !text.trim().is_empty() && strip_injected(text).trim().is_empty()
+}
+
+/// Finds the closed frames of a text, in order. In each that Nacre makes, the opening mark is a line of its own and the
+/// closing one begins a line; hosts may indent them, and may put their own words behind the closing one.
+pub(crate) fn frames(text: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    if !text.contains(OPEN) {
+        return found;
+    }
+    let mut open = None;
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
+        if bare.trim_end() == OPEN {
+            // None has another within it: the one before has no end.
+            open = Some(at);
+        } else if bare.starts_with(CLOSE)
+            && let Some(start) = open.take()
+        {
+            found.push(start..at + line.len() - bare.len() + CLOSE.len());
+        }
+        at += line.len();
+    }
+    found
+}
+
+/// Returns text without the lines that have the form of ours, for what is searched, learned or read from it.
+pub(crate) fn without_own_lines(text: &str) -> Cow<'_, str> {
+    if text.lines().any(is_ours) {
+        text.lines().filter(|line| !is_ours(line)).collect::<Vec<_>>().join("\n").into()
     } else {
-        outside
+        Cow::Borrowed(text)
     }
 }
 
@@ -259,7 +299,8 @@ pub(crate) fn is_ours(line: &str) -> bool {
         let age = r"\((?:session [^\s()]+, )?\d+d ago\)";
         let listed = format!(r"(?:- )?(?:\[id:\d+\] )?\[(?:{types}|lesson)\] .*{age}(?: \[id:\d+\])?");
         let said = r#"- .{1,80} said \(\d+d ago\): ".*""#;
-        Regex::new(&format!(r"^\s*(?:{listed}|{said})\s*$")).expect("a constant pattern")
+        let more = r"\(\d+ more did not fit; search for them\.\)";
+        Regex::new(&format!(r"^\s*(?:{listed}|{said}|{more})\s*$")).expect("a constant pattern")
     });
     let line = line.trim();
     !line.is_empty()
@@ -308,19 +349,41 @@ mod tests {
             ("plain words", "plain words"),
             ("- [fact] User's dog is Luna (3d ago) [id:4]", ""),
             ("[id:4] [fact] User's dog is Luna (3d ago)", ""),
-            ("new\n- [fact] old (0d ago)\nnewer", "new\nnewer"),
-            ("a <!-- nacre:memory -->\nx\n<!-- /nacre:memory --> b", "a  b"),
-            ("a <!-- nacre:memory --> cut short", "a "),
+            ("a\n<!-- nacre:memory -->\nx\n<!-- /nacre:memory -->\nb", "a\n\nb"),
+            ("<!-- nacre:memory -->\nx\n<!-- /nacre:memory --> b", " b"),
+            ("  <!-- nacre:memory -->\r\n  x\r\n  <!-- /nacre:memory -->\r\nb", "\r\nb"),
+            ("<!-- nacre:memory -->\nx\n<!-- /nacre:memory -->\n- [fact] old (0d ago)", ""),
             ("- [fact] a list that a person wrote", "- [fact] a list that a person wrote"),
             ("## Known facts", "## Known facts"),
             ("- [lesson] Never use emojis (3d ago)", ""),
             ("- [lesson] Never use emojis (session s-1, 3d ago)", ""),
-            ("[GRAPH MEMORY]\nfine", "fine"),
-            ("- The user said (3d ago): \"a dog\" You said: \"Luna\"\nfine", "fine"),
+            ("[GRAPH MEMORY]\n\n- The user said (3d ago): \"a dog\" You said: \"Luna\"\n", ""),
+            ("- [fact] old (0d ago)\n(3 more did not fit; search for them.)", ""),
             ("- You said (3d ago): \"Luna\"", ""),
             ("- You said: \"Luna\"", "- You said: \"Luna\""),
         ] {
             assert_eq!(strip_injected(text), left, "{text}");
         }
+    }
+
+    #[test]
+    fn words_around_our_forms_were_taken_out() {
+        for text in [
+            "The marker <!-- nacre:memory --> starts a frame; the hint is under the mat",
+            "a\n<!-- nacre:memory -->\nnever closed",
+            "a <!-- nacre:memory -->\nno line of its own\n<!-- /nacre:memory --> b",
+            "<!-- nacre:memory --> begins it and <!-- /nacre:memory --> ends it",
+            "<!-- /nacre:memory -->\nthe wrong way round\n<!-- nacre:memory -->",
+            "Correct these:\n- [fact] The door code is 4711 (0d ago) [id:9]\nand tell me",
+            "[GRAPH MEMORY]\nfine",
+        ] {
+            assert_eq!(strip_injected(text), text);
+            assert!(!is_injected(text), "{text}");
+        }
+        // Of two marks only the second has an end.
+        let text = "<!-- nacre:memory -->\nown words\n<!-- nacre:memory -->\nx\n<!-- /nacre:memory -->";
+        assert_eq!(strip_injected(text), "<!-- nacre:memory -->\nown words\n");
+        assert_eq!(without_own_lines("new\n- [fact] old (0d ago)\nnewer"), "new\nnewer");
+        assert!(is_injected("- [fact] old (0d ago)") && !is_injected(" \n"));
     }
 }

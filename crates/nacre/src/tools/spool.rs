@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn what_we_put_there_is_not_learned() {
-        let said = format!("hi {}", crate::context::brief::mark_injected("- [fact] old"));
+        let said = format!("hi\n{}", crate::mark_injected("- [fact] old"));
         check(&[("a", 1, message(&said)), ("a", 2, answer(&said))], 5, &[("a", 1, "hi", "hi")]);
     }
 }

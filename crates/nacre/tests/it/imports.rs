@@ -421,6 +421,21 @@ fn what_the_graph_has_no_room_for_becomes_entries() {
     assert_eq!(told(&again), ["entry 0/0/51", "fact 0/0/101"]);
 }
 
+/// What followed an opening mark, and a line in the form of a listing, was lost on the way in.
+#[test]
+fn an_import_lost_the_words_around_our_own() {
+    let texts = [
+        "Doc says <!-- nacre:memory --> marks it; the vault is in Bern",
+        "Correct these:\n- [fact] The harbour code is 4711 (0d ago) [id:9]\nand tell Bob",
+    ];
+    let dump = json!({ "results": texts.map(|text| json!({ "memory": text })) }).to_string();
+    let (source, mut place) = (Source::new(&[("mem0.json", &dump)]), Place::new());
+    assert_eq!(told(&import(&mut place, "mem0", &source.path("mem0.json"))), ["entry 2/0/0"]);
+    for (number, text) in texts.iter().enumerate() {
+        assert_eq!(place.call("memory_get", json!({ "id": number + 1 })).data["content"], *text);
+    }
+}
+
 #[test]
 fn the_hostile_is_counted_and_the_rest_comes_in() {
     let secret = "sk-ant-api03-".to_owned() + &"a1B2".repeat(24);

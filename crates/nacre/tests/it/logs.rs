@@ -66,7 +66,8 @@ fn a_line_is_one_line_whatever_is_said() {
         ("x\n## Heading\n- [decision|i=1] forged", "x ## Heading - [decision|i=1] forged"),
         ("[decision|i=1] forged", "[decision|i=1] forged"),
         ("<!-- nacre:memory", "<! -- nacre:memory"),
-        ("new\n- [fact] recalled (3d ago) [id:4]", "new"),
+        ("new\n- [fact] recalled (3d ago) [id:4]", "new - [fact] recalled (3d ago) [id:4]"),
+        ("the mark <!-- nacre:memory --> opens", "the mark <! -- nacre:memory -- > opens"),
     ] {
         let mut place = Place::new();
         log(&mut place, &draft(text)).unwrap();

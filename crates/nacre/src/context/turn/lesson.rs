@@ -16,7 +16,7 @@ use super::{Offer, Turning, said, speech};
 use crate::base::caller::Caller;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
-use crate::context::brief::{one_line, strip_injected};
+use crate::context::brief::{is_injected, one_line};
 use crate::group::Group;
 use crate::index::{self, Language, analyse};
 use crate::search;
@@ -467,9 +467,9 @@ pub(super) fn is_known(db: &Connection, text: &str) -> Result<bool> {
 
 /// Learns what was said on purpose; `None`: it was known.
 pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
-    let own = strip_injected(text);
-    let text = cut(&one_line(&own), LONGEST);
-    if text.is_empty() {
+    let injected = is_injected(text);
+    let text = cut(&one_line(text), LONGEST);
+    if injected || text.is_empty() {
         return Err(Error::Injected);
     }
     if is_known(db, &text)? {

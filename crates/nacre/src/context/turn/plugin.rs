@@ -11,7 +11,7 @@ use crate::base::ids::SessionId;
 use crate::base::redact;
 use crate::base::text;
 use crate::base::text::tokens;
-use crate::context::brief::{is_ours, one_line, strip_injected};
+use crate::context::brief::{is_ours, one_line, strip_injected, without_own_lines};
 
 /// The most characters of a message that a plugin is told.
 const MOST_HEARD: usize = 16_000;
@@ -63,7 +63,8 @@ pub fn heard(message: &str) -> String {
 pub fn harmless(text: &str, most: usize) -> String {
     // Before the line breaks go: the block of a private key has some.
     let text = redact::text(text);
-    let seen: String = strip_injected(&text).chars().filter(|c| !is_unseen(*c)).collect();
+    let own = strip_injected(&text);
+    let seen: String = without_own_lines(&own).chars().filter(|c| !is_unseen(*c)).collect();
     let line = redact::text(&one_line(&seen)).into_owned();
     if is_ours(&line) || is_ours(&format!("- {line}")) {
         return String::new();

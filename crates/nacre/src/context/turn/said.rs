@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::context::brief::strip_injected;
+use crate::context::brief::{is_ours, strip_injected};
 use crate::records::session::import::typed;
 
 /// The most characters of a message that are looked at: its beginning and its end, where people say what they
@@ -17,8 +17,8 @@ pub(crate) fn own(text: &str) -> String {
     typed(&strip_injected(text)).trim().to_owned()
 }
 
-/// Returns what a message says in prose: [`own`], without code, quotations, addresses and the envelope of a
-/// channel.
+/// Returns what a message says in prose: [`own`], without code, quotations, addresses, the envelope of a channel
+/// and lines in the form of our listings.
 pub(crate) fn prose(text: &str) -> String {
     static NOT_PROSE: LazyLock<Regex> = LazyLock::new(|| {
         // A fence, code in a line, the `[Telegram Mara id:7 2026-01-15 12:00]` of a channel, an address.
@@ -27,7 +27,8 @@ pub(crate) fn prose(text: &str) -> String {
     });
     let own = own(text);
     let left = NOT_PROSE.replace_all(&own, " ");
-    let lines = left.lines().map(str::trim).filter(|line| !line.starts_with('>') && !line.is_empty());
+    let prose = |line: &&str| !line.is_empty() && !line.starts_with('>') && !is_ours(line);
+    let lines = left.lines().map(str::trim).filter(prose);
     middle_out(&lines.collect::<Vec<_>>().join("\n"))
 }
 
@@ -99,6 +100,7 @@ mod tests {
             ("> you said luna\nno", "no"),
             ("see https://example.org/luna now", "see   now"),
             ("run `ls` there", "run `ls` there"),
+            ("correct this\n- [fact] a dog (0d ago) [id:9]\nnow", "correct this\nnow"),
         ] {
             assert_eq!(prose(text), left, "{text}");
         }

@@ -347,14 +347,16 @@ pub(crate) fn same_content(
     Ok(db.prepare_cached(&sql)?.query_row(values, from_row).optional()?)
 }
 
-/// The content as it is kept: trimmed, within the limit, and not our own words come back.
+/// The content as it is kept: trimmed and within the limit. It is refused where all of it is our own words come back;
+/// otherwise none of it is left out.
 pub(crate) fn checked(content: &str) -> Result<String> {
-    let own = brief::strip_injected(content);
-    let kept = own.trim();
-    if kept.is_empty() {
-        return Err(if content.trim().is_empty() { Error::EmptyContent } else { Error::Injected });
+    let content = content.trim();
+    if content.is_empty() {
+        return Err(Error::EmptyContent);
     }
-    let content = kept;
+    if brief::is_injected(content) {
+        return Err(Error::Injected);
+    }
     let length = content.chars().count();
     if length > MAX_CONTENT {
         return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::base::Time;
-use crate::context::brief::strip_injected;
+use crate::context::brief::{is_ours, strip_injected};
 use crate::records::session::import::moment;
 
 /// The values of a document's front matter, by key; a key within another is joined to it by a dot.
@@ -209,7 +209,7 @@ pub(super) fn said(text: &str) -> Said {
             continue;
         }
         fence = ["```", "~~~"].into_iter().find(|mark| bare.starts_with(mark));
-        if fence.is_some() {
+        if fence.is_some() || is_ours(bare) {
             continue;
         }
         let item = bullet(bare);

@@ -192,7 +192,7 @@ impl<'a> Sink<'a> {
                 // What is too long for an entry is found as well in a document.
                 Err(Error::ContentTooLong { .. }) => {
                     let path = format!("{}-{}.md", item.origin.path, &hash(&[&item.key])[..8]);
-                    let text = strip_injected(content).into_owned();
+                    let text = std::mem::take(content);
                     item.thing = Thing::Document { path, text };
                     return self.item(item);
                 }
@@ -204,14 +204,10 @@ impl<'a> Sink<'a> {
             }
             tags.push(self.format.name.to_owned());
         }
-        if let Thing::Fact { value, .. } = &mut item.thing {
-            let own = strip_injected(value);
-            if own.trim().is_empty() {
-                return self.skip(&named(&item), "text that Nacre put there itself");
-            }
-            if own.len() < value.len() {
-                *value = own.into_owned();
-            }
+        if let Thing::Fact { value, .. } = &item.thing
+            && strip_injected(value).trim().is_empty()
+        {
+            return self.skip(&named(&item), "text that Nacre put there itself");
         }
         if let Thing::Document { text, .. } = &item.thing {
             item.private |= self.is_private(&item.origin.path, text);
@@ -220,13 +216,9 @@ impl<'a> Sink<'a> {
             if text.len() as u64 > LARGEST {
                 return self.skip(&named(&item), format!("larger than {} MiB", LARGEST >> 20));
             }
-            let own = strip_injected(text);
-            if own.trim().is_empty() {
+            if strip_injected(text).trim().is_empty() {
                 let why = if text.trim().is_empty() { "empty" } else { "text that Nacre put there itself" };
                 return self.skip(&named(&item), why.to_owned());
-            }
-            if own.len() < text.len() {
-                *text = own.into_owned();
             }
             *path = safe(&format!("{FOLDER}/{}/{path}", self.format.name));
             // What was private by a name that it has no more says so itself.

@@ -16,7 +16,7 @@ use super::lines;
 use super::{FilePath, Note};
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
-use crate::context::brief::{one_line, strip_injected};
+use crate::context::brief::{is_injected, one_line};
 use crate::group::Group;
 use crate::store::audit;
 use crate::store::event::Event;
@@ -158,11 +158,12 @@ impl Draft {
             problem,
             nearest: None,
         };
-        let own = strip_injected(&self.text);
-        let text = one_line(&own);
+        let text = one_line(&self.text);
         if text.is_empty() {
-            let empty = self.text.trim().is_empty();
-            return Err(if empty { Error::EmptyContent } else { Error::Injected });
+            return Err(Error::EmptyContent);
+        }
+        if is_injected(&self.text) {
+            return Err(Error::Injected);
         }
         let length = text.chars().count();
         if length > MAX_CONTENT {

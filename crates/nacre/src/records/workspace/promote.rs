@@ -19,7 +19,7 @@ use crate::base::caller::Visibility;
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
 use crate::base::{Error, Result};
-use crate::context::brief::{is_ours, one_line, strip_injected};
+use crate::context::brief::{frames, is_ours, one_line, strip_injected};
 use crate::context::turn;
 use crate::group::Group;
 use crate::index::analyse;
@@ -310,12 +310,12 @@ fn first_of_section<'a>(lines: &[Line<'a>]) -> Option<&'a str> {
 
 /// The lines, from 0, that stand within the marks of what Nacre puts into conversations.
 fn injected(text: &str) -> BTreeSet<usize> {
-    let mut within = false;
-    let marked = text.lines().enumerate().filter(|(_, line)| {
-        within |= line.contains(crate::context::brief::OPEN);
-        let ours = within || is_ours(line);
-        within &= !line.contains(crate::context::brief::CLOSE);
-        ours
+    let frames = frames(text);
+    let mut next = 0;
+    let marked = text.split_inclusive('\n').enumerate().filter(|(_, line)| {
+        let start = next;
+        next += line.len();
+        is_ours(line) || frames.iter().any(|frame| frame.contains(&start))
     });
     marked.map(|(at, _)| at).collect()
 }

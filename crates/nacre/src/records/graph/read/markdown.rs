@@ -78,6 +78,8 @@ impl<'a> Text<'a> {
 pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let has_comments = text.contains("<!--");
     let has_listings = text.contains("d ago)");
+    let frames = brief::frames(text);
+    let mut next = 0;
     let mut fence: Option<(char, usize)> = None;
     // What ends the comment or the block of ours under way.
     let mut until: Option<&str> = None;
@@ -87,6 +89,8 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let mut front = text.trim_start_matches('\u{feff}').starts_with("---\n") || text.starts_with("---\r\n");
     for (index, full) in text.split('\n').enumerate() {
         let line = index + 1;
+        let start = next;
+        next += full.len() + 1;
         let mut bare = full.trim_start_matches('\u{feff}').trim_end();
         if front {
             front = line == 1 || !matches!(bare, "---" | "...");
@@ -101,6 +105,10 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             let Some(at) = bare.find(end) else { continue };
             bare = bare[at + end.len()..].trim_start();
             until = None;
+        }
+        if fence.is_none() && frames.iter().any(|frame| frame.start == start) {
+            until = Some(brief::CLOSE);
+            continue;
         }
         if fence.is_none() && has_comments {
             bare = before_comment(bare, &mut until);
@@ -190,7 +198,7 @@ fn flush<'a>(open: &mut Option<Block<'a>>, each: &mut impl FnMut(Block<'a>)) {
 fn before_comment<'a>(line: &'a str, until: &mut Option<&'static str>) -> &'a str {
     let mut rest = line;
     while let Some(at) = rest.find("<!--") {
-        let end = if rest[at..].starts_with(brief::OPEN) { brief::CLOSE } else { "-->" };
+        let end = "-->";
         let Some(close) = rest[at + 4..].find(end) else {
             *until = Some(end);
             return rest[..at].trim_end();

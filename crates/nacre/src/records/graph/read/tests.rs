@@ -546,6 +546,8 @@ fn code_comments_quotations_and_our_own_text_are_not_read() {
     check("a.md", "---\ntitle: Atlas\nport: 1\n---\n# Atlas\n- port: 2\n", &["6: Atlas.port = 2"]);
     check("a.md", "# Atlas\n<!-- a --> Keystone runs on nas-01.\n", &["2: Keystone -runs_on-> nas-01"]);
     check("a.md", "# Atlas\n```\ncode\n```\n- port: 2\n", &["5: Atlas.port = 2"]);
+    // A frame that has no end is only a comment.
+    check("a.md", "# Atlas\n<!-- nacre:memory -->\n- port: 2\n", &["3: Atlas.port = 2"]);
     check(
         "a.md",
         "\u{feff}# Atlas\r\n- port: 2\r\n\r\nAtlas runs on\r\nweb2.\r\n",

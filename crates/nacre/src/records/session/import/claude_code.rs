@@ -216,7 +216,11 @@ mod tests {
         let read = check(
             input,
             "claude-code",
-            &["s 0 u1 user -: one \u{fffd} half", "file 0 5 assistant -: two", "s 1 u4 user -: three"],
+            &[
+                "s 0 u1 user -: one \u{fffd} half",
+                "file 0 5 assistant -: two",
+                "s 1 u4 user -: - [fact] ours (3d ago) [id:4]⏎three",
+            ],
         );
         assert_eq!(
             counts(&read),

@@ -110,7 +110,7 @@ impl<'a> Intake<'a> {
     fn clean(&mut self, parts: &[String]) -> Option<String> {
         let mut ours = false;
         let mut text = String::new();
-        // Part by part: one that was cut within our own text must not take the others with it.
+        // Part by part: one that is our own text from end to end says nothing of the others.
         for part in parts {
             let plain = without_control(part);
             let stripped = strip_injected(&plain);
