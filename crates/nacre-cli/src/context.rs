@@ -268,22 +268,12 @@ fn with_provider(home: Home) -> Result<Home> {
 /// The model that the settings of a home name.
 pub fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let settings = &home.settings().embedding;
-    let provider = match settings.provider {
-        Provider::Builtin | Provider::None => return Ok(None),
-        Provider::Minilm => return Ok(Some(Arc::new(Installed::new(home)))),
-        Provider::Openai => http::Provider::OpenAi,
-        Provider::AzureOpenai => http::Provider::AzureOpenAi { api_version: settings.api_version.clone() },
-    };
-    let usual = http::Options::new(provider, &settings.url, &settings.model);
-    let options = http::Options {
-        dims: if settings.dimensions > 0 { http::Dims::Asked(settings.dimensions) } else { http::Dims::Own },
-        key: key("embedding", &settings.key_variable, &settings.key_file)?,
-        query_prefix: settings.query_prefix.clone(),
-        document_prefix: settings.document_prefix.clone(),
-        batch: settings.batch,
-        documents: http::Patience { whole: Duration::from_secs(settings.timeout_seconds), ..usual.documents },
-        ..usual
-    };
+    if settings.provider == Provider::Minilm {
+        return Ok(Some(Arc::new(Installed::new(home))));
+    }
+    let Some(options) = http::Options::from_settings(settings) else { return Ok(None) };
+    let key = key("embedding", &settings.key_variable, &settings.key_file)?;
+    let options = http::Options { key, ..options };
     Ok(Some(Arc::new(http::Model::new(options, std::thread::sleep)?)))
 }
 

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::base::secret::Secret;
+use crate::base::settings;
 
 /// Whose way of being asked a model has.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,5 +105,27 @@ impl Options {
             query: Patience::QUERY,
             documents: Patience::DOCUMENTS,
         }
+    }
+
+    /// Returns the options that settings give, without the key. `None`: their model is not behind a URL.
+    pub fn from_settings(settings: &settings::Embedding) -> Option<Options> {
+        let provider = match settings.provider {
+            settings::Provider::Builtin | settings::Provider::Minilm | settings::Provider::None => {
+                return None;
+            }
+            settings::Provider::Openai => Provider::OpenAi,
+            settings::Provider::AzureOpenai => {
+                Provider::AzureOpenAi { api_version: settings.api_version.clone() }
+            }
+        };
+        let usual = Options::new(provider, &settings.url, &settings.model);
+        Some(Options {
+            dims: if settings.dimensions > 0 { Dims::Asked(settings.dimensions) } else { Dims::Own },
+            query_prefix: settings.query_prefix.clone(),
+            document_prefix: settings.document_prefix.clone(),
+            batch: settings.batch,
+            documents: Patience { whole: Duration::from_secs(settings.timeout_seconds), ..usual.documents },
+            ..usual
+        })
     }
 }
