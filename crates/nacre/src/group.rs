@@ -235,7 +235,7 @@ impl Group {
                 last_write: newest,
                 database_bytes,
                 schema: database::MIGRATIONS.steps.len(),
-                sqlite: rusqlite::version(),
+                sqlite: crate::store::sqlite_version(),
                 set_aside: self.set_aside(),
                 pending: count(db, "proposals WHERE state = 'pending'")?,
                 infrastructure_seen: workspace::seen::sessions(db, 20)?,

@@ -65,7 +65,7 @@ pub use search::{
     DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, Part, TaskHit,
     Why,
 };
-pub use store::event;
+pub use store::{event, sqlite_version};
 pub use tools as call;
 pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::{

@@ -51,7 +51,7 @@ fn program() -> String {
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
         std::env::consts::ARCH,
-        rusqlite::version(),
+        nacre::sqlite_version(),
         if cfg!(debug_assertions) { "debug" } else { "release" },
     )
 }

@@ -324,6 +324,11 @@ fn move_aside(path: &Path, now: Time) -> Result<Error> {
     Ok(Error::SetAside { path: path.to_owned(), aside })
 }
 
+/// Returns the version of SQLite that is compiled in.
+pub fn sqlite_version() -> &'static str {
+    rusqlite::version()
+}
+
 /// Returns the path with `suffix` behind its name, as SQLite names its side files.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();

@@ -5,4 +5,5 @@ mod db;
 pub mod event;
 pub(crate) mod visibility;
 
+pub use db::sqlite_version;
 pub(crate) use db::{Damage, Db, Migrations, beside, set_aside};
