@@ -10,9 +10,10 @@ stress:
 model:
     scripts/model
 
-# From cold, beside the sqlite3 program.
-bench:
-    cargo run --release -- bench cold
+# A benchmark, such as `just bench speed`; by default cold starts beside the sqlite3 program.
+bench *args="cold":
+    cargo build --release
+    cargo run --release -p nacre-bench -- {{args}}
 
 # REST by its document, ten minutes long.
 schemathesis:
@@ -20,7 +21,8 @@ schemathesis:
 
 # Ten minutes of many clients at once: does memory grow?
 soak:
-    cargo run --release -- bench serve --seconds 600
+    cargo build --release
+    cargo run --release -p nacre-bench -- serve --seconds 600
 
 # One target for a minute: path, query, redact or request. Needs cargo-fuzz.
 fuzz target="query":

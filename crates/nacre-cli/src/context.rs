@@ -266,7 +266,7 @@ fn with_provider(home: Home) -> Result<Home> {
 }
 
 /// The model that the settings of a home name.
-pub fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
+fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let settings = &home.settings().embedding;
     if settings.provider == Provider::Minilm {
         return Ok(Some(Arc::new(Installed::new(home))));

@@ -1,7 +1,6 @@
 //! Flags and environment, read only here. The doc comments are the help, the man page and the completions.
 
 mod agents;
-mod bench;
 mod care;
 mod graph;
 mod memory;
@@ -10,6 +9,7 @@ mod serve;
 mod session;
 mod workspace;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -17,7 +17,6 @@ use nacre::project::{ItemType, Status};
 use nacre::{EntryType, GroupName, SessionId, Time, Visibility};
 
 pub use agents::*;
-pub use bench::*;
 pub use care::*;
 pub use graph::*;
 pub use memory::*;
@@ -241,9 +240,12 @@ pub enum Command {
     Maintain(Maintain),
     /// Try it: store and find a first memory in an empty home that is thrown away afterwards
     Demo,
-    /// Measure speed and quality
-    #[command(subcommand)]
-    Bench(Bench),
+    /// Say how to run the benchmarks
+    #[command(hide = true)]
+    Bench {
+        #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
     /// Print completions for a shell
     Completions(Completions),
     /// Print the manual page

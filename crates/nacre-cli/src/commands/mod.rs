@@ -1,6 +1,5 @@
 //! One file a family of commands: build a request, call, render.
 
-mod bench;
 mod care;
 mod checkpoint;
 mod collection;
@@ -31,8 +30,9 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
 use clap::CommandFactory;
+use clap::error::ErrorKind;
 
-use crate::args::{self, Bench, Cli, Command, Proposal};
+use crate::args::{self, Cli, Command, Proposal};
 use crate::context::{Context, Needs};
 use crate::{mcp, render, serve};
 
@@ -60,36 +60,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Hook(args) => return Ok(hook::run(cli.global, args)),
         Command::Install(args) => return install::run(&cli.global, &args.clients, args.undo),
         Command::Uninstall(args) => return install::run(&cli.global, args, true),
-        Command::Bench(Bench::Quality { name, data, half, ablation, against, categories }) => {
-            let beside = match against {
-                Some(pair) => bench::Beside::Setting(pair.clone()),
-                None if *ablation => bench::Beside::EachPart,
-                None => bench::Beside::Nothing,
-            };
-            let options = bench::Options { half: half.clone(), beside, categories: *categories };
-            return bench::quality(name, data, &options, &cli.global);
-        }
-        Command::Bench(Bench::Graph { facts }) => return bench::graph(*facts, &cli.global),
-        Command::Bench(Bench::Graph60 { data, half, failures }) => {
-            return bench::graph60(data, half, *failures, &cli.global);
-        }
-        Command::Bench(Bench::Speed { sizes }) => return bench::speed(sizes, &cli.global),
-        Command::Bench(Bench::Serve { bare: Some(table), .. }) => return bench::bare(table),
-        Command::Bench(Bench::Serve { clients, seconds, passages, .. }) => {
-            let load = bench::Load { clients: *clients, seconds: *seconds, passages: *passages };
-            return bench::serve(&load, cli.global.json);
-        }
-        Command::Bench(Bench::Report { data, page }) => return bench::report(data, page, &cli.global),
-        Command::Bench(Bench::Inject { half, wrong, evidence }) => {
-            let show = bench::Show { wrong: *wrong, evidence: *evidence };
-            return bench::inject(half, show, &cli.global);
-        }
-        Command::Bench(Bench::Boot { runs }) => return bench::boot(*runs, cli.global.json),
-        Command::Bench(Bench::Summary { data, half, show }) => {
-            return bench::summary(data, half, *show, &cli.global);
-        }
-        Command::Bench(Bench::Session { megabytes }) => return bench::session(*megabytes, cli.global.json),
-        Command::Bench(Bench::Cold { rows, runs }) => return bench::cold(*rows, *runs, cli.global.json),
+        Command::Bench { .. } => return Ok(bench(cli.global.json || args::ask_for_json())),
         _ => {}
     }
     let mut context = Context::new(cli.global)?;
@@ -167,7 +138,6 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Relation(args) => graph::relation(&context, args),
         Command::Alias(args) => graph::alias(&context, args),
         Command::Entity(args) => graph::entity(&context, args),
-        Command::Bench(Bench::Embed { runs }) => bench::embed(&context, runs),
         Command::Index => care::index(&context),
         Command::Reindex => care::reindex(&context),
         Command::Maintain(args) => care::maintain(&context, &args),
@@ -178,7 +148,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         | Command::Hook(_)
         | Command::Install(_)
         | Command::Uninstall(_)
-        | Command::Bench(_)
+        | Command::Bench { .. }
         | Command::Completions(_)
         | Command::Man => {
             unreachable!("run above")
@@ -216,6 +186,12 @@ fn needs(command: &Command) -> Needs {
         Command::Lesson(args::Lesson::Forget { .. }) => Needs::Person("forget a lesson"),
         _ => Needs::Anyone,
     }
+}
+
+/// Says where the benchmarks are.
+fn bench(as_json: bool) -> ExitCode {
+    let message = "the benchmarks are a program of their own: in the repository, run `cargo run --release -p nacre-bench -- NAME`\n";
+    render::usage(&clap::Error::raw(ErrorKind::InvalidSubcommand, message), as_json)
 }
 
 /// Returns an argument, or what stands on standard input where the argument is `-`.

@@ -71,6 +71,18 @@ fn a_first_session() {
 }
 
 #[test]
+fn bench_says_where_the_benchmarks_are() {
+    let home = Sealed::new();
+    for args in [&["bench"][..], &["bench", "cold", "--runs", "5"], &["bench", "cold", "--json"]] {
+        let output = home.run(args);
+        assert_eq!(output.status, 2, "{output:?}");
+        assert!(output.stderr.contains("cargo run --release -p nacre-bench -- NAME"), "{output:?}");
+        assert_eq!(output.stdout.contains("\"code\":\"usage\""), args.contains(&"--json"), "{output:?}");
+    }
+    assert!(!home.home().exists());
+}
+
+#[test]
 fn a_memory_changes_and_goes() {
     let home = Sealed::new();
     home.json(["store", "The staging server is called heron"]);

@@ -185,27 +185,3 @@ fn the_graph_over_mcp() {
     let answer = server.ask("tools/call", &json!({ "name": "relation_add", "arguments": relation })).unwrap();
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
-
-/// Floors that only rise: right rows of thirty, and among them silence where there is no answer, of five. Only the graph
-/// alone is silent: search shows what its other lanes found (decision 31), so its floors count the 25 answers. What is
-/// superseded comes back from the graph on none, and from all together on no question that was ever looked at.
-#[test]
-fn questions_to_an_invented_memory_are_answered() {
-    let home = Sealed::new();
-    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/bench/graph60");
-    let found = home.json(["bench", "graph60", data]);
-    for (half, way, answered, silent, superseded) in [
-        ("tuned", "graph", 28, 5, 0),
-        ("tuned", "hybrid", 25, 0, 0),
-        ("earlier", "graph", 28, 5, 0),
-        ("earlier", "hybrid", 25, 0, 0),
-        ("aside", "graph", 23, 5, 0),
-        ("aside", "hybrid", 22, 0, 1),
-    ] {
-        let score = &found[half][way];
-        let value = |name: &str| score[name].as_u64().unwrap();
-        assert!(value("top6") >= answered, "{half} {way}: {score}");
-        assert!(value("silent") >= silent, "{half} {way}: {score}");
-        assert!(value("superseded") <= superseded, "{half} {way}: {score}");
-    }
-}

@@ -1,4 +1,4 @@
-//! `turn`, `lesson` and `bench inject` through the real binary.
+//! `turn` and `lesson` through the real binary.
 
 use crate::sealed::Sealed;
 
@@ -38,19 +38,3 @@ fn an_answer_is_archived_and_teaches() {
     home.json(["lesson", "forget", "1"]);
     assert_eq!(home.json(["lesson", "list"])["lessons"].as_array().map(Vec::len), Some(0));
 }
-
-/// A floor that only rises. The half that the weights were not fitted on has one of its own.
-#[test]
-fn turns_put_in_what_is_needed_and_are_silent_otherwise() {
-    let home = Sealed::new();
-    let found = home.json(["bench", "inject"]);
-    for (half, recall, silence) in FLOORS {
-        let row = found.as_array().unwrap().iter().find(|row| row["half"] == *half).unwrap();
-        let value = |name: &str| row[name].as_f64().unwrap();
-        assert!(value("recall") >= *recall, "{row}");
-        assert!(value("silence") >= *silence, "{row}");
-        assert!(value("max_tokens") <= 300.0 && value("median_tokens") <= 80.0, "{row}");
-    }
-}
-
-const FLOORS: &[(&str, f64, f64)] = &[("tuned", 0.9, 0.95), ("aside", 0.84, 0.97)];

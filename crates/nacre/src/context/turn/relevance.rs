@@ -3,7 +3,7 @@
 //! messages need nothing.
 //!
 //! What speaks for and against is a sum of named parts, as in search. The weights were found on the tuning
-//! half of `nacre bench inject` (docs/decisions/0018). The lists of words are English; in another language a
+//! half of `nacre-bench inject` (docs/decisions/0018). The lists of words are English; in another language a
 //! message is weighed by its words and their meaning alone.
 #![expect(clippy::cast_precision_loss, reason = "a few words")]
 

@@ -1,4 +1,4 @@
-//! `nacre bench speed`: how search and import hold up as a memory grows, beside a plain FTS5 table that holds
+//! `nacre-bench speed`: how search and import hold up as a memory grows, beside a plain FTS5 table that holds
 //! the same texts.
 //!
 //! Both do the same work in turn, so that a noisy machine is noisy for both, and the ratio is what counts.
@@ -15,11 +15,11 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::json;
 
-use super::clock::{self, cpu, finish, percentile, timed};
-use super::words::{Words, transcript};
 use crate::args::Global;
-use crate::context::now;
+use crate::clock::{self, cpu, finish, percentile, timed};
+use crate::context::{nacre_program, now};
 use crate::render;
+use crate::words::{Words, transcript};
 
 /// Messages in one import, as many as it takes in one transaction, and rows in one transaction of the plain
 /// table.
@@ -86,7 +86,7 @@ pub fn run(sizes: &[String], global: &Global) -> Result<ExitCode> {
     }
     if cfg!(debug_assertions) {
         text.push_str(
-            "\nThis is a debug build: `cargo run --release -- bench speed` measures what is shipped.\n",
+            "\nThis is a debug build: `cargo run --release -p nacre-bench -- speed` measures what is shipped.\n",
         );
     }
     render::out(&text)?;
@@ -95,7 +95,8 @@ pub fn run(sizes: &[String], global: &Global) -> Result<ExitCode> {
 
 /// Measures each size in a folder of its own, which is thrown away.
 pub fn measure(sizes: &[usize], global: &Global) -> Result<Vec<Measured>> {
-    let measured = sizes.iter().map(|messages| measure_size(*messages, global)).collect();
+    let program = nacre_program(global)?;
+    let measured = sizes.iter().map(|messages| measure_size(*messages, &program, global)).collect();
     render::progress("");
     measured
 }
@@ -179,7 +180,7 @@ fn verdict(holds: bool, goal: &str) -> String {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "counts of one run")]
-fn measure_size(messages: usize, global: &Global) -> Result<Measured> {
+fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Measured> {
     ensure!(messages > 0, "there is nothing to measure");
     let folder = tempfile::tempdir().context("a folder to measure in")?;
     let (home_folder, plain_file) = (folder.path().join("home"), folder.path().join("plain.db"));
@@ -247,13 +248,12 @@ fn measure_size(messages: usize, global: &Global) -> Result<Measured> {
     plain.execute_batch("PRAGMA journal_mode = DELETE")?;
     drop(plain);
 
-    let program = std::env::current_exe()?;
     let (mut cold, mut plain_cold) = (Vec::new(), Vec::new());
     for number in 0..=FRESH {
         render::progress(&format!("{messages} messages: fresh process {number} of {FRESH}"));
         let question = question(&mut words);
         let ours = timed(|| {
-            let mut command = Command::new(&program);
+            let mut command = Command::new(program);
             command
                 .arg("--home")
                 .arg(&home_folder)

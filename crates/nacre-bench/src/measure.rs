@@ -1,6 +1,6 @@
 //! Measures of a ranked answer against what should be in it.
 
-use super::words::Words;
+use crate::words::Words;
 
 /// The measures, in the order of [`Row`]. *any*: one of the right ones is among the first k; *fraction*: the
 /// share of them that is.

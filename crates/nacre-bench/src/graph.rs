@@ -1,4 +1,4 @@
-//! `nacre bench graph`: what the graph costs. Entities looked up among many facts and aliases, beside the bare indexed
+//! `nacre-bench graph`: what the graph costs. Entities looked up among many facts and aliases, beside the bare indexed
 //! query; a year of daily logs read, beside reading them line by line and beside indexing them without the graph.
 
 use std::fmt::Write as _;
@@ -14,11 +14,11 @@ use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
 use serde_json::json;
 
-use super::clock::{self, cpu, percentile, timed};
-use super::words::Words;
 use crate::args::Global;
+use crate::clock::{self, cpu, percentile, timed};
 use crate::context::now;
 use crate::render;
+use crate::words::Words;
 
 /// Facts of one entity, and aliases for it.
 const FACTS: usize = 10;

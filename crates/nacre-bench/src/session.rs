@@ -1,23 +1,25 @@
-//! `nacre bench session`: what transcripts cost, beside what nobody can do without, in the same run.
+//! `nacre-bench session`: what transcripts cost, beside what nobody can do without, in the same run.
 
 use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use nacre::session::{Draft, Role};
 use nacre::{Caller, Home, Settings};
 use serde_json::json;
 
-use super::clock::percentile;
-use crate::context::now;
+use crate::args::Global;
+use crate::clock::percentile;
+use crate::context::{nacre_program, now};
 use crate::render;
 
 const RUNS: usize = 300;
 const READS: usize = 15;
 
-pub fn run(megabytes: usize, as_json: bool) -> Result<ExitCode> {
+pub fn run(megabytes: usize, global: &Global) -> Result<ExitCode> {
+    let program = nacre_program(global)?;
     let folder = tempfile::tempdir()?;
     let home = Home::new(folder.path(), Settings::default());
     let caller = Caller::person("bench".parse()?, now());
@@ -80,7 +82,6 @@ pub fn run(megabytes: usize, as_json: bool) -> Result<ExitCode> {
     file.flush()?;
     drop(file);
     drop(group);
-    let program = std::env::current_exe().context("the program has no path")?;
     let timed = |command: &mut Command| -> Result<f64> {
         let began = Instant::now();
         let output = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).output()?;
@@ -99,7 +100,7 @@ pub fn run(megabytes: usize, as_json: bool) -> Result<ExitCode> {
         "append_ms": append.0, "bare_append_ms": append.1, "append_ratio": append.0 / append.1,
         "context_ms": read.0, "cat_ms": read.1, "context_ratio": read.0 / read.1, "megabytes": megabytes,
     });
-    if as_json {
+    if global.json {
         render::json(&report)?;
         return Ok(ExitCode::SUCCESS);
     }

@@ -1,4 +1,4 @@
-//! `nacre bench report`: quality and speed as one page of Markdown, with two pictures beside it. All of it is
+//! `nacre-bench report`: quality and speed as one page of Markdown, with two pictures beside it. All of it is
 //! measured by the run that writes it.
 
 use std::fmt::Write as _;
@@ -8,12 +8,12 @@ use std::process::{Command, ExitCode};
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::measure::{NAMES, Row};
-use super::quality::{ALL_PARTS, Beside, Options, WORDS_ALONE, measure_sets};
-use super::{clock, speed, svg};
 use crate::args::Global;
-use crate::context::now;
+use crate::context::{nacre_program, now};
+use crate::measure::{NAMES, Row};
+use crate::quality::{ALL_PARTS, Beside, Options, WORDS_ALONE, measure_sets};
 use crate::render;
+use crate::{clock, speed, svg};
 
 const SIZES: &[usize] = &[10_000, 100_000, 1_000_000];
 /// The measure that pictures show of each set and level: the set, the level, and its place in [`NAMES`].
@@ -38,6 +38,8 @@ struct Measured {
 }
 
 pub fn run(data: &Path, page: &Path, global: &Global) -> Result<ExitCode> {
+    // Quality takes minutes: a missing program is told before.
+    nacre_program(global)?;
     let mut text = head();
     let tune = quality(data, "tune", Beside::EachPart, global)?;
     let aside = quality(data, "aside", Beside::Words, global)?;
@@ -118,7 +120,7 @@ fn head() -> String {
     let day = now().to_string().chars().take(10).collect::<String>();
     let debug = if cfg!(debug_assertions) { " This is a debug build: its times say nothing." } else { "" };
     format!(
-        "# Benchmarks\n\nWritten by `nacre bench report` on {day}: nacre {}{commit}, {}, {cores} cores{processor}.{debug}\n\n",
+        "# Benchmarks\n\nWritten by `nacre-bench report` on {day}: nacre {}{commit}, {}, {cores} cores{processor}.{debug}\n\n",
         env!("CARGO_PKG_VERSION"),
         std::env::consts::OS,
     )

@@ -1,4 +1,4 @@
-//! `nacre bench serve`: many clients at once on a server of ours, nine searches to one store, beside a bare axum server over a
+//! `nacre-bench serve`: many clients at once on a server of ours, nine searches to one store, beside a bare axum server over a
 //! plain FTS5 table with the same texts.
 //!
 //! Both servers are processes of their own and stay up; they are asked in turn, so that a noisy machine is noisy for both.
@@ -20,10 +20,11 @@ use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::clock::percentile;
-use super::words::{Words, transcript};
-use crate::context::now;
+use crate::args::Global;
+use crate::clock::percentile;
+use crate::context::{nacre_program, now};
 use crate::render;
+use crate::words::{Words, transcript};
 
 /// In how many turns the two are asked.
 const ROUNDS: u32 = 4;
@@ -67,11 +68,11 @@ struct Served {
     said: Option<String>,
 }
 
-pub fn run(load: &Load, as_json: bool) -> Result<ExitCode> {
+pub fn run(load: &Load, global: &Global) -> Result<ExitCode> {
+    let program = nacre_program(global)?;
     let folder = tempfile::tempdir()?;
     let (home, plain) = (folder.path().join("home"), folder.path().join("plain.db"));
     fill(load.passages, &home, &plain)?;
-    let program = std::env::current_exe()?;
     let mut ours = Process(
         Command::new(&program)
             .arg("--home")
@@ -81,8 +82,8 @@ pub fn run(load: &Load, as_json: bool) -> Result<ExitCode> {
             .spawn()?,
     );
     let mut bare = Process(
-        Command::new(&program)
-            .args(["bench", "serve", "--bare"])
+        Command::new(std::env::current_exe()?)
+            .args(["serve", "--bare"])
             .arg(&plain)
             .stdout(Stdio::piped())
             .spawn()?,
@@ -113,7 +114,7 @@ pub fn run(load: &Load, as_json: bool) -> Result<ExitCode> {
         &plain,
         "SELECT content FROM docs WHERE rowid > ?1".replace("?1", &load.passages.to_string()).as_str(),
     )?;
-    report(load, &our_share, &bare_share, as_json)
+    report(load, &our_share, &bare_share, global.json)
 }
 
 /// The same texts for both.
@@ -402,7 +403,7 @@ fn report(load: &Load, ours: &Served, bare: &Served, as_json: bool) -> Result<Ex
     }
     if cfg!(debug_assertions) {
         text.push_str(
-            "\nThis is a debug build: `cargo run --release -- bench serve` measures what is shipped.\n",
+            "\nThis is a debug build: `cargo run --release -p nacre-bench -- serve` measures what is shipped.\n",
         );
     }
     render::out(&text)?;

@@ -1,4 +1,4 @@
-//! `nacre bench cold`: a fresh `nacre search` beside a fresh `sqlite3` that does the bare FTS5 query on the
+//! `nacre-bench cold`: a fresh `nacre search` beside a fresh `sqlite3` that does the bare FTS5 query on the
 //! same rows.
 //!
 //! Runs alternate, so that a noisy machine is noisy for both; medians are shown and the ratio is what counts.
@@ -12,9 +12,11 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use serde_json::{Value, json};
 
-use super::clock::{finish, percentile, timed};
-use super::words::Words;
+use crate::args::Global;
+use crate::clock::{finish, percentile, timed};
+use crate::context::nacre_program;
 use crate::render;
+use crate::words::Words;
 
 /// The goals of the foundation: times as a multiple of `sqlite3`, megabytes.
 const SEARCH_GOAL: f64 = 2.0;
@@ -25,11 +27,11 @@ const HOOK_P95_GOAL_MS: f64 = 50.0;
 const BINARY_GOAL_MB: f64 = 15.0;
 const IDLE_GOAL_MB: f64 = 20.0;
 
-pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
+pub fn run(rows: usize, runs: usize, global: &Global) -> Result<ExitCode> {
     ensure!(rows > 0 && runs > 0, "there is nothing to measure");
     let folder = tempfile::tempdir().context("a folder to measure in")?;
     let bench = Bench {
-        nacre: std::env::current_exe()?,
+        nacre: nacre_program(global)?,
         home: folder.path().join("home"),
         plain: folder.path().join("plain.db"),
     };
@@ -80,7 +82,7 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
         size("release binary", Some(binary), BINARY_GOAL_MB),
         size("idle MCP server, resident", idle, IDLE_GOAL_MB),
     ];
-    if as_json {
+    if global.json {
         render::json(&json!({
             "rows": rows, "runs": runs, "sqlite3_ms": sqlite, "search_ms": search, "mcp_ms": mcp, "search_ratio": search / sqlite,
             "mcp_ratio": mcp / sqlite, "hook_ms": hook, "hook_ratio": hook / beside, "hook_p95_ms": slowest, "binary_mb": binary, "idle_mcp_mb": idle,
@@ -92,7 +94,7 @@ pub fn run(rows: usize, runs: usize, as_json: bool) -> Result<ExitCode> {
         }
         if cfg!(debug_assertions) {
             text.push_str(
-                "\nThis is a debug build: `cargo run --release -- bench cold` measures what is shipped.\n",
+                "\nThis is a debug build: `cargo run --release -p nacre-bench -- cold` measures what is shipped.\n",
             );
         }
         render::out(&text)?;

@@ -1,16 +1,17 @@
-//! `nacre bench embed`: how fast texts become vectors, on one core.
+//! `nacre-bench embed`: how fast texts become vectors, on one core.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use nacre::{Builtin, Embedder, model};
+use nacre::{Builtin, Embedder, Home, Settings, model};
 use serde_json::{Value, json};
 
-use super::clock::{cpu, kind, percentile, timed};
-use super::words::Words;
-use crate::context::Context;
+use crate::args::Global;
+use crate::clock::{cpu, kind, percentile, timed};
+use crate::context::home_path;
 use crate::render;
+use crate::words::Words;
 
 /// The goals: texts of the built-in model a second, and milliseconds to its first vector.
 const BUILTIN_RATE: f64 = 50_000.0;
@@ -19,27 +20,27 @@ const BUILTIN_FIRST_MS: f64 = 1.0;
 /// Texts in a batch.
 const BATCH: usize = 32;
 
-pub fn run(context: &Context, runs: usize) -> Result<ExitCode> {
+pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
     ensure!(runs > 0, "there is nothing to measure");
+    let home = Home::new(home_path(global)?, Settings::default());
     let mut words = Words::default();
     let texts: Vec<String> = (0..20 * BATCH).map(|_| message(&mut words)).collect();
     // The first vector comes before anything else was asked of the model.
     let first = timed(|| Builtin.embed_query(&texts[0], &mut |_| 1.0).map(drop).map_err(Into::into))?;
     let builtin = measure(&Builtin, &texts, texts.len(), runs)?;
     let mut loaded = 0.0;
-    let minilm =
-        match model::list(&context.home).iter().any(|model| model.name == model::MINILM && model.installed) {
-            false => None,
-            true => {
-                let mut opened = None;
-                loaded = timed(|| {
-                    opened = Some(model::open(&context.home)?);
-                    Ok(())
-                })?;
-                opened.map(|model| measure(&model, &texts, BATCH, runs)).transpose()?
-            }
-        };
-    if context.global.json {
+    let minilm = match model::list(&home).iter().any(|model| model.name == model::MINILM && model.installed) {
+        false => None,
+        true => {
+            let mut opened = None;
+            loaded = timed(|| {
+                opened = Some(model::open(&home)?);
+                Ok(())
+            })?;
+            opened.map(|model| measure(&model, &texts, BATCH, runs)).transpose()?
+        }
+    };
+    if global.json {
         let speed = |speed: &Speed| json!({ "one_ms": speed.one, "texts_per_second": speed.rate });
         let mut answer = json!({ "runs": runs, "measured": kind(), "builtin": speed(&builtin) });
         answer["builtin"]["first_ms"] = first.into();
@@ -76,7 +77,7 @@ pub fn run(context: &Context, runs: usize) -> Result<ExitCode> {
     }
     if cfg!(debug_assertions) {
         text.push_str(
-            "\nThis is a debug build: `cargo run --release -- bench embed` measures what is shipped.\n",
+            "\nThis is a debug build: `cargo run --release -p nacre-bench -- embed` measures what is shipped.\n",
         );
     }
     render::out(&text)?;

@@ -1,4 +1,4 @@
-//! `nacre bench inject`: what turns put before messages, on a set of our own, through the same calls as a
+//! `nacre-bench inject`: what turns put before messages, on a set of our own, through the same calls as a
 //! host's. Half of the messages need something that is remembered, half need nothing.
 
 use std::collections::{BTreeMap, HashSet};
@@ -13,13 +13,13 @@ use nacre::{Caller, Group, Home, Settings, Time, call};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::clock::percentile;
 use crate::args::Global;
+use crate::clock::percentile;
 use crate::render;
 
-const MEMORY: &str = include_str!("../../../bench/inject/memory.jsonl");
-const TUNED: &str = include_str!("../../../bench/inject/tuned.jsonl");
-const ASIDE: &str = include_str!("../../../bench/inject/aside.jsonl");
+const MEMORY: &str = include_str!("../data/inject/memory.jsonl");
+const TUNED: &str = include_str!("../data/inject/tuned.jsonl");
+const ASIDE: &str = include_str!("../data/inject/aside.jsonl");
 
 /// When the messages are written.
 const NOW: &str = "2026-01-15T12:00:00Z";

@@ -1,4 +1,4 @@
-//! `nacre bench graph60`: our own questions to an invented memory, by words, by vectors, by the graph and by all
+//! `nacre-bench graph60`: our own questions to an invented memory, by words, by vectors, by the graph and by all
 //! together, through the calls that an agent makes. Scored by what an answer says, not by where it stands.
 
 use std::collections::BTreeMap;
@@ -84,7 +84,7 @@ pub fn run(data: &Path, half: &str, failures: bool, global: &Global) -> Result<E
     let group_folder = folder.path().join("groups/main");
     copy(&data.join("workspace"), &group_folder)?;
     let home = |pairs: &[String]| -> Result<Home> {
-        let mut over = layers(folder.path(), &global.set)?;
+        let mut over = layers(global)?;
         for pair in pairs {
             over.push(Layer::from_pair("the benchmark", pair)?);
         }

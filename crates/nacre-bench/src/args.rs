@@ -1,8 +1,38 @@
-//! Measurements.
+//! Flags. The doc comments are the help.
 
 use std::path::PathBuf;
 
-use clap::Subcommand;
+use clap::{Args, Parser, Subcommand};
+
+/// Measure the speed and quality of Nacre
+#[derive(Debug, Parser)]
+#[command(name = "nacre-bench", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    #[command(subcommand)]
+    pub bench: Bench,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub struct Global {
+    /// The `nacre` program to measure [default: the one beside this program]
+    #[arg(long, global = true, value_name = "PATH")]
+    pub nacre: Option<PathBuf>,
+    /// The home whose installed model is measured [default: the platform's data folder]
+    #[arg(long, global = true, value_name = "DIR", env = "NACRE_HOME", hide_env_values = true)]
+    pub home: Option<PathBuf>,
+    /// The profile that sets the policies
+    #[arg(long, global = true, value_name = "NAME", env = "NACRE_PROFILE", hide_env_values = true)]
+    pub profile: Option<String>,
+    /// Change one setting, such as search.diversity=0.3
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    pub json: bool,
+}
 
 #[derive(Debug, Subcommand)]
 pub enum Bench {
@@ -39,7 +69,7 @@ pub enum Bench {
     },
     /// Our own questions to an invented memory: by words, by vectors, by the graph, and by all together
     Graph60 {
-        /// The folder with the set: `crates/nacre-cli/bench/graph60` of the repository
+        /// The folder with the set: `crates/nacre-bench/data/graph60` of the repository
         data: PathBuf,
         /// Which questions: tuned, earlier (once kept aside), aside or all
         #[arg(long, default_value = "all")]

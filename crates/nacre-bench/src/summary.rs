@@ -1,4 +1,4 @@
-//! `nacre bench summary`: what the extractive summary of a session keeps of that which is asked about later.
+//! `nacre-bench summary`: what the extractive summary of a session keeps of that which is asked about later.
 //!
 //! The sessions are those of public conversation sets with the most turns that answer a question. Each goes in by
 //! `session append` and is compacted, with nothing kept beside the summary; the measure is the share of the key words
@@ -14,9 +14,9 @@ use nacre::settings::Layer;
 use nacre::{Caller, Home, Settings, call};
 use serde_json::{Value, json};
 
-use super::quality::{Turn, is_for_tuning, lines, questions};
 use crate::args::Global;
 use crate::context::now;
+use crate::quality::{Turn, is_for_tuning, lines, questions};
 use crate::render;
 
 /// The sets, and how many sessions of each.

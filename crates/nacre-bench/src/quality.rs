@@ -1,4 +1,4 @@
-//! `nacre bench quality`: what search finds on public conversation sets, through the public calls: the corpus
+//! `nacre-bench quality`: what search finds on public conversation sets, through the public calls: the corpus
 //! goes in by the session import, every question is a `memory_search`.
 
 use std::collections::BTreeMap;
@@ -16,10 +16,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::clock::percentile;
-use super::measure::{NAMES, Row, better, mean, measure};
 use crate::args::Global;
+use crate::clock::percentile;
 use crate::context::{embedder, home_path, now};
+use crate::measure::{NAMES, Row, better, mean, measure};
 use crate::render;
 
 /// The sets: the name to ask for, and the name of the files.

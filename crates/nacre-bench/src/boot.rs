@@ -1,4 +1,4 @@
-//! `nacre bench boot`: a fresh `nacre boot` of a full workspace beside a fresh `cat` of the same bytes.
+//! `nacre-bench boot`: a fresh `nacre boot` of a full workspace beside a fresh `cat` of the same bytes.
 
 use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
@@ -6,9 +6,11 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
-use super::clock::{finish, percentile, timed};
-use super::words::Words;
+use crate::args::Global;
+use crate::clock::{finish, percentile, timed};
+use crate::context::nacre_program;
 use crate::render;
+use crate::words::Words;
 
 /// The most that it may take, as a multiple of `cat`.
 const GOAL: f64 = 3.0;
@@ -26,8 +28,9 @@ const FILES: &[&str] = &[
 ];
 const CHARS: usize = 16_500;
 
-pub fn run(runs: usize, as_json: bool) -> Result<ExitCode> {
+pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
     ensure!(runs > 0, "there is nothing to measure");
+    let program = nacre_program(global)?;
     let folder = tempfile::tempdir().context("a folder to measure in")?;
     let group = folder.path().join("groups/main");
     std::fs::create_dir_all(group.join("memory"))?;
@@ -42,7 +45,6 @@ pub fn run(runs: usize, as_json: bool) -> Result<ExitCode> {
         std::fs::write(group.join(file), text)?;
         paths.push(group.join(file));
     }
-    let program = std::env::current_exe()?;
     let nacre = |args: &[&str]| {
         let mut command = Command::new(&program);
         command.arg("--home").arg(folder.path()).args(["--now", "2026-02-18T12:00:00Z"]).args(args);
@@ -66,7 +68,7 @@ pub fn run(runs: usize, as_json: bool) -> Result<ExitCode> {
     render::progress("");
     let (cat, boot) = (percentile(&cat, 50), percentile(&boot, 50));
     let ratio = boot / cat;
-    if as_json {
+    if global.json {
         render::json(&json!({ "runs": runs, "cat_ms": cat, "boot_ms": boot, "ratio": ratio }))?;
     } else {
         let verdict = if ratio <= GOAL { "holds" } else { "MISSED" };

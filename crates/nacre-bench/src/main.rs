@@ -1,0 +1,68 @@
+//! The benchmarks: each measures Nacre beside something the reader knows, in the same run. Most call the library; those of
+//! starting and serving run the `nacre` program. None of this is part of that program.
+
+// Flags, and what is read from outside.
+mod args;
+mod context;
+mod render;
+
+// Shared by the benchmarks: clocks, measures of a ranking, invented texts, pictures.
+mod clock;
+mod measure;
+mod svg;
+mod words;
+
+// One file a benchmark, by its name.
+mod boot;
+mod cold;
+mod embed;
+mod graph;
+mod graph60;
+mod inject;
+mod quality;
+mod report;
+mod serve;
+mod session;
+mod speed;
+mod summary;
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser as _;
+
+use args::{Bench, Cli};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    run(cli).unwrap_or_else(|error| render::error(&error))
+}
+
+fn run(Cli { global, bench }: Cli) -> Result<ExitCode> {
+    match bench {
+        Bench::Embed { runs } => embed::run(runs, &global),
+        Bench::Quality { name, data, half, ablation, against, categories } => {
+            let beside = match against {
+                Some(pair) => quality::Beside::Setting(pair),
+                None if ablation => quality::Beside::EachPart,
+                None => quality::Beside::Nothing,
+            };
+            quality::run(&name, &data, &quality::Options { half, beside, categories }, &global)
+        }
+        Bench::Graph { facts } => graph::run(facts, &global),
+        Bench::Graph60 { data, half, failures } => graph60::run(&data, &half, failures, &global),
+        Bench::Speed { sizes } => speed::run(&sizes, &global),
+        Bench::Serve { bare: Some(table), .. } => serve::bare(&table),
+        Bench::Serve { clients, seconds, passages, bare: None } => {
+            serve::run(&serve::Load { clients, seconds, passages }, &global)
+        }
+        Bench::Report { data, page } => report::run(&data, &page, &global),
+        Bench::Inject { half, wrong, evidence } => {
+            inject::run(&half, inject::Show { wrong, evidence }, &global)
+        }
+        Bench::Boot { runs } => boot::run(runs, &global),
+        Bench::Summary { data, half, show } => summary::run(&data, &half, show, &global),
+        Bench::Session { megabytes } => session::run(megabytes, &global),
+        Bench::Cold { rows, runs } => cold::run(rows, runs, &global),
+    }
+}
