@@ -101,6 +101,7 @@ impl Context {
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
         let mut settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
+        nacre::settings::retired(&layers).iter().for_each(|warning| render::note(warning));
         let actor = actor();
         let loosened = match actor {
             Actor::Agent => keep_policies(&mut settings, &own_settings(&path)?),

@@ -31,9 +31,8 @@ pub(super) struct Said {
 /// Asks the graph, where the scope has it or documents that it cites.
 pub(super) fn ask(db: &Connection, request: &Request, language: Language, members: &[u32]) -> Result<Said> {
     let mut said = Said::default();
-    let [facts, documents, sessions] =
-        [Scope::Graph, Scope::Memory, Scope::Sessions].map(|scope| request.scope.contains(&scope));
-    if !(facts || documents || sessions) || graph::is_empty(db)? {
+    let [facts, documents] = [Scope::Graph, Scope::Memory].map(|scope| request.scope.contains(&scope));
+    if !(facts || documents) || graph::is_empty(db)? {
         return Ok(said);
     }
     let asked = recall::Request {
@@ -51,16 +50,8 @@ pub(super) fn ask(db: &Connection, request: &Request, language: Language, member
         if let Some(id) = id.filter(|id| members.binary_search(id).is_ok()) {
             said.add(id, worth);
         }
-        for cite in &known.cites {
-            let cited = match graph::cited_message(&cite.path) {
-                Some(message) if sessions => passage
-                    .query_row(("message", message), |row| row.get(0))
-                    .optional()?
-                    .into_iter()
-                    .collect(),
-                None if documents => chunks_at(db, &cite.path, cite.line)?,
-                _ => Vec::new(),
-            };
+        for cite in known.cites.iter().filter(|_| documents) {
+            let cited = chunks_at(db, &cite.path, cite.line)?;
             cited.into_iter().for_each(|id| said.add(id, worth * CITED));
         }
         if documents && known.score >= ANSWER && !request.include_superseded {

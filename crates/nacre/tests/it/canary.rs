@@ -131,7 +131,7 @@ fn everything() -> Place {
     let tools: Vec<String> = TOOLS.iter().map(|tool| format!("\"{}\"", tool.name)).collect();
     let offer = format!("tools.offer=[{}]", tools.join(", "));
     let doors = "tools.doors=[\"memory-tool\", \"mem0\", \"memory-server\"]";
-    let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", "graph.sessions=true", doors];
+    let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", doors];
     Place::with("balanced", &[&[offer.as_str()], &open[..]].concat())
 }
 
@@ -241,6 +241,24 @@ fn planted() -> Place {
         let caller = Caller { visibility, ..private() };
         place.group.import_session(&caller, format!("{line}\n").as_bytes(), name, |_| {}).unwrap();
     }
+    // Earlier versions read facts from conversations, and a home keeps these.
+    for (subject, predicate, object) in
+        [("Ida", "lives_in", named(word(20)).as_str()), (&named(word(21)), "sister_of", "Ida")]
+    {
+        let relation = json!({ "subject": subject, "predicate": predicate, "object": object });
+        done(&mut place, "relation_add", relation);
+    }
+    let db = Connection::open(folder.join("memory.db")).unwrap();
+    let heard = "UPDATE names SET source = 'conversation' WHERE folded IN (?1, ?2)";
+    assert_eq!(db.execute(heard, [word(20), word(21)]).unwrap(), 2);
+    let heard = "WITH heard AS (SELECT entity FROM names WHERE source = 'conversation')
+        UPDATE relations SET source = 'conversation' WHERE subject IN heard OR object IN heard";
+    assert_eq!(db.execute(heard, []).unwrap(), 2);
+    let cites = "INSERT INTO citations (path, kind, id, line)
+        SELECT 'sessions/' || ref, 'relation', relations.id, 0 FROM relations, passages
+        WHERE relations.source = 'conversation' AND passages.kind = 'message' AND text LIKE 'I live in %'";
+    assert_eq!(db.execute(cites, []).unwrap(), 2);
+    drop(db);
     for (user, agent) in [
         (
             format!("What about the boat {}?", word(22)),
@@ -318,7 +336,7 @@ fn private_rows(place: &Place) -> Vec<String> {
         rows.extend(found.map(Result::unwrap).filter(holds));
     }
     assert!(rows.len() > 12, "{rows:#?}");
-    // Documents were read into the graph, and so was what was said.
+    // Documents and a conversation were read into the graph.
     let read = "SELECT count(DISTINCT path) FROM citations WHERE path <> 'notes.md'";
     let read: i64 = db.query_row(read, [], |row| row.get(0)).unwrap();
     assert!(read >= 4, "{read} private texts were read");

@@ -386,40 +386,29 @@ fn an_export_brings_the_graph_back() {
     other.check();
 }
 
-/// What people say of themselves is taken from imported conversations where the settings say so, and leads back to
-/// the message.
+/// Facts that an earlier version read from conversations stay, cite their message, and are as private as its session.
 #[test]
-fn conversations_are_heard_where_the_settings_say_so() {
-    let line = |id: &str, speaker: &str, text: &str| json!({ "id": id, "session": "s1", "speaker": speaker, "text": text, "timestamp": "2026-01-10T10:00:00Z" });
-    let talk = [
-        line("m1", "Caroline", "I had a long day. My sister Anna came to see me."),
-        line("m2", "Melanie", "How nice! If I were you I would work at Brightwater."),
-        line("m3", "assistant", "My name is Pearl and I live in the cloud."),
-        line("m4", "Caroline", "I live in Lisbon now."),
-    ]
-    .map(|line| format!("{line}\n"))
-    .concat();
-    let import = |settings: &[&str]| {
-        let mut place = Place::of_person_with(settings);
-        let caller = place.caller.clone();
-        place.group.import_session(&caller, talk.as_bytes(), "talk", |_| {}).unwrap();
-        place
-    };
-    assert!(import(&[]).facts().is_empty(), "nobody asked for it");
+fn facts_that_were_read_from_conversations_stay() {
+    let mut place = Place::of_person();
+    let talk = json!({ "id": "m1", "session": "s1", "speaker": "Caroline", "text": "I live in Lisbon now." });
+    let caller = place.caller.clone();
+    place.group.import_session(&caller, format!("{talk}\n").as_bytes(), "talk", |_| {}).unwrap();
+    assert!(place.facts().is_empty(), "no new facts are read from conversations");
+    place.set("Caroline", "city", "Lisbon");
+    let db = rusqlite::Connection::open(place.group.folder().join("memory.db")).unwrap();
+    let as_read = "UPDATE facts SET source = 'conversation'; UPDATE names SET source = 'conversation';
+        INSERT INTO citations (path, kind, id, line) SELECT 'sessions/s1/m1', 'fact', id, 0 FROM facts;";
+    db.execute_batch(as_read).unwrap();
+    drop(db);
 
-    let mut place = import(&["graph.sessions=true"]);
-    let all: Vec<String> = place.facts().into_iter().chain(place.relations(json!({}))).collect();
-    assert!(
-        all.iter().any(|said| said.contains("Lisbon")) && all.iter().any(|said| said.contains("Anna")),
-        "{all:?}"
-    );
-    assert!(!all.iter().any(|said| said.contains("Brightwater") || said.contains("cloud")), "{all:?}");
-    let found = place.call(
-        "memory_search",
-        json!({ "query": "which city does Caroline live in?", "scope": ["sessions"] }),
-    );
-    assert_eq!(found.data["hits"][0]["message"], "m4");
-    let lanes = found.data["hits"][0]["why"].as_array().unwrap();
-    assert!(lanes.iter().any(|why| why["lane"] == "graph"), "{lanes:?}");
+    place.reopen();
+    place.group.reindex(&caller).unwrap();
+    let query = json!({ "query": "which city does Caroline live in?" });
+    let told = place.call("graph_search", query.clone()).data;
+    assert_eq!(told["known"][0]["text"], "Caroline: city = Lisbon");
+    assert_eq!(told["known"][0]["cites"][0]["path"], "sessions/s1/m1");
+    assert_eq!(place.call("memory_search", query.clone()).data["hits"][0]["text"], "Caroline: city = Lisbon");
+    place.caller.visibility = nacre::Visibility::Shared;
+    assert_eq!(place.call("graph_search", query).data["known"], json!([]), "the session is private");
     place.check();
 }

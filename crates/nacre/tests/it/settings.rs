@@ -103,6 +103,18 @@ fn wrong_settings_are_refused_with_a_way_out() {
 }
 
 #[test]
+fn a_retired_key_is_ignored_with_a_warning() {
+    let text = "[graph]\nsessions = true\nlane = false";
+    assert!(!file(text).unwrap().graph.lane, "the keys beside it count");
+    let layers = [Layer::from_toml("nacre.toml".to_owned(), text).unwrap()];
+    assert_eq!(
+        settings::retired(&layers),
+        ["setting `graph.sessions` in nacre.toml is ignored: facts are no longer read from conversations"]
+    );
+    assert!(!settings::effective(None, &layers).unwrap().iter().any(|(key, _)| key == "graph.sessions"));
+}
+
+#[test]
 fn the_commented_file_changes_nothing_and_every_line_of_it_counts() {
     let commented = settings::commented_defaults();
     let settings = file(&commented).unwrap();

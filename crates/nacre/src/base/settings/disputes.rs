@@ -47,7 +47,7 @@ pub static DISPUTES: [Dispute; 32] = [
     dispute(
         4,
         "What may happen that nobody asked for at that moment?",
-        &["maintain.behind", "graph.documents", "graph.sessions"],
+        &["maintain.behind", "graph.documents"],
         "What is exact and can be undone. Facts are read from files that people write, not from talk.",
     ),
     dispute(

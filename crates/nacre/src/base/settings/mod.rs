@@ -2,7 +2,7 @@
 //!
 //! `defaults.toml` is compiled in, is what `init` writes (commented out) and is the reference. Layers go over
 //! it in order: profile, file, environment, flags. A key that the defaults do not have is refused, with the
-//! one it was probably meant to be.
+//! one it was probably meant to be. A retired key is ignored with a warning.
 
 mod disputes;
 
@@ -32,6 +32,9 @@ const PROFILES: &[(&str, &str)] = &[
     ("nanoclaw", include_str!("profiles/nanoclaw.toml")),
     ("koshi", include_str!("profiles/koshi.toml")),
 ];
+
+/// Keys that earlier versions had, and why each is gone. They are ignored, so that an old file still works.
+const RETIRED: &[(&str, &str)] = &[("graph.sessions", "facts are no longer read from conversations")];
 
 /// All settings, checked.
 #[derive(Clone, Debug, Deserialize)]
@@ -142,7 +145,6 @@ pub struct Embedding {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Graph {
     pub documents: bool,
-    pub sessions: bool,
     pub lane: bool,
 }
 
@@ -710,6 +712,20 @@ impl Default for Settings {
     }
 }
 
+/// Returns a warning for each retired key that a layer sets.
+pub fn retired(layers: &[Layer]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for layer in layers {
+        flatten("", &layer.table, &mut |key, _| {
+            let retired = RETIRED.iter().find(|(name, _)| *name == key);
+            let warning =
+                |(_, why): &(&str, &str)| format!("setting `{key}` in {} is ignored: {why}", layer.origin);
+            warnings.extend(retired.map(warning));
+        });
+    }
+    warnings
+}
+
 /// Returns the names of the profiles.
 pub fn profiles() -> impl Iterator<Item = &'static str> {
     PROFILES.iter().map(|(name, _)| *name)
@@ -787,6 +803,7 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
                 under.insert(key.clone(), Value::Table(plugin_defaults()));
             }
             match (under.get_mut(key), value) {
+                (None, _) if RETIRED.iter().any(|(name, _)| *name == path) => {}
                 (None, _) => {
                     let mut keys = keys();
                     if prefix.starts_with("plugins.") {

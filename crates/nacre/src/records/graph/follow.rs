@@ -59,55 +59,6 @@ pub(crate) fn follow(
     retract(db, writer, path, &gone)
 }
 
-/// Where a message stands that says something, as a citation has it.
-const MESSAGES: &str = "sessions/";
-
-/// Takes in what somebody said of themselves in a message of a session. What the guard keeps out is talk, and not
-/// listed.
-pub(crate) fn hear(
-    db: &Connection,
-    writer: &mut Writer<'_>,
-    origin: &Origin<'_>,
-    message: &str,
-    claims: &[Claim],
-) -> Result<()> {
-    for claim in claims {
-        make_room(db, writer, claim)?;
-        let row = match take(db, writer, origin, claim, &Cited::new()) {
-            Ok(Some(row)) => row,
-            Ok(None) | Err(Error::KeptOut { .. } | Error::NameTaken { .. } | Error::NoEntity { .. }) => {
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
-        let sql =
-            "INSERT INTO citations (path, kind, id, line) VALUES (?1, ?2, ?3, 0) ON CONFLICT DO NOTHING";
-        db.prepare_cached(sql)?.execute((format!("{MESSAGES}{message}"), row.0, row.1))?;
-    }
-    Ok(())
-}
-
-/// Lets the coldest fact of its category go that was taken from talk, where there are as many as there may be.
-fn make_room(db: &Connection, writer: &mut Writer<'_>, claim: &Claim) -> Result<()> {
-    let Claim::Fact { category: Some(category), .. } = claim else { return Ok(()) };
-    let talk = source_name(Source::Conversation);
-    let sql = "SELECT count(*) FROM facts WHERE category = ?1 AND source = ?2";
-    let count: i64 = db.prepare_cached(sql)?.query_row((category, talk), |row| row.get(0))?;
-    if usize::try_from(count).unwrap_or(0) >= super::guard::most_facts(category) {
-        let sql = "SELECT id FROM facts WHERE category = ?1 AND source = ?2
-            ORDER BY until IS NULL, activation, coalesce(last_accessed, since), id LIMIT 1";
-        for id in name::ids(db, sql, (category, talk))? {
-            fact::drop_row(db, writer, id)?;
-        }
-    }
-    Ok(())
-}
-
-/// Returns the reference of the message that a citation names, if it names one.
-pub(crate) fn cited_message(path: &str) -> Option<&str> {
-    path.strip_prefix(MESSAGES)
-}
-
 fn cited(db: &Connection, path: &str) -> Result<Cited> {
     let mut statement = db.prepare_cached("SELECT kind, id, line FROM citations WHERE path = ?1")?;
     let rows = statement.query_map([path], |row| {

@@ -34,7 +34,7 @@ pub use activation::Tiers;
 pub(crate) use activation::tiers;
 pub use export::{Format, Picture};
 pub use fact::Fact;
-pub(crate) use follow::{cited_message, follow, hear};
+pub(crate) use follow::follow;
 pub(crate) use guard::From as Source;
 pub use name::{Alias, EntityShown};
 pub use recall::{Known, Recalled};
@@ -204,7 +204,6 @@ fn source_name(source: Source) -> &'static str {
         Source::Agent => "agent",
         Source::Import => "import",
         Source::Document => "document",
-        Source::Conversation => "conversation",
     }
 }
 

@@ -17,7 +17,6 @@ use crate::base::{Result, Time};
 use crate::context::turn::exchange;
 use crate::group::Group;
 use crate::index::{Lexicon, Passage, Writer};
-use crate::records::graph;
 use crate::store::audit;
 
 /// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
@@ -48,14 +47,13 @@ pub(crate) fn import(
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut sessions: BTreeSet<String> = BTreeSet::new();
-    let hears = group.settings().graph.sessions;
     let mut flush = |group: &mut Group, batch: &mut Vec<Message>| -> Result<()> {
         let together = batch.chunk_by(|one, next| one.session == next.session);
         sessions.extend(together.map(|messages| messages[0].session.clone()));
         let (new, old) = match batch.is_empty() {
             true => (0, 0),
             false => group.write_indexed(caller.now, |tx, lexicon| {
-                record(tx, lexicon, caller, batch, hears, "session_import")
+                record(tx, lexicon, caller, batch, "session_import")
             })?,
         };
         (added, present, seen) = (added + new, present + old, seen + batch.len());
@@ -105,20 +103,17 @@ fn note_format(
     })
 }
 
-/// Makes passages of messages. Returns how many are new, and how many were here. `hears`: what people say also goes
-/// into the graph.
+/// Makes passages of messages. Returns how many are new, and how many were here.
 pub(super) fn record(
     tx: &Transaction<'_>,
     lexicon: &mut Lexicon,
     caller: &Caller,
     batch: &[Message],
-    hears: bool,
     action: &str,
 ) -> Result<(usize, usize)> {
     let mut sessions: HashMap<&str, Session> = HashMap::new();
     let mut writer = Writer::new(tx, lexicon)?;
     let (mut added, mut present) = (0, 0);
-    let mut heard = Vec::new();
     for message in batch {
         let session = match sessions.entry(&message.session) {
             Entry::Occupied(known) => known.into_mut(),
@@ -135,17 +130,6 @@ pub(super) fn record(
         }
         session.widen(at);
         added += 1;
-        if hears && let Author::User | Author::Name(_) = &message.author {
-            let claims = graph::read::message(message.author.as_str(), &message.text);
-            heard.extend((!claims.is_empty()).then_some((message, at, claims)));
-        }
-    }
-    // Behind the messages, whose neighbours in the index are their neighbours in the conversation.
-    for (message, since, claims) in heard {
-        let reference = format!("{}/{}", message.session, message.id);
-        let (now, source, visibility) = (caller.now, graph::Source::Conversation, Visibility::Private);
-        let origin = graph::Origin { now, since, source, session: None, private: None, visibility };
-        graph::hear(tx, &mut writer, &origin, &reference, &claims)?;
     }
     for session in sessions.values() {
         session.close(tx)?;

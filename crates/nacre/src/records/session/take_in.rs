@@ -248,7 +248,6 @@ pub(crate) fn take_in(
     author: Author,
     odd: &mut Odd,
 ) -> Result<()> {
-    let hears = group.settings().graph.sessions;
     let seq = u32::try_from(state.lines).unwrap_or(u32::MAX);
     let mut after = state.clone();
     let mut found = Odd::default();
@@ -266,7 +265,7 @@ pub(crate) fn take_in(
             Author::Unknown | Author::Caller => caller.visibility,
         };
         let caller = &Caller { visibility, ..caller.clone() };
-        record(tx, lexicon, caller, &messages, hears, "session_append")?;
+        record(tx, lexicon, caller, &messages, "session_append")?;
         let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES (?1, 'transcript', ?2, ?3, ?4)
             ON CONFLICT (id) DO UPDATE SET format = CASE format WHEN 'import' THEN 'transcript' ELSE format END";
         tx.prepare_cached(sql)?.execute((

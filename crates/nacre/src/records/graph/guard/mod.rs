@@ -34,13 +34,12 @@ pub(crate) enum From {
     /// Another memory, in which it was said on purpose.
     Import,
     Document,
-    Conversation,
 }
 
 impl From {
     /// Whether it was read from text, not said on purpose.
     pub(crate) fn is_read(self) -> bool {
-        matches!(self, From::Document | From::Conversation)
+        self == From::Document
     }
 }
 
@@ -82,11 +81,6 @@ pub(crate) fn category(name: &str, added: &[String]) -> Result<String, Refusal> 
 /// Whether what is in this category never fades.
 pub(crate) fn born_permanent(category: &str) -> bool {
     CATEGORIES.iter().any(|known| known.name == category && known.permanent)
-}
-
-/// The most facts of a category that are taken from conversations.
-pub(crate) fn most_facts(category: &str) -> usize {
-    CATEGORIES.iter().find(|known| known.name == category).map_or(100, |known| known.most)
 }
 
 /// The most values that one key of one entity may have at a time.

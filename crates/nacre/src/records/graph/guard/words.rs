@@ -27,32 +27,30 @@ pub(crate) struct Category {
     pub(crate) name: &'static str,
     /// Does not fade.
     pub(crate) permanent: bool,
-    /// The most facts that are taken from conversations.
-    pub(crate) most: usize,
 }
 
-const fn category(name: &'static str, permanent: bool, most: usize) -> Category {
-    Category { name, permanent, most }
+const fn category(name: &'static str, permanent: bool) -> Category {
+    Category { name, permanent }
 }
 
 /// The closed list. What is in none of them has none: a catch-all fills up and says nothing.
 pub(crate) const CATEGORIES: &[Category] = &[
-    category("person", true, 175),
-    category("family", true, 175),
-    category("friend", true, 150),
-    category("pet", true, 75),
-    category("organization", false, 100),
-    category("project", false, 150),
-    category("tool", false, 100),
-    category("host", false, 75),
-    category("place", false, 100),
-    category("event", false, 150),
-    category("decision", true, 100),
-    category("preference", true, 150),
-    category("convention", false, 75),
-    category("document", false, 75),
-    category("self", true, 75),
-    category("user", true, 175),
+    category("person", true),
+    category("family", true),
+    category("friend", true),
+    category("pet", true),
+    category("organization", false),
+    category("project", false),
+    category("tool", false),
+    category("host", false),
+    category("place", false),
+    category("event", false),
+    category("decision", true),
+    category("preference", true),
+    category("convention", false),
+    category("document", false),
+    category("self", true),
+    category("user", true),
 ];
 
 /// Headings and columns that list entities of one category.
@@ -368,7 +366,7 @@ pub(super) const MULTI: &[&str] = &[
     "tags", "teachers", "technologies", "testers", "tools", "topics", "urls", "users", "vendors", "websites",
 ];
 
-/// Keys that a document or a conversation does not give: they change by the minute, or say nothing.
+/// Keys that a document does not give: they change by the minute, or say nothing.
 #[rustfmt::skip]
 pub(super) const BLOCKED_KEYS: &[&str] = &[
     "a", "action", "actions", "also", "and", "answer", "as_of", "at", "blocker", "blockers", "btw", "but",

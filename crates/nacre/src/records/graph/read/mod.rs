@@ -1,16 +1,14 @@
-//! Text to claims (G7): what a document or a message says about something that has a name.
+//! Text to claims (G7): what a document says about something that has a name.
 //!
 //! Pure, linear in the text, and never wrong about where it read: any text gives a [`Reading`]. It is meant
 //! to be right rather than complete, since what is missed is still found as a passage. `markdown` walks the
 //! lines, `form` knows what one looks like and `keys` what it means, `document` what each is about; `sentence`
-//! reads prose, `message` what people say of themselves. All of it goes through the guard; what is refused is
-//! listed.
+//! reads prose. All of it goes through the guard; what is refused is listed.
 
 mod document;
 mod form;
 mod keys;
 pub(crate) mod markdown;
-mod message;
 mod sentence;
 mod words;
 
@@ -19,8 +17,8 @@ mod tests;
 
 use super::guard::{self, From, Refusal};
 
+pub(crate) use document::document;
 pub(crate) use form::{ending_tag, key_and_value, leading_tag};
-pub(crate) use {document::document, message::message};
 
 /// Changes whenever the same text would give other claims: documents read by another version are read anew.
 pub(crate) const VERSION: &str = "2";

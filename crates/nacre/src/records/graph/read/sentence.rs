@@ -743,7 +743,7 @@ fn role(subject: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
 
 /// The names that a verb is about: one, or several joined by commas and `and`; none if anything else stands
 /// among them. With `hyphenated`, a word with a hyphen is one.
-pub(super) fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
+fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
     let mut names = Vec::new();
     let mut at = 0;
     loop {
@@ -774,7 +774,7 @@ pub(super) fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
 }
 
 /// Whether what is said ends after `count` words, or goes on with another clause.
-pub(super) fn is_end(words: &[Word<'_>], count: usize) -> bool {
+fn is_end(words: &[Word<'_>], count: usize) -> bool {
     let Some(last) = count.checked_sub(1).and_then(|last| words.get(last)) else { return false };
     let next = words.get(count);
     last.stop != '\0' && last.stop != '/'
@@ -787,7 +787,7 @@ fn is_abstract(word: &str) -> bool {
         .any(|end| word.ends_with(end))
 }
 
-pub(super) fn begins(words: &[Word<'_>], phrase: &[&str]) -> bool {
+fn begins(words: &[Word<'_>], phrase: &[&str]) -> bool {
     words.len() >= phrase.len()
         && words.iter().zip(phrase).all(|(word, wanted)| word.text == *wanted)
         && words[..phrase.len()].iter().all(|word| word.stop == '\0' && !word.open)
@@ -797,7 +797,7 @@ fn joined(words: &[Word<'_>]) -> String {
     joined_by(words, '_').to_lowercase()
 }
 
-pub(super) fn joined_by(words: &[Word<'_>], between: char) -> String {
+fn joined_by(words: &[Word<'_>], between: char) -> String {
     let mut text = String::with_capacity(32);
     for (at, word) in words.iter().enumerate() {
         if at > 0 {

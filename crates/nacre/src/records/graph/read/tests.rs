@@ -560,56 +560,6 @@ fn code_comments_quotations_and_our_own_text_are_not_read() {
     );
 }
 
-#[test]
-fn people_say_things_of_themselves() {
-    for (text, expected) in [
-        ("I went out with my sister Anna yesterday", &["Anna -sister_of-> Ida"] as &[_]),
-        ("My younger brother Ben is here.", &["Ben -brother_of-> Ida"]),
-        ("Did I tell you that my wife Dora is a nurse?", &["Dora -wife_of-> Ida"]),
-        ("my dog is called Rex!", &["Rex -dog_of-> Ida"]),
-        ("My dog's name is Rex.", &["Rex -dog_of-> Ida"]),
-        ("I have two cats, Tom and Kit.", &["Tom -cat_of-> Ida", "Kit -cat_of-> Ida"]),
-        ("I have a golden retriever puppy named Max", &["Max -dog_of-> Ida"]),
-        ("my kids Tom and Kit love it", &["Tom -child_of-> Ida", "Kit -child_of-> Ida"]),
-        ("I work at Acme Labs.", &["Ida -works_at-> Acme Labs"]),
-        ("I'm tired. I work as a data engineer, so yes", &["Ida.job = data engineer"]),
-        ("I live in Oslo with my cat", &["Ida -lives_in-> Oslo"]),
-        ("Well, I just moved to Berlin!", &["Ida -lives_in-> Berlin"]),
-        ("I’m from Sweden", &["Ida -comes_from-> Sweden"]),
-        ("I'm originally from New Zealand.", &["Ida -comes_from-> New Zealand"]),
-        (
-            "I am allergic to peanuts and cat hair.",
-            &["Ida.allergic_to = peanuts", "Ida.allergic_to = cat hair"],
-        ),
-        ("My favourite color is dark blue.", &["Ida.favorite_color = dark blue [preference]"]),
-        ("my birthday is on March 3rd", &["Ida.birthday = March 3rd"]),
-        ("I was born in Bergen", &["Ida -born_in-> Bergen"]),
-        ("I was born on 3 May 1990.", &["Ida.birthday = 3 May 1990"]),
-        ("Hi, my name is Ida Holm.", &["Ida.name = Ida Holm"]),
-        // Nothing of themselves, nothing that holds, nothing named.
-        ("", &[]),
-        ("What a day!", &[]),
-        ("If I live in Oslo one day", &[]),
-        ("I wish I lived in Oslo", &[]),
-        ("Do I work at Acme?", &[]),
-        ("He said \"I live in Oslo\" and left", &[]),
-        ("I moved to the next question", &[]),
-        ("I'm from a small town", &[]),
-        ("My favourite part is the end", &[]),
-        ("my sister and I", &[]),
-        ("my sister is tall", &[]),
-        ("my birthday is next week", &[]),
-        ("I have two cats", &[]),
-        ("I have a meeting, Tom", &[]),
-        ("Army name is Ida", &[]),
-    ] {
-        let found: Vec<String> = message("Ida", text).iter().map(shown).collect();
-        assert_eq!(found, expected, "{text}");
-    }
-    let claims = message("user", "I live in Oslo");
-    assert_eq!(claims.iter().map(shown).collect::<Vec<_>>(), ["user -lives_in-> Oslo"]);
-}
-
 /// Whatever the text: no panic, and lines that are there.
 fn sound(path: &str, text: &str) {
     let reading = document(path, text);
@@ -625,7 +575,6 @@ fn sound(path: &str, text: &str) {
             assert!(value.chars().count() <= guard::MAX_READ_VALUE && !value.contains(char::is_control));
         }
     }
-    message("Ida", text);
 }
 
 #[test]
