@@ -42,8 +42,9 @@ pub use base::caller::{Actor, Caller, Role, Visibility};
 pub use base::error::Kind;
 pub use base::ids::{CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
 pub use base::secret::Secret;
-pub use base::{Day, Error, Result, Settings, Time, Zone, diff, redact, settings};
-pub use context::brief::{Brief, BriefEntry, MadeBy, mark_injected, strip_injected};
+pub use base::{Day, Error, Result, Settings, Time, Zone, diff, redact};
+pub use base::frame::{mark_injected, strip_injected};
+pub use context::brief::{Brief, BriefEntry, MadeBy};
 pub use context::turn;
 pub use group::{Documents, Embedded, Group, Status, Written};
 pub use index::embed::{Builtin, Embedder, Installed, MiniLm, http};
@@ -71,6 +72,12 @@ pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::{
     Access, Answer, DOOR_TOOLS, DOORS, Door, TOOLS, Tool, call, call_across, maintain, spool, tool,
 };
+
+/// Settings: their values, and how layers become them.
+pub mod settings {
+    pub use crate::base::settings::*;
+    pub use crate::tools::settings::*;
+}
 
 /// What tells an agent when to recall, when to store, and what to leave out (B4).
 pub const SKILL: &str = include_str!("tools/skill.md");

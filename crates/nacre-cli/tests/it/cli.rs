@@ -49,7 +49,7 @@ fn a_first_session() {
     assert_eq!(keys(&stored), ["behavioral", "id", "number", "type"]);
     assert_eq!((&stored["number"], &stored["type"]), (&json!(1), &json!("preference")));
     assert_eq!(stored["behavioral"], true);
-    let again = home.json(["store", "i prefer TABS over spaces!"]);
+    let again = home.json(["store", "i prefer TABS  over spaces"]);
     assert_eq!((&again["id"], &again["duplicate_of"]), (&stored["id"], &stored["id"]));
     let near = home.json(["store", "I prefer tabs over any spaces"]);
     assert_eq!(keys(&near), ["behavioral", "id", "number", "resembles", "type"]);

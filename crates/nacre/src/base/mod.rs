@@ -5,6 +5,7 @@ pub(crate) mod checksum;
 pub mod diff;
 pub(crate) mod error;
 pub(crate) mod files;
+pub(crate) mod frame;
 pub(crate) mod ids;
 pub mod redact;
 pub(crate) mod secret;

@@ -5,6 +5,7 @@
 //! written without spaces give pairs of characters. The output is letters and digits only, so that no word
 //! can mean anything to the full-text engine.
 
+use crate::base::settings::Search;
 use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -41,6 +42,12 @@ const LANGUAGES: &[(&str, Option<Algorithm>)] = &[
     ("tamil", Some(Algorithm::Tamil)),
     ("turkish", Some(Algorithm::Turkish)),
 ];
+
+impl Search {
+    pub(crate) fn language(&self) -> Language {
+        Language::named(&self.language).expect("checked when the settings were read")
+    }
+}
 
 impl Language {
     /// Returns the language of that name.

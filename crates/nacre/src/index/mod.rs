@@ -22,7 +22,7 @@ mod sketch;
 use rusqlite::Connection;
 
 use crate::base::Result;
-use crate::context::turn::exchange;
+use crate::records::session::exchange;
 use crate::records::project::{item, task};
 use crate::records::{entry, graph};
 

@@ -11,7 +11,7 @@ use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, Standing, flag};
 use super::{dense, packed, piece};
 use crate::base::{Result, Time};
-use crate::context::turn::exchange;
+use crate::records::session::exchange;
 use crate::index::embed::builtin;
 
 /// Where to search.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::base::caller::Visibility;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
 use crate::base::{Error, Result, Time, files};
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::context::turn::Kept;
 use crate::records::entry::{self, Entry, EntryType, Version};
 use crate::records::project::{item, task};

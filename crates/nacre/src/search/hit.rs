@@ -7,7 +7,7 @@ use super::fuse::{Field, PARTS};
 use super::{Asked, Request};
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
 use crate::base::{Result, Time};
-use crate::context::turn::exchange;
+use crate::records::session::exchange;
 use crate::index::analyse;
 use crate::records::entry::{self, Entry, EntryType, Tags};
 use crate::records::project::{ItemOf, ItemType, Status, item, task};

@@ -10,7 +10,7 @@ use super::{Action, Call};
 use crate::base::caller::Actor;
 use crate::base::caller::Visibility;
 use crate::base::{Error, Result, Time};
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::group::Recalled as Recalling;
 use crate::records::graph::fact::{self, Draft, Filter};
 use crate::records::graph::name::{self, Removed};

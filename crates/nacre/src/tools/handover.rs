@@ -9,7 +9,7 @@ use super::table::Request;
 use crate::base::redact;
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 
 /// How many tokens of memory go along when it is not told.
 const TOKENS: usize = 500;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::base::ids::GroupName;
 use crate::base::{Result, Time, files};
-use crate::base::{Settings, settings};
+use crate::base::Settings;
 use crate::context::turn::BriefPlugin;
 use crate::group::Group;
 use crate::index::embed::{Embedder, http};
@@ -101,7 +101,7 @@ impl Home {
         files::create_folder(&self.path)?;
         let file = self.path.join(SETTINGS_FILE);
         if !file.exists() {
-            files::write_whole(&file, settings::commented_defaults().as_bytes())?;
+            files::write_whole(&file, crate::tools::settings::commented_defaults().as_bytes())?;
         }
         Ok(())
     }

@@ -21,6 +21,7 @@ mod project;
 mod resource;
 mod schema;
 mod session;
+pub(crate) mod settings;
 pub mod spool;
 mod table;
 

@@ -10,7 +10,7 @@ use super::table::Request;
 use super::{Action, Call};
 use crate::base::ids::{ProjectName, TaskId};
 use crate::base::{Error, Result, Time};
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
 use crate::records::project::{Change, ItemOf, ItemType, Status, Task, item};

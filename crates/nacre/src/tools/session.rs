@@ -11,7 +11,7 @@ use super::table::Request;
 use crate::base::ids::SessionId;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::records::session::{
     self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session,
 };

@@ -18,7 +18,7 @@ use crate::base::caller::Visibility;
 use crate::base::error::Kind;
 use crate::base::ids::{GroupName, SessionId};
 use crate::base::{Error, Result, Time, files};
-use crate::context::brief::strip_injected;
+use crate::base::frame::strip_injected;
 use crate::context::turn::{self, Exchange};
 use crate::group::Group;
 use crate::records::session::NO_REPLY;

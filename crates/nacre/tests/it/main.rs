@@ -3,6 +3,8 @@
 
 // A home in a temporary folder, a caller and a clock.
 mod sealed;
+// The floors of the library.
+mod layers;
 // What entries do: store, supersede, find, judge, correct, delete (SPEC E).
 mod entries;
 // Same means same: when two memories are one (SPEC E12).

@@ -7,7 +7,7 @@ use super::relevance::About;
 use super::{Offer, Turning};
 use crate::base::caller::Visibility;
 use crate::base::{Result, Time};
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::group::{Group, Recalled as Recalling};
 use crate::records::graph::Known;
 use crate::records::graph::recall::{self, ENTITY, Speaker};

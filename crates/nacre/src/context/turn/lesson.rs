@@ -16,7 +16,7 @@ use super::{Offer, Turning, said, speech};
 use crate::base::caller::Caller;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
-use crate::context::brief::{is_injected, one_line};
+use crate::base::frame::{is_injected, one_line};
 use crate::group::Group;
 use crate::index::{self, Language, analyse};
 use crate::search;
@@ -104,7 +104,7 @@ impl Lesson {
         FLOOR.max(self.effectiveness())
     }
 
-    /// The line that a turn gets. It says where the lesson comes from, in a form that `brief::is_ours` recognises.
+    /// The line that a turn gets. It says where the lesson comes from, in a form that `frame::is_ours` recognises.
     fn line(&self, now: Time) -> String {
         let (text, age) = (one_line(&self.text), now.whole_days_since(self.learned_at));
         // Clients choose the names of sessions: one that could be read as more than a name is left out.
@@ -442,7 +442,7 @@ pub(super) fn learn(
                 .execute([same])?;
             continue;
         }
-        let folded = super::exchange::hash(&[&analyse::fold(&draft.text)]);
+        let folded = crate::records::session::exchange::hash(&[&analyse::fold(&draft.text)]);
         let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT DO NOTHING";
         // What was only told before says nothing about when the lesson applies.
@@ -511,7 +511,7 @@ pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     }
     let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
-    let (folded, asked) = (super::exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
+    let (folded, asked) = (crate::records::session::exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
     let weight = weight.clamp(0.0, 1.0);
     let written = db.prepare_cached(sql)?.execute((
         &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,

@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::said;
+use crate::records::session::said;
 use super::{Offer, exchange};
 use crate::base::ids::SessionId;
 use crate::base::redact;
 use crate::base::text;
 use crate::base::text::tokens;
-use crate::context::brief::{is_ours, one_line, strip_injected, without_own_lines};
+use crate::base::frame::{is_ours, one_line, strip_injected, without_own_lines};
 
 /// The most characters of a message that a plugin is told.
 const MOST_HEARD: usize = 16_000;

@@ -15,7 +15,7 @@ use super::{Offer, Turning};
 use crate::base::Result;
 use crate::base::caller::Visibility;
 use crate::base::text::nearest;
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::group::Group;
 use crate::records::workspace;
 

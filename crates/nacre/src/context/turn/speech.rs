@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::said;
+use crate::records::session::said;
 
 /// The longest message that teaches. People correct in a sentence or two.
 const MAX_CHARS: usize = 400;

@@ -6,14 +6,14 @@
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
 
-use super::exchange::Row;
+use crate::records::session::exchange::Row;
 use super::relevance::{About, Known, Message};
 use super::state::State;
 use super::{Offer, ToolUse, Turning, lesson, said, topic};
 use crate::base::Result;
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::group::Group;
 use crate::index::embed::builtin;
 use crate::index::{Language, Scope, analyse};
@@ -87,7 +87,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         add(
             one_line(doubt),
             "a claim that memory does not bear out",
-            format!("doubt:{}", super::exchange::hash(&[doubt])),
+            format!("doubt:{}", crate::records::session::exchange::hash(&[doubt])),
         );
     }
     for strained in state.alignment.iter().filter(|one| one.at == state.turn && one.strained > one.kept) {
@@ -118,7 +118,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
             add(
                 format!("The user said: \"{}\"", one_line(&anchor.text)),
                 "an anchor of this session",
-                format!("anchor:{}", super::exchange::hash(&[&anchor.text])),
+                format!("anchor:{}", crate::records::session::exchange::hash(&[&anchor.text])),
             );
         }
     }
@@ -153,7 +153,7 @@ fn loops(tools: &[ToolUse]) -> Vec<Loop> {
         seen.push((last, recent.iter().filter(|call| same(call, last)).count()));
     }
     for (call, times) in seen.into_iter().filter(|(_, times)| *times >= LOOP) {
-        let hash = super::exchange::hash(&[&call.name, &call.input]);
+        let hash = crate::records::session::exchange::hash(&[&call.name, &call.input]);
         found.push(Loop { tool: call.name.clone(), times, hash });
     }
     found

@@ -3,8 +3,8 @@
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
 
-use super::exchange::Row;
-use super::said;
+use crate::records::session::exchange::Row;
+use crate::records::session::said;
 use super::state::State;
 use crate::base::Time;
 use crate::index::embed::builtin;

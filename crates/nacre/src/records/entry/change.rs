@@ -1,6 +1,7 @@
 //! What writes entries: store, update, reinforce, delete, purge, archive. Each works inside the caller's
 //! transaction.
 
+use crate::base::frame;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::{
@@ -11,7 +12,6 @@ use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
 use crate::base::settings::Rank;
 use crate::base::{Error, Result, Time, text};
-use crate::context::brief;
 use crate::index::{self, Lexicon, Writer};
 use crate::records::import;
 use crate::records::workspace::proposal;
@@ -354,7 +354,7 @@ pub(crate) fn checked(content: &str) -> Result<String> {
     if content.is_empty() {
         return Err(Error::EmptyContent);
     }
-    if brief::is_injected(content) {
+    if frame::is_injected(content) {
         return Err(Error::Injected);
     }
     let length = content.chars().count();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::base::Time;
-use crate::context::brief::{is_ours, strip_injected};
+use crate::base::frame::{is_ours, strip_injected};
 use crate::records::session::import::moment;
 
 /// The values of a document's front matter, by key; a key within another is joined to it by a dot.

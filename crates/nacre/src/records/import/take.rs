@@ -20,7 +20,7 @@ use crate::base::caller::Caller;
 use crate::base::caller::{is_marked, is_private};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
-use crate::context::brief::{one_line, strip_injected};
+use crate::base::frame::{one_line, strip_injected};
 use crate::group::Group;
 use crate::records::entry::{self, EntryType, MAX_TAG, MAX_TAGS};
 use crate::records::session::import as transcript;

@@ -12,7 +12,7 @@ use super::transcript::{Backwards, Files, Forwards, Line, ReadSeek, Role};
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
 use crate::base::{Error, Result};
-use crate::context::brief::mark_injected;
+use crate::base::frame::mark_injected;
 use crate::context::turn;
 use crate::group::Group;
 use crate::records::workspace::{self, memory_file};

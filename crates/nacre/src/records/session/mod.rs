@@ -9,6 +9,7 @@
 mod append;
 mod compact;
 mod context;
+pub(crate) mod exchange;
 mod flush;
 mod gzip;
 pub mod import;
@@ -16,6 +17,7 @@ mod listing;
 mod narrative;
 mod record;
 mod retention;
+pub(crate) mod said;
 mod show;
 mod summary;
 mod take_in;

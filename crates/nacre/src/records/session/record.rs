@@ -14,7 +14,7 @@ use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::redact;
 use crate::base::{Result, Time};
-use crate::context::turn::exchange;
+use crate::records::session::exchange;
 use crate::group::Group;
 use crate::index::{Lexicon, Passage, Writer};
 use crate::store::audit;

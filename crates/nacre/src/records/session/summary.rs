@@ -13,8 +13,8 @@ use std::fmt::Write as _;
 
 use super::transcript::{Line, Role};
 use crate::base::redact;
-use crate::context::brief::strip_injected;
-use crate::context::turn::said;
+use crate::base::frame::strip_injected;
+use crate::records::session::said;
 use crate::group::Group;
 use crate::index::{Language, analyse};
 

@@ -4,6 +4,7 @@
 //! It never fails for a file: one that is missing, a link, binary or too long says so in one line. What is in
 //! it is masked, can't break out of its frame, and says how to read what was left out.
 
+use crate::base::frame;
 use crate::base::text::decode;
 use std::fmt::Write as _;
 use std::fs;
@@ -17,7 +18,8 @@ use crate::base::caller::{Visibility, is_marked, is_private};
 use crate::base::redact;
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
-use crate::context::brief::{self, Brief, MadeBy, one_line, without_marks};
+use crate::base::frame::{one_line, without_marks};
+use crate::context::brief::{Brief, MadeBy};
 use crate::context::turn::harmless;
 use crate::group::Group;
 use crate::records::project::task;
@@ -306,7 +308,7 @@ fn of_brief(brief: &Brief) -> Piece {
     if nothing {
         return Piece::new("brief", Body::Absent("says nothing: no memories are stored yet".into()));
     }
-    let text = brief.markdown.trim_start_matches(brief::OPEN).trim_end_matches(brief::CLOSE).trim();
+    let text = brief.markdown.trim_start_matches(frame::OPEN).trim_end_matches(frame::CLOSE).trim();
     let left_out = brief.plugin.is_none() && brief.brief_count < brief.entry_count;
     let mut piece = Piece::new("brief", Body::Made(text.to_owned()));
     piece.part.cut = left_out;
@@ -503,7 +505,7 @@ enum Show {
 
 /// Puts the parts into one frame.
 fn render(pieces: &[Piece], show: Show) -> String {
-    let mut text = format!("{}\n", brief::OPEN);
+    let mut text = format!("{}\n", frame::OPEN);
     let _ = writeln!(text, "Loaded from the workspace for the start of this session.\n");
     for Piece { part, body } in pieces {
         let path = one_line(&part.path);
@@ -535,7 +537,7 @@ fn render(pieces: &[Piece], show: Show) -> String {
         );
     }
     text.truncate(text.trim_end().len());
-    text + "\n" + brief::CLOSE
+    text + "\n" + frame::CLOSE
 }
 
 /// Holds the limit where names and markers alone are too many.
@@ -543,8 +545,8 @@ fn clamp(text: String, total: usize) -> String {
     if text.chars().count() <= total {
         return text;
     }
-    let room = total.saturating_sub(brief::CLOSE.len() + 1);
+    let room = total.saturating_sub(frame::CLOSE.len() + 1);
     let end = text.char_indices().nth(room).map_or(text.len(), |(at, _)| at);
     let line = text[..end].rfind('\n').unwrap_or(0);
-    format!("{}\n{}", &text[..line], brief::CLOSE)
+    format!("{}\n{}", &text[..line], frame::CLOSE)
 }

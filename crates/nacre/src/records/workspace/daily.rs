@@ -16,7 +16,7 @@ use super::lines;
 use super::{FilePath, Note};
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
-use crate::context::brief::{is_injected, one_line};
+use crate::base::frame::{is_injected, one_line};
 use crate::group::Group;
 use crate::store::audit;
 use crate::store::event::Event;

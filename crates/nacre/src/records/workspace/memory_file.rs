@@ -14,7 +14,7 @@ use super::{change, files};
 use crate::base::caller::Caller;
 use crate::base::redact;
 use crate::base::{Result, Time};
-use crate::context::brief::one_line;
+use crate::base::frame::one_line;
 use crate::group::Group;
 use crate::index::{Language, analyse};
 use crate::records::graph;

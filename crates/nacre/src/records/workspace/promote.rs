@@ -19,7 +19,7 @@ use crate::base::caller::Visibility;
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
 use crate::base::{Error, Result};
-use crate::context::brief::{frames, is_ours, one_line, strip_injected};
+use crate::base::frame::{frames, is_ours, one_line, strip_injected};
 use crate::context::turn;
 use crate::group::Group;
 use crate::index::analyse;

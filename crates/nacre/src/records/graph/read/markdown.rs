@@ -3,9 +3,9 @@
 //! Left out are code, comments, front matter, quotations, and text that Nacre itself put there (E13).
 //! A block is borrowed where it is one line; a wrapped one is joined, with where its lines begin.
 
+use crate::base::frame;
 use std::borrow::Cow;
 
-use crate::context::brief;
 use crate::index::chunk::{fence_of, heading};
 
 /// Longer lines are data, not prose.
@@ -78,7 +78,7 @@ impl<'a> Text<'a> {
 pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let has_comments = text.contains("<!--");
     let has_listings = text.contains("d ago)");
-    let frames = brief::frames(text);
+    let frames = frame::frames(text);
     let mut next = 0;
     let mut fence: Option<(char, usize)> = None;
     // What ends the comment or the block of ours under way.
@@ -107,7 +107,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             until = None;
         }
         if fence.is_none() && frames.iter().any(|frame| frame.start == start) {
-            until = Some(brief::CLOSE);
+            until = Some(frame::CLOSE);
             continue;
         }
         if fence.is_none() && has_comments {
@@ -137,7 +137,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
         }
         let after_blank = std::mem::replace(&mut blank, false);
         let indent = bare.len() - content.len();
-        if has_listings && brief::is_ours(bare) {
+        if has_listings && frame::is_ours(bare) {
             continue;
         }
         // A line break that is meant is a line break.

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{Author, Effect, Format, Message, NOTES, Note, Read, Why};
 use crate::base::{Result, Time};
-use crate::context::brief::strip_injected;
+use crate::base::frame::strip_injected;
 
 /// The longest id and the longest name that are kept as given.
 const MAX_NAME: usize = 128;

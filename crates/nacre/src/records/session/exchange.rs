@@ -8,22 +8,22 @@ use crate::base::text::cut;
 use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
-use super::{lesson, said, stability, state, topic};
-use crate::base::caller::Caller;
+use super::said;
 use crate::base::ids::SessionId;
 use crate::base::redact;
 use crate::base::{Result, Time};
-use crate::group::Group;
 use crate::index::{self, Passage, analyse};
-use crate::store::audit;
-use crate::store::event::Event;
-use crate::store::event::payload;
 
 /// The kind of passage that stands for an exchange.
 pub(crate) const KIND: &str = "exchange";
 
 /// The most characters of each side that are kept.
 const LONGEST: usize = 6_000;
+
+/// Returns what of a side is kept.
+pub(crate) fn kept(text: &str) -> String {
+    cut(&redact::text(&said::own(text)), LONGEST)
+}
 
 /// One exchange. Either side may be empty, not both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,17 +34,6 @@ pub struct Exchange {
     pub agent: String,
     /// When.
     pub at: Time,
-}
-
-/// What became of an exchange.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Archived {
-    /// Its id; empty where there was nothing to keep.
-    pub id: String,
-    /// Whether it is new here.
-    pub added: bool,
-    /// What was learned from it.
-    pub lessons: Vec<String>,
 }
 
 /// A row of the archive.
@@ -65,61 +54,6 @@ fn unknown() -> bool {
     true
 }
 
-pub(super) fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -> Result<Archived> {
-    let settings = group.settings().turn.clone();
-    let kept = |text: &str| cut(&redact::text(&said::own(text)), LONGEST);
-    let (user, agent) = (kept(&exchange.user), kept(&exchange.agent));
-    if !settings.archive || (user.is_empty() && agent.is_empty()) {
-        return Ok(Archived::default());
-    }
-    let session = caller.session.as_str();
-    let id = hash(&[session, &user, &agent]);
-    if group.read_all(|db| is_present(db, &id))? {
-        return Ok(Archived { id, ..Archived::default() });
-    }
-    let searchable = !is_noise(&user, &agent);
-    let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
-    let row = Row { id: id.clone(), session: session_id, user, agent, at: exchange.at, searchable, private };
-    // Looked up before the write, so that nobody waits for it.
-    let principles = stability::principles(group, caller.visibility);
-    let doubts = stability::doubts(group, caller, &row)?;
-    let learns = settings.contributors.iter().any(|name| name == "lessons");
-    // Anybody may speak in a shared session, and a lesson is told in the private ones too.
-    let teaches = learns && private && !caller.untrusted;
-    let drafts = if teaches { lesson::taught(&row.user) } else { Vec::new() };
-    let language = group.settings().search.language();
-    let (added, lessons) = group.write(caller.now, |tx| {
-        if is_present(tx, &id)? {
-            return Ok((false, Vec::new()));
-        }
-        let mut state = state::load(tx, &caller.session)?;
-        let before = last(tx, session)?;
-        insert(tx, &row)?;
-        state.turn += 1;
-        let asked = before.as_ref().map_or("", |before| before.user.as_str());
-        let learned = lesson::learn(tx, &drafts, asked, caller, exchange.at)?;
-        lesson::judge(tx, &mut state, &row.user, &drafts)?;
-        topic::follow(&mut state, &row, language);
-        stability::follow(&mut state, &row, &principles, doubts, language);
-        state::save(tx, caller, &state)?;
-        let mut audited = audit::Row::new("exchange_archive");
-        audited.ids.push(id.clone());
-        audited.detail.insert("chars".into(), (row.user.chars().count() + row.agent.chars().count()).into());
-        if !learned.is_empty() {
-            audited.detail.insert("lessons".into(), learned.len().into());
-        }
-        audit::append(tx, caller, &audited, audit::Outcome::Done)?;
-        Ok((true, learned))
-    })?;
-    if added {
-        let delta = row.user.chars().count() + row.agent.chars().count();
-        let data = payload([("type", KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
-        let (at, session) = (caller.now, caller.session.clone());
-        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
-    }
-    Ok(Archived { id, added, lessons })
-}
-
 /// Writes an exchange and its passage.
 pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     let said = said_hash(&row.user);
@@ -136,8 +70,7 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
 }
 
 /// Writes an exchange of an export, unless it is here. Its id is made anew: a file may say anything.
-pub(super) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
-    let kept = |text: &str| cut(&redact::text(&said::own(text)), LONGEST);
+pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
     let (user, agent) = (kept(&row.user), kept(&row.agent));
     let id = hash(&[&row.session, &user, &agent]);
     if user.is_empty()
@@ -216,7 +149,7 @@ pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>>
 }
 
 /// The newest exchange of a session.
-fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
+pub(crate) fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
     let sql = "SELECT id, session, user, agent, at, searchable, private FROM exchanges WHERE session = ?1
         ORDER BY number DESC LIMIT 1";
     let mut statement = db.prepare_cached(sql)?;
@@ -268,7 +201,7 @@ fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
     Ok((number, db.prepare_cached(sql)?.query_row([number], |row| row.get(0))?))
 }
 
-fn is_present(db: &Connection, id: &str) -> Result<bool> {
+pub(crate) fn is_present(db: &Connection, id: &str) -> Result<bool> {
     let sql = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE id = ?1)";
     Ok(db.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
 }
@@ -287,11 +220,11 @@ fn is_in_transcript(db: &Connection, session: &str, said: &str) -> Result<bool> 
 }
 
 fn said_hash(text: &str) -> String {
-    hash(&[&analyse::fold(&cut(&redact::text(&said::own(text)), LONGEST))])
+    hash(&[&analyse::fold(&kept(text))])
 }
 
 /// A hash of texts, each apart from the next.
-pub(super) fn hash(texts: &[&str]) -> String {
+pub(crate) fn hash(texts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in texts {
         hasher.update(&(text.len() as u64).to_le_bytes());
@@ -302,7 +235,7 @@ pub(super) fn hash(texts: &[&str]) -> String {
 
 /// Tells whether an exchange is only about remembering: a question whether something is remembered that the
 /// agent denies. It would outrank what it asks about.
-fn is_noise(user: &str, agent: &str) -> bool {
+pub(crate) fn is_noise(user: &str, agent: &str) -> bool {
     const DENIES: &[&str] = &[
         "i don't have any memory",
         "i don't have a memory",

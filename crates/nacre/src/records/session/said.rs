@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::context::brief::{is_ours, strip_injected};
+use crate::base::frame::{is_ours, strip_injected};
 use crate::records::session::import::typed;
 
 /// The most characters of a message that are looked at: its beginning and its end, where people say what they

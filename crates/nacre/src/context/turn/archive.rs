@@ -1,0 +1,77 @@
+//! An exchange archived: kept for continuity across sessions, learned from, and followed by topics and stability.
+
+use serde::Serialize;
+
+use super::{lesson, stability, state, topic};
+use crate::base::Result;
+use crate::base::caller::Caller;
+use crate::group::Group;
+use crate::records::session::exchange::{self, Exchange, Row};
+use crate::store::audit;
+use crate::store::event::{Event, payload};
+
+/// What became of an exchange.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Archived {
+    /// Its id; empty where there was nothing to keep.
+    pub id: String,
+    /// Whether it is new here.
+    pub added: bool,
+    /// What was learned from it.
+    pub lessons: Vec<String>,
+}
+
+/// Archives an exchange: its row and passage, what it teaches, and how the conversation stands after it.
+pub(super) fn archive(group: &mut Group, caller: &Caller, said: &Exchange) -> Result<Archived> {
+    let settings = group.settings().turn.clone();
+    let (user, agent) = (exchange::kept(&said.user), exchange::kept(&said.agent));
+    if !settings.archive || (user.is_empty() && agent.is_empty()) {
+        return Ok(Archived::default());
+    }
+    let session = caller.session.as_str();
+    let id = exchange::hash(&[session, &user, &agent]);
+    if group.read_all(|db| exchange::is_present(db, &id))? {
+        return Ok(Archived { id, ..Archived::default() });
+    }
+    let searchable = !exchange::is_noise(&user, &agent);
+    let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
+    let row = Row { id: id.clone(), session: session_id, user, agent, at: said.at, searchable, private };
+    // Looked up before the write, so that nobody waits for it.
+    let principles = stability::principles(group, caller.visibility);
+    let doubts = stability::doubts(group, caller, &row)?;
+    let learns = settings.contributors.iter().any(|name| name == "lessons");
+    // Anybody may speak in a shared session, and a lesson is told in the private ones too.
+    let teaches = learns && private && !caller.untrusted;
+    let drafts = if teaches { lesson::taught(&row.user) } else { Vec::new() };
+    let language = group.settings().search.language();
+    let (added, lessons) = group.write(caller.now, |tx| {
+        if exchange::is_present(tx, &id)? {
+            return Ok((false, Vec::new()));
+        }
+        let mut state = state::load(tx, &caller.session)?;
+        let before = exchange::last(tx, session)?;
+        exchange::insert(tx, &row)?;
+        state.turn += 1;
+        let asked = before.as_ref().map_or("", |before| before.user.as_str());
+        let learned = lesson::learn(tx, &drafts, asked, caller, said.at)?;
+        lesson::judge(tx, &mut state, &row.user, &drafts)?;
+        topic::follow(&mut state, &row, language);
+        stability::follow(&mut state, &row, &principles, doubts, language);
+        state::save(tx, caller, &state)?;
+        let mut audited = audit::Row::new("exchange_archive");
+        audited.ids.push(id.clone());
+        audited.detail.insert("chars".into(), (row.user.chars().count() + row.agent.chars().count()).into());
+        if !learned.is_empty() {
+            audited.detail.insert("lessons".into(), learned.len().into());
+        }
+        audit::append(tx, caller, &audited, audit::Outcome::Done)?;
+        Ok((true, learned))
+    })?;
+    if added {
+        let delta = row.user.chars().count() + row.agent.chars().count();
+        let data = payload([("type", exchange::KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
+        let (at, session) = (caller.now, caller.session.clone());
+        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
+    }
+    Ok(Archived { id, added, lessons })
+}
