@@ -40,16 +40,19 @@ pub mod tools;
 
 pub use base::caller::{Actor, Caller, Role, Visibility};
 pub use base::error::Kind;
+pub use base::frame::{mark_injected, strip_injected};
 pub use base::ids::{CollectionName, EntryId, EntryRef, GroupName, ProjectName, SessionId, TaskId};
 pub use base::secret::Secret;
 pub use base::{Day, Error, Result, Settings, Time, Zone, diff, redact};
-pub use base::frame::{mark_injected, strip_injected};
+pub use context::boot::{Boot, Part as BootPart};
 pub use context::brief::{Brief, BriefEntry, MadeBy};
-pub use context::turn;
-pub use group::{Documents, Embedded, Group, Status, Written};
+pub use context::{promote, turn};
+pub use group::Group;
 pub use index::embed::{Builtin, Embedder, Installed, MiniLm, http};
+pub use index::fill::Embedded;
 pub use index::{Renewed, Scope, model};
 pub use jiff::tz::TimeZone;
+pub use records::collection::Written;
 pub use records::collection::{Collection, Indexed, Reading, Record as CollectionRecord};
 pub use records::entry::{
     Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags,
@@ -57,9 +60,8 @@ pub use records::entry::{
 };
 pub use records::export::{Exported, Imported};
 pub use records::workspace::{
-    Boot, Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note,
-    Part as BootPart, Restored, Rows, Stale, Synced, TEMPLATES, TableDiff, Template, daily,
-    look_at_memory_file, promote, proposal,
+    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note, Restored,
+    Rows, Stale, Synced, TEMPLATES, TableDiff, Template, daily, look_at_memory_file,
 };
 pub use records::{graph, import, project, session};
 pub use search::{
@@ -69,9 +71,16 @@ pub use search::{
 pub use store::{event, sqlite_version};
 pub use tools as call;
 pub use tools::home::{Home, SETTINGS_FILE};
+pub use tools::status::{Documents, Status};
 pub use tools::{
     Access, Answer, DOOR_TOOLS, DOORS, Door, TOOLS, Tool, call, call_across, maintain, spool, tool,
 };
+
+/// Proposals: writes that wait for a person.
+pub mod proposal {
+    pub use crate::records::workspace::proposal::*;
+    pub use crate::tools::{answered, approve};
+}
 
 /// Settings: their values, and how layers become them.
 pub mod settings {

@@ -1,13 +1,14 @@
 //! The brief: what an agent should know before its first word.
 
-
 use std::fmt::Write as _;
 
 use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::frame::{BEHAVIORAL, CLOSE, FACTS, FIXED, HEADING, INTRODUCTION, NOTHING, OPEN, WARNING, one_line};
+use crate::base::frame::{
+    BEHAVIORAL, CLOSE, FACTS, FIXED, HEADING, INTRODUCTION, NOTHING, OPEN, WARNING, one_line,
+};
 use crate::base::ids::EntryId;
 use crate::base::{Result, Time, settings};
 use crate::context::turn;

@@ -6,7 +6,6 @@ use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
 use crate::base::Settings;
@@ -14,44 +13,10 @@ use crate::base::caller::Visibility;
 use crate::base::ids::{CollectionName, GroupName};
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time, files};
-use crate::index::{self, Language, Lexicon, Space};
-use crate::records::{entry, graph};
+use crate::index::{self, Language, Lexicon, Schema, Space};
 use crate::store::audit;
 use crate::store::visibility;
-use crate::store::{Damage, Db, Migrations};
-
-/// The schema, one migration after the other. Only ever added to.
-pub(crate) const MIGRATIONS: Migrations = Migrations { steps: STEPS, functions: migration_functions };
-
-const STEPS: &[&str] = &[
-    include_str!("../../migrations/0001.sql"),
-    include_str!("../../migrations/0002.sql"),
-    include_str!("../../migrations/0003.sql"),
-    include_str!("../../migrations/0004.sql"),
-    include_str!("../../migrations/0005.sql"),
-    include_str!("../../migrations/0006.sql"),
-    include_str!("../../migrations/0007.sql"),
-    include_str!("../../migrations/0008.sql"),
-    include_str!("../../migrations/0009.sql"),
-    include_str!("../../migrations/0010.sql"),
-    include_str!("../../migrations/0011.sql"),
-    include_str!("../../migrations/0012.sql"),
-];
-
-/// The functions that migrations call.
-fn migration_functions(db: &Connection) -> Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    db.create_scalar_function("entry_identity", 2, flags, |context| {
-        let content: String = context.get(0)?;
-        let data: Option<String> = context.get(1)?;
-        let data = data.and_then(|data| serde_json::from_str(&data).ok());
-        Ok(entry::identity(&content, data.as_ref()))
-    })?;
-    db.create_scalar_function("name_key", 1, flags, |context| {
-        Ok(graph::name::fold(&context.get::<String>(0)?))
-    })?;
-    Ok(())
-}
+use crate::store::{Damage, Db};
 
 /// Whose database it is. Written into it, so that one that was copied here from elsewhere is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +38,7 @@ impl Owner {
 pub(crate) struct Database {
     path: PathBuf,
     owner: Owner,
+    schema: &'static Schema,
     language: Language,
     /// Names of documents that shared sessions do not see.
     private: Vec<String>,
@@ -97,13 +63,20 @@ pub(crate) struct Snapshot<'a> {
 
 impl Database {
     /// Opens a database. One that nobody has written to is empty, and nothing is made for it.
-    pub(crate) fn open(path: PathBuf, owner: Owner, settings: &Settings, now: Time) -> Result<Database> {
+    pub(crate) fn open(
+        path: PathBuf,
+        owner: Owner,
+        schema: &'static Schema,
+        settings: &Settings,
+        now: Time,
+    ) -> Result<Database> {
         let (language, private) = (settings.search.language(), settings.visibility.private.clone());
         let identity = identity(&path);
-        let db = Self::open_file(&path, &owner, identity, now)?;
+        let db = Self::open_file(&path, &owner, schema, identity, now)?;
         let mut database = Database {
             path,
             owner,
+            schema,
             language,
             private,
             db,
@@ -117,10 +90,16 @@ impl Database {
         Ok(database)
     }
 
-    fn open_file(path: &Path, owner: &Owner, there: Option<Identity>, now: Time) -> Result<Db> {
+    fn open_file(
+        path: &Path,
+        owner: &Owner,
+        schema: &Schema,
+        there: Option<Identity>,
+        now: Time,
+    ) -> Result<Db> {
         match there {
-            Some(_) => Db::open(path, &MIGRATIONS, owner.damage(now)),
-            None => Db::empty(&MIGRATIONS),
+            Some(_) => Db::open(path, &schema.migrations, owner.damage(now)),
+            None => Db::empty(&schema.migrations),
         }
     }
 
@@ -132,7 +111,7 @@ impl Database {
             return Ok(false);
         }
         self.space = RefCell::default();
-        self.db = Self::open_file(&self.path, &self.owner, there, now)?;
+        self.db = Self::open_file(&self.path, &self.owner, self.schema, there, now)?;
         self.shared = OnceCell::new();
         self.identity = identity(&self.path);
         self.arrive()?;
@@ -147,10 +126,10 @@ impl Database {
         if let Some(folder) = self.path.parent() {
             files::create_folder(folder)?;
         }
-        self.db = Db::open(&self.path, &MIGRATIONS, self.owner.damage(now))?;
+        self.db = Db::open(&self.path, &self.schema.migrations, self.owner.damage(now))?;
         self.shared = OnceCell::new();
         self.identity = identity(&self.path);
-        let (owner, language) = (self.owner.clone(), self.language);
+        let (owner, language, schema) = (self.owner.clone(), self.language, self.schema);
         let lexicon = &mut self.lexicon;
         self.db.write(|tx| {
             let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
@@ -158,7 +137,7 @@ impl Database {
             if let Some(collection) = &owner.collection {
                 tx.execute(sql, ("collection", collection))?;
             }
-            index::take_over(tx, lexicon, language, 0)
+            index::take_over(tx, lexicon, schema, language, 0)
         })?;
         self.made_by = self.db.read(index::made_by)?;
         self.check_owner()
@@ -192,8 +171,8 @@ impl Database {
         }
         if self.shared.get().is_none() {
             let db = match self.db.on_disk() {
-                true => Db::open(&self.path, &MIGRATIONS, Damage::Leave)?,
-                false => Db::empty(&MIGRATIONS)?,
+                true => Db::open(&self.path, &self.schema.migrations, Damage::Leave)?,
+                false => Db::empty(&self.schema.migrations)?,
             };
             db.outside(|connection| visibility::restrict(connection, &self.private))?;
             let _ = self.shared.set(db);
@@ -261,9 +240,10 @@ impl Database {
         most: usize,
         work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
     ) -> Result<(usize, T)> {
-        let (lexicon, made_by) = (&mut self.lexicon, (self.made_by.as_deref(), self.language));
+        let (lexicon, schema) = (&mut self.lexicon, self.schema);
+        let made_by = (self.made_by.as_deref(), self.language);
         self.db.write(|tx| {
-            let besides = index::before_write(tx, lexicon, made_by, most)?;
+            let besides = index::before_write(tx, lexicon, schema, made_by, most)?;
             let value = work(tx, lexicon)?;
             index::after_write(tx, &besides)?;
             Ok((besides.renewed, value))
@@ -311,9 +291,9 @@ impl Database {
         if !self.db.on_disk() {
             return Ok(());
         }
-        let (language, lexicon) = (self.language, &mut self.lexicon);
+        let (language, schema, lexicon) = (self.language, self.schema, &mut self.lexicon);
         if self.db.read(|db| index::is_due(db, language))? {
-            match self.db.write(|tx| index::take_over(tx, lexicon, language, usize::MAX)) {
+            match self.db.write(|tx| index::take_over(tx, lexicon, schema, language, usize::MAX)) {
                 // A home that can't be written can still be read.
                 Err(Error::ReadOnly { .. }) => {}
                 taken => drop(taken?),

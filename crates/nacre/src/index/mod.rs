@@ -9,6 +9,7 @@ pub(crate) mod chunk;
 pub(crate) mod database;
 pub(crate) mod dense;
 pub mod embed;
+pub(crate) mod fill;
 mod lexicon;
 pub(crate) mod mark;
 pub mod model;
@@ -22,16 +23,14 @@ mod sketch;
 use rusqlite::Connection;
 
 use crate::base::Result;
-use crate::records::session::exchange;
-use crate::records::project::{item, task};
-use crate::records::{entry, graph};
+use crate::store::Migrations;
 
 pub(crate) use analyse::Language;
 pub(crate) use lexicon::Lexicon;
 pub(crate) use mark::{Kinds, Mark, Standing, flag};
 pub(crate) use packed::{Quantised, Space};
 pub use passage::Scope;
-pub(crate) use passage::{Passage, Slice, Writer};
+pub(crate) use passage::{EXCHANGE, Passage, Slice, Writer};
 pub use renew::Renewed;
 pub(crate) use renew::{after_write, before_write, is_due, language, made_by, renewed, stale, take_over};
 pub(crate) use sketch::MANY;
@@ -46,8 +45,23 @@ pub(crate) enum Documents {
     Keep,
 }
 
-/// Makes all that is derived anew. The answers are the same as those of an index built step by step.
-pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language) -> Result<usize> {
+/// The records of a database, as far as an index must know them.
+pub(crate) struct Schema {
+    pub(crate) migrations: Migrations,
+    /// Each returns all passages of one owner, for an index that is rebuilt.
+    pub(crate) owners: &'static [Owner],
+}
+
+/// Returns the passages of all rows of one kind.
+pub(crate) type Owner = fn(&Connection) -> Result<Vec<Passage>>;
+
+/// Rebuilds all that is derived. The answers are the same as those of an index built step by step.
+pub(crate) fn rebuild(
+    db: &Connection,
+    schema: &Schema,
+    documents: Documents,
+    language: Language,
+) -> Result<usize> {
     renew::adopt(db, language)?;
     db.execute_batch(
         "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
@@ -60,11 +74,10 @@ pub(crate) fn rebuild(db: &Connection, documents: Documents, language: Language)
     packed::start_anew(db)?;
     dense::sweep(db)?;
     let kept = passage::rederive(db)?;
-    let mut passages = entry::passages(db)?;
-    passages.extend(graph::passages(db)?);
-    passages.extend(exchange::passages(db)?);
-    passages.extend(item::passages(db)?);
-    passages.extend(task::passages(db)?);
+    let mut passages = Vec::new();
+    for owner in schema.owners {
+        passages.extend(owner(db)?);
+    }
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
     for passage in &passages {

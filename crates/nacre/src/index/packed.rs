@@ -420,7 +420,8 @@ mod tests {
         const COUNT: u32 = 600;
         let vector = |passage: u32| (1.0, [passage.to_le_bytes()[0].cast_signed(); DIMS]);
         let written = |at_once: u32| {
-            let mut store = crate::store::Db::empty(&crate::index::database::MIGRATIONS).unwrap();
+            let mut store =
+                crate::store::Db::empty(&crate::records::schema::RECORDS.schema.migrations).unwrap();
             let written = store.write(|db| {
                 let mut space = Space::default();
                 for first in (1..=COUNT).step_by(at_once as usize) {

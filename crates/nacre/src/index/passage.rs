@@ -11,7 +11,6 @@ use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, Standing, flag};
 use super::{dense, packed, piece};
 use crate::base::{Result, Time};
-use crate::records::session::exchange;
 use crate::index::embed::builtin;
 
 /// Where to search.
@@ -297,6 +296,9 @@ impl<'a> Writer<'a> {
     }
 }
 
+/// The kind of passage that stands for an exchange.
+pub(crate) const EXCHANGE: &str = "exchange";
+
 /// Reads a passage's text, cut into what gets a vector.
 pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut Reading) {
     lexicon.read(&passage.text, piece::longest(passage), reading);
@@ -315,7 +317,7 @@ pub(super) fn stored(row: &rusqlite::Row<'_>) -> Result<(i64, Passage)> {
         kind: match row.get_ref(9)?.as_str().unwrap_or_default() {
             "chunk" => "chunk",
             "message" => "message",
-            exchange::KIND => exchange::KIND,
+            EXCHANGE => EXCHANGE,
             _ => "entry",
         },
         reference: row.get(1)?,

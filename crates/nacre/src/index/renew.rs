@@ -13,7 +13,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction};
 use serde::Serialize;
 
 use super::lexicon::{Lexicon, Reading};
-use super::{Documents, Language, analyse, chunk, packed, passage, piece, rebuild};
+use super::{Documents, Language, Schema, analyse, chunk, packed, passage, piece, rebuild};
 use crate::base::Result;
 use crate::index::embed::builtin;
 
@@ -107,13 +107,14 @@ pub(crate) fn is_due(db: &Connection, language: Language) -> Result<bool> {
 pub(crate) fn take_over(
     tx: &Transaction<'_>,
     lexicon: &mut Lexicon,
+    schema: &Schema,
     language: Language,
     most: usize,
 ) -> Result<usize> {
     let stale = stale(tx, language)?;
     if stale.words {
         // What was read of documents is found until they are read again, if they are there at all.
-        rebuild(tx, Documents::Keep, language)?;
+        rebuild(tx, schema, Documents::Keep, language)?;
     } else if stale.chunks || stale.vectors {
         begin(tx, stale, language)?;
     }
@@ -147,6 +148,7 @@ pub(crate) struct Beside {
 pub(crate) fn before_write(
     tx: &Transaction<'_>,
     lexicon: &mut Lexicon,
+    schema: &Schema,
     (found, language): (Option<&str>, Language),
     most: usize,
 ) -> Result<Beside> {
@@ -157,7 +159,7 @@ pub(crate) fn before_write(
         let foreign_after = if stale.vectors { Some(last(tx)?) } else { None };
         return Ok(Beside { renewed: 0, foreign_after });
     }
-    Ok(Beside { renewed: take_over(tx, lexicon, language, most)?, foreign_after: None })
+    Ok(Beside { renewed: take_over(tx, lexicon, schema, language, most)?, foreign_after: None })
 }
 
 /// Goes after a write.

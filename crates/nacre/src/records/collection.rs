@@ -5,8 +5,14 @@
 //! `collections`, is derived from the sources: it can be lost and made anew. One process at a time writes to it,
 //! under a lock that dies with the process; anyone may search it meanwhile.
 
+use crate::index::Renewed;
+use crate::index::database::Database;
+use crate::index::fill::Embedded;
+use crate::index::fill::fill;
+use crate::index::fill::renew;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension};
@@ -23,7 +29,6 @@ use crate::index::database::{self, Identity, Owner};
 use crate::records::workspace::{self, Synced};
 use crate::store::audit;
 use crate::store::{self, beside};
-use crate::tools;
 
 /// The folder of the databases, in the group's folder.
 const FOLDER: &str = "collections";
@@ -205,7 +210,7 @@ impl Group {
 fn expect_known(group: &mut Group, caller: &Caller, name: &CollectionName, action: &str) -> Result<()> {
     group.refresh(caller.now)?;
     let found = group.read_all(|db| known(db, name));
-    found.map(drop).inspect_err(|error| tools::record_refusal(group, caller, action, error))
+    found.map(drop).inspect_err(|error| group.record_refusal(caller, action, error))
 }
 
 /// Says that a collection can't be searched, and what to do.
@@ -321,6 +326,7 @@ fn sync(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Synced> {
     let language = group.settings().search.language();
+    let schema = group.schema();
     let database = group.collection(name, caller.now)?;
     let found = workspace::sources(sources);
     if reading == Reading::Anew {
@@ -329,7 +335,7 @@ fn sync(
             let (path, problem) = (PathBuf::from(&absent.path), absent.why.clone());
             return Err(Error::AbsentSource { path, problem });
         }
-        database.write(caller.now, |tx| index::rebuild(tx, index::Documents::Forget, language))?;
+        database.write(caller.now, |tx| index::rebuild(tx, schema, index::Documents::Forget, language))?;
     }
     workspace::sync(database, caller, found, false, progress)
 }
@@ -411,4 +417,77 @@ fn put(db: &Connection, record: &Record) -> Result<()> {
     let Record { name, sources, added_at, indexed_at } = record;
     db.prepare_cached(sql)?.execute((name, serde_json::to_string(sources)?, added_at, indexed_at))?;
     Ok(())
+}
+
+/// How far the indexes of a group have been written: differs after any write to one of them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Written(Vec<(Option<CollectionName>, i64)>);
+
+impl Group {
+    /// Returns the database of a collection, as it is now.
+    pub(crate) fn collection(&mut self, name: &CollectionName, now: Time) -> Result<&mut Database> {
+        if let Some(open) = self.collections.get_mut(name) {
+            open.refresh(now)?;
+        } else {
+            let (path, owner) = place(self, name);
+            self.collections
+                .insert(name.clone(), Database::open(path, owner, self.schema(), self.settings(), now)?);
+        }
+        Ok(self.collections.get_mut(name).expect("just put there"))
+    }
+
+    /// Lets go of the database of a collection.
+    pub(crate) fn close_collection(&mut self, name: &CollectionName) {
+        self.collections.remove(name);
+    }
+
+    /// Returns what every write moves on to the index of the memory or of a collection.
+    pub fn written(&mut self, now: Time) -> Result<Written> {
+        self.memory.refresh(now)?;
+        let mut stamps = vec![(None, self.memory.read(index::stamp)?)];
+        for record in self.memory.read(all)? {
+            // One that can't be read now may be mended later.
+            let stamp = self.collection(&record.name, now).and_then(|database| database.read(index::stamp));
+            stamps.push((Some(record.name), stamp.unwrap_or(-1)));
+        }
+        Ok(Written(stamps))
+    }
+
+    /// Makes anew what another version made, in the indexes of the memory and of its collections: words at
+    /// once, built-in vectors at most so many of each, the newest first. `progress` is told after every
+    /// transaction, of one database after the other, and may break off. Any number of processes may do this
+    /// at once; search goes on meanwhile.
+    pub fn renew(
+        &mut self,
+        now: Time,
+        most: usize,
+        progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
+    ) -> Result<Renewed> {
+        let mut sum = renew(&mut self.memory, now, most, progress)?;
+        for record in self.memory.read(all)? {
+            // Of one that can't be opened every search says so.
+            let Ok(database) = self.collection(&record.name, now) else { continue };
+            let of_one = renew(database, now, most, progress)?;
+            sum = Renewed { made: sum.made + of_one.made, all: sum.all + of_one.all };
+        }
+        Ok(sum)
+    }
+
+    /// Makes vectors by the provider for passages of the memory and of its collections that have none, at
+    /// most so many, the newest first. `progress` is told what is done and what is left. What a provider that
+    /// fails leaves undone is done by the next call; search goes on meanwhile.
+    pub fn embed(&mut self, now: Time, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
+        let Some(embedder) = self.services.embedder.clone() else { return Ok(Embedded::default()) };
+        let mut sum = fill(&mut self.memory, &*embedder, now, most, progress)?;
+        for record in self.memory.read(all)? {
+            let of_one = fill(self.collection(&record.name, now)?, &*embedder, now, most, progress)?;
+            sum = Embedded {
+                model: sum.model,
+                done: sum.done + of_one.done,
+                refused: sum.refused + of_one.refused,
+                left: sum.left + of_one.left,
+            };
+        }
+        Ok(sum)
+    }
 }

@@ -3,18 +3,21 @@
 mod rows;
 mod tree;
 
+use crate::base::caller::Caller;
+use crate::group::Group;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::base::caller::Visibility;
+use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
 use crate::base::{Error, Result, Time, files};
-use crate::base::frame::one_line;
 use crate::context::turn::Kept;
 use crate::records::entry::{self, Entry, EntryType, Version};
 use crate::records::project::{item, task};
@@ -389,4 +392,59 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
     done.tasks = records.tasks.take_in(db)?.added;
     done.proposals = records.rows.take_in(db)?;
     Ok(done)
+}
+
+impl Group {
+    /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
+    /// [`Group::import`].
+    pub fn export(&self, folder: &Path, now: Time) -> Result<Exported> {
+        self.memory.read(|db| write(db, self.name(), self.folder(), folder, now))
+    }
+
+    /// Takes in what [`Group::export`] wrote. What is here already is left as it is, so that twice is the
+    /// same as once.
+    pub fn import(&mut self, caller: &Caller, folder: &Path) -> Result<Imported> {
+        let found = read(folder)?;
+        let shared = self.read_all(|db| session::absent(db, &found.shared_sessions))?;
+        let mut imported = self.take_in(caller, &found)?;
+        let put = put_files(self, caller, folder, found.files.as_deref())?;
+        (imported.files, imported.files_kept) = (put.added, put.kept);
+        imported.projects = found.projects;
+        let known = self.read_all(projects)?;
+        imported.projects.retain(|name, _| !known.contains_key(name));
+        let here = self.collection_names()?;
+        imported.collections = found.collections;
+        imported.collections.retain(|name, _| !here.contains(name));
+        if let Some(file) = sessions(folder) {
+            let input = fs::File::open(&file).map_err(Error::io(&file))?;
+            imported.messages = self.import_session(caller, BufReader::new(input), "sessions", |_| {})?.added;
+        }
+        if imported.files > 0 {
+            session::catch_up_all(self, caller)?;
+            self.sync(caller)?;
+        }
+        if !shared.is_empty() || !found.session_formats.is_empty() {
+            self.write(caller.now, |tx| {
+                session::set_formats(tx, &found.session_formats)?;
+                session::set_shared(tx, &shared)
+            })?;
+        }
+        Ok(imported)
+    }
+
+    /// Takes in what can be read of another database file, damaged ones included.
+    pub fn import_database(&mut self, caller: &Caller, file: &Path) -> Result<Imported> {
+        let found = salvage(file)?;
+        self.take_in(caller, &found)
+    }
+
+    fn take_in(&mut self, caller: &Caller, found: &Records) -> Result<Imported> {
+        self.write(caller.now, |tx| {
+            let imported = take_in(tx, found)?;
+            let mut row = audit::Row::new("import");
+            row.detail.insert("entries".into(), imported.added.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(imported)
+        })
+    }
 }

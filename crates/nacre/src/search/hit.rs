@@ -7,10 +7,10 @@ use super::fuse::{Field, PARTS};
 use super::{Asked, Request};
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
 use crate::base::{Result, Time};
-use crate::records::session::exchange;
 use crate::index::analyse;
 use crate::records::entry::{self, Entry, EntryType, Tags};
 use crate::records::project::{ItemOf, ItemType, Status, item, task};
+use crate::records::session::exchange;
 
 /// The most characters of a hit that are shown (Q1).
 const SNIPPET: usize = 700;

@@ -11,6 +11,8 @@ mod query;
 mod rank;
 mod words;
 
+use crate::group::Group;
+use crate::records::collection;
 use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -348,4 +350,42 @@ fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
     let mut statement = db.prepare_cached("SELECT hash, name FROM authors")?;
     let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<rusqlite::Result<_>>()?)
+}
+
+impl Group {
+    /// Finds what fits, in the memory and in its collections, as far as the scope has them.
+    pub(crate) fn search(&mut self, request: &Request, now: Time) -> Result<Found> {
+        let sources = request.scope.contains(&Scope::Sources) && !request.query.trim().is_empty();
+        let (names, mut missing) = match sources {
+            true => collection::to_search(self, request.collection.as_ref(), now)?,
+            false => (Vec::new(), Vec::new()),
+        };
+        let visibility = self.visibility();
+        let mut states = Vec::new();
+        if request.scope.iter().any(|scope| *scope != Scope::Sources) {
+            states.push((None, self.memory.path(), self.memory.snapshot(visibility)?));
+        }
+        for (name, database) in self.collections.iter().filter(|(name, _)| names.contains(name)) {
+            match database.snapshot(Visibility::Private) {
+                Ok(state) => states.push((Some(name), database.path(), state)),
+                Err(error) => missing.push(collection::is_down(name, &error)),
+            }
+        }
+        let asked: Vec<Asked<'_>> = states
+            .iter()
+            .map(|(collection, path, state)| Asked {
+                collection: *collection,
+                path,
+                db: &state.db,
+                space: &state.space,
+                visibility: if collection.is_some() { Visibility::Private } else { visibility },
+            })
+            .collect();
+        let mut found = run(&asked, request, self.settings(), self.services.embedder.as_deref())?;
+        if asked.is_empty() && sources && missing.is_empty() {
+            found.note = Some("this group has no collections".into());
+        }
+        missing.append(&mut found.missing);
+        Ok(Found { missing, ..found })
+    }
 }

@@ -8,7 +8,7 @@ use super::memory::make_brief;
 use super::table::Request;
 use crate::base::settings::Inject;
 use crate::base::{Error, Result, Time};
-use crate::records::workspace::{self, Boot, Project};
+use crate::context::boot::{self, Boot, Project};
 use crate::store::event::payload;
 
 /// What a session starts with: the files of the workspace, the brief, and which skills there are.
@@ -47,7 +47,7 @@ impl Request for BootRequest {
         limits.max_chars = limits.max_chars.min(total / 3);
         let brief = if with_brief { Some(make_brief(call, &limits, false)?) } else { None };
         let caller = call.caller;
-        let boot = workspace::boot(call.group(), caller, project.as_ref(), total, brief);
+        let boot = boot::boot(call.group(), caller, project.as_ref(), total, brief);
         for part in boot.parts.iter().filter(|part| part.chars > 0 && part.path != "brief") {
             let kind =
                 if matches!(part.path.as_str(), "skills" | "tasks") { part.path.as_str() } else { "file" };

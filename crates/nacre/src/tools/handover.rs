@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::Call;
 use super::memory::SearchRequest;
 use super::table::Request;
+use crate::base::frame::one_line;
 use crate::base::redact;
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
-use crate::base::frame::one_line;
 
 /// How many tokens of memory go along when it is not told.
 const TOKENS: usize = 500;

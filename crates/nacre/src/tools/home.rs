@@ -4,12 +4,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::base::Settings;
 use crate::base::ids::GroupName;
 use crate::base::{Result, Time, files};
-use crate::base::Settings;
-use crate::context::turn::BriefPlugin;
-use crate::group::Group;
+use crate::group::{BriefPlugin, Group, Services};
 use crate::index::embed::{Embedder, http};
+use crate::records::schema::RECORDS;
 use crate::tools::TOOLS;
 
 /// The settings file's name in the home.
@@ -20,9 +20,7 @@ pub const SETTINGS_FILE: &str = "nacre.toml";
 pub struct Home {
     path: PathBuf,
     settings: Arc<Settings>,
-    embedder: Option<Arc<dyn Embedder>>,
-    brief_plugin: Option<BriefPlugin>,
-    chat: Option<Arc<http::Chat>>,
+    services: Services,
 }
 
 impl std::fmt::Debug for Home {
@@ -34,19 +32,14 @@ impl std::fmt::Debug for Home {
 impl Home {
     /// Takes a folder as the home. Nothing is read or made until a group is opened.
     pub fn new(path: impl Into<PathBuf>, settings: Settings) -> Home {
-        Home {
-            path: path.into(),
-            settings: Arc::new(settings),
-            embedder: None,
-            brief_plugin: None,
-            chat: None,
-        }
+        Home { path: path.into(), settings: Arc::new(settings), services: Services::default() }
     }
 
     /// Has this model's vectors searched beside the built-in ones, as far as they have been made
     /// ([`Group::embed`]).
-    pub fn with_embedder(self, embedder: Arc<dyn Embedder>) -> Home {
-        Home { embedder: Some(embedder), ..self }
+    pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Home {
+        self.services.embedder = Some(embedder);
+        self
     }
 
     /// Returns a home with these doors open as well (I10).
@@ -72,18 +65,20 @@ impl Home {
     }
 
     /// Has this model make summaries; the built-in way is what is left when it fails.
-    pub fn with_chat(self, chat: Arc<http::Chat>) -> Home {
-        Home { chat: Some(chat), ..self }
+    pub fn with_chat(mut self, chat: Arc<http::Chat>) -> Home {
+        self.services.chat = Some(chat);
+        self
     }
 
     /// Has a plugin make the brief (B5).
-    pub fn with_brief_plugin(self, plugin: BriefPlugin) -> Home {
-        Home { brief_plugin: Some(plugin), ..self }
+    pub fn with_brief_plugin(mut self, plugin: BriefPlugin) -> Home {
+        self.services.brief_plugin = Some(plugin);
+        self
     }
 
     /// Returns the model that is searched beside the built-in one.
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder>> {
-        self.embedder.as_ref()
+        self.services.embedder.as_ref()
     }
 
     /// Returns the folder.
@@ -108,10 +103,8 @@ impl Home {
 
     /// Opens a group of this home.
     pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
-        let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), now)?;
-        group.embedder = self.embedder.clone();
-        group.brief_plugin = self.brief_plugin.clone();
-        group.chat = self.chat.clone();
+        let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), &RECORDS, now)?;
+        group.services = self.services.clone();
         Ok(group)
     }
 

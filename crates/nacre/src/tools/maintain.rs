@@ -245,7 +245,7 @@ impl Group {
         caller: &Caller,
         work: impl FnOnce(&Transaction<'_>) -> Result<Report>,
     ) -> Result<Report> {
-        let claim = self.claim.clone();
+        let claim = self.state::<Option<Claim>>().clone();
         let report = self.write(caller.now, |tx| {
             let report = work(tx)?;
             if let Some(claim) = &claim {
@@ -253,7 +253,7 @@ impl Group {
             }
             Ok(report)
         })?;
-        if let Some(claim) = &mut self.claim {
+        if let Some(claim) = self.state::<Option<Claim>>() {
             claim.served = true;
         }
         Ok(report)
@@ -324,9 +324,9 @@ fn run_all(group: &mut Group, caller: &Caller, jobs: &[&Job], only_due: bool) ->
     for job in jobs {
         let (last, _) = job.schedule.around(caller.now, &caller.zone);
         let Some(claim) = claim(group, caller, job, last, only_due)? else { continue };
-        group.claim = Some(claim.clone());
+        *group.state() = Some(claim.clone());
         let done = (job.run)(group, caller);
-        let served = group.claim.take().is_some_and(|claim| claim.served);
+        let served = group.state::<Option<Claim>>().take().is_some_and(|claim| claim.served);
         let report = done.unwrap_or_else(|error| Report {
             says: format!("failed: {error}"),
             failed: true,
@@ -439,7 +439,7 @@ fn reindex(group: &mut Group, caller: &Caller) -> Result<Report> {
 
 /// E8. What is gone is gone.
 fn purge(group: &mut Group, caller: &Caller) -> Result<Report> {
-    let purged = i64::try_from(group.purge(caller.now)?).unwrap_or(i64::MAX);
+    let purged = i64::try_from(entry::purge(group, caller.now)?).unwrap_or(i64::MAX);
     Ok(Report::new(format!("{purged} superseded entries purged"), "purged", purged))
 }
 

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use super::files::{self, FileShown};
 use super::table::Request;
 use super::{Action, Call, Gone};
+use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, EntryRef};
 use crate::base::settings::DefaultType;
 use crate::base::{Error, Result, Time};
-use crate::base::frame::one_line;
 use crate::context::brief::{self, Brief};
 use crate::group::Recalled;
 use crate::index::Scope;
@@ -387,7 +387,7 @@ pub(super) fn make_brief(
     include_provenance: bool,
 ) -> Result<Brief> {
     let now = call.caller.now;
-    let made = call.group().brief_plugin.clone().map(|plugin| {
+    let made = call.group().services.brief_plugin.clone().map(|plugin| {
         let said = (plugin.make)(&call.caller.session);
         (plugin.name, said)
     });

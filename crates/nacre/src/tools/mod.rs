@@ -23,6 +23,7 @@ mod schema;
 mod session;
 pub(crate) mod settings;
 pub mod spool;
+pub mod status;
 mod table;
 
 use crate::base::redact;
@@ -32,7 +33,6 @@ use serde_json::{Map, Value};
 
 use crate::base::Settings;
 use crate::base::caller::Visibility;
-use crate::base::error::Kind;
 use crate::base::ids::EntryRef;
 use crate::base::text::nearest;
 use crate::base::{Error, Result};
@@ -47,11 +47,13 @@ use crate::store::event::Event;
 use crate::store::visibility;
 
 pub use crate::base::caller::{Actor, Caller, Role};
+pub use crate::records::workspace::FileListed;
 pub use crate::store::audit::Verified;
 pub use access::call_across;
 pub use boot::BootRequest;
 pub use decide::{
-    DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict,
+    DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict, answered,
+    approve,
 };
 pub use door::{DOOR_TOOLS, DOORS, Door, OWNERS};
 pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
@@ -69,8 +71,8 @@ pub use memory::{
     UpdateRequest,
 };
 pub use people::{
-    AuditRequest, AuditShown, FileListed, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health,
-    HealthRequest, PictureRequest, PictureShown, SaveRequest, Week,
+    AuditRequest, AuditShown, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health, HealthRequest,
+    PictureRequest, PictureShown, SaveRequest, Week,
 };
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
@@ -153,7 +155,7 @@ pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) ->
     if let Err(error) = &answer
         && tool.access != Access::Read
     {
-        record_refusal(group, caller, tool.name, error);
+        group.record_refusal(caller, tool.name, error);
     }
     let mut answer = answer?;
     redact::answer(&mut answer.data, &mut answer.text);
@@ -248,21 +250,6 @@ pub(crate) fn run_approved(
         Err(Error::AlreadyDecided { .. }) => Ok(()),
         marked => marked,
     }
-}
-
-/// Puts the refusal of a write on record. That the record can't be written must not hide the refusal.
-pub(crate) fn record_refusal(group: &mut Group, caller: &Caller, action: &str, error: &Error) {
-    if is_refusal(error) {
-        let mut row = audit::Row::new(action);
-        row.detail.insert("code".into(), error.code().into());
-        let _ = group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Refused));
-    }
-}
-
-/// Tells whether an error is a decision on a well-formed request, rather than a request that made no sense or
-/// a store that is down.
-fn is_refusal(error: &Error) -> bool {
-    matches!(error.kind(), Kind::NotFound | Kind::Conflict | Kind::Denied | Kind::Limit)
 }
 
 /// A call under way: what a tool may use.

@@ -10,13 +10,14 @@ use super::Call;
 use super::table::Request;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
-use crate::group::Status;
 use crate::records::graph::{self, Picture};
 use crate::records::workspace;
+use crate::records::workspace::FileListed;
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::{FilePath, files, proposal};
 use crate::store::audit;
 use crate::store::event::payload;
+use crate::tools::status::Status;
 
 /// The Markdown files of the workspace.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -29,18 +30,6 @@ pub struct Files {
     /// By path.
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub files: Vec<FileListed>,
-}
-
-/// One file.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "named after what they are")]
-pub struct FileListed {
-    pub path: String,
-    pub size: i64,
-    pub modified: Time,
-    /// Shared sessions do not see it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub private: bool,
 }
 
 impl Request for FilesRequest {

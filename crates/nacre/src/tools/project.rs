@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::table::Request;
 use super::{Action, Call};
+use crate::base::frame::one_line;
 use crate::base::ids::{ProjectName, TaskId};
 use crate::base::{Error, Result, Time};
-use crate::base::frame::one_line;
 use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
 use crate::records::project::{Change, ItemOf, ItemType, Status, Task, item};

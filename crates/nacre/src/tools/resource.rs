@@ -4,8 +4,9 @@
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
 use crate::base::{Error, Result};
+use crate::context::boot;
 use crate::group::Group;
-use crate::records::workspace::{self, FilePath, seen};
+use crate::records::workspace::{FilePath, seen};
 use crate::store::event::Event;
 use crate::store::event::payload;
 
@@ -32,8 +33,8 @@ impl Resource {
 
     /// The file that stands for it, if there is one that the caller may see.
     fn path(&self, group: &Group, caller: &Caller) -> Option<FilePath> {
-        let paths = workspace::paths_of(caller, self.part, None);
-        paths.into_iter().find(|path| workspace::is_shown(group, caller.visibility, path))
+        let paths = boot::paths_of(caller, self.part, None);
+        paths.into_iter().find(|path| boot::is_shown(group, caller.visibility, path))
     }
 }
 
@@ -66,7 +67,7 @@ pub fn resources(group: &Group, caller: &Caller) -> Vec<&'static Resource> {
 /// Tells whether a session has more to start with than the brief: files that somebody wrote and that it may
 /// see.
 pub fn has_workspace(group: &Group, caller: &Caller) -> bool {
-    caller.role != Role::Skill && workspace::has_own(group, caller)
+    caller.role != Role::Skill && boot::has_own(group, caller)
 }
 
 /// Reads a resource; `None`: there is none of that address, or none for the caller.
@@ -80,7 +81,7 @@ pub fn resource(group: &mut Group, caller: &Caller, uri: &str) -> Result<Option<
     }) else {
         return Ok(None);
     };
-    let text = match workspace::shown(group, caller.visibility, &path) {
+    let text = match boot::shown(group, caller.visibility, &path) {
         None => return Ok(None),
         Some(Ok(text)) => text,
         Some(Err(why)) => format!("({path} {why}.)"),

@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::Call;
 use super::table::Request;
+use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
-use crate::base::frame::one_line;
+use crate::context::boot;
 use crate::records::session::{
     self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session,
 };
@@ -189,7 +190,8 @@ impl Request for ContextRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<Context> {
         let caller = call.caller;
-        let Some(context) = session::context(call.group(), caller, &self.id, self.tokens)? else {
+        let memory = boot::long_term(call.group(), caller);
+        let Some(context) = session::context(call.group(), caller, &self.id, self.tokens, memory)? else {
             return Err(Error::NoTranscript { given: shorten(self.id.as_str()) });
         };
         let size: usize = context.messages.iter().map(|line| line.text().chars().count()).sum();

@@ -69,7 +69,8 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, said: &Exchange) -> Re
     })?;
     if added {
         let delta = row.user.chars().count() + row.agent.chars().count();
-        let data = payload([("type", exchange::KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
+        let data =
+            payload([("type", exchange::KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
         let (at, session) = (caller.now, caller.session.clone());
         group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
     }

@@ -6,8 +6,8 @@
 use super::relevance::About;
 use super::{Offer, Turning};
 use crate::base::caller::Visibility;
-use crate::base::{Result, Time};
 use crate::base::frame::one_line;
+use crate::base::{Result, Time};
 use crate::group::{Group, Recalled as Recalling};
 use crate::records::graph::Known;
 use crate::records::graph::recall::{self, ENTITY, Speaker};
@@ -69,12 +69,12 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let now = turning.caller.now;
     let question: String = turning.message.prose.to_lowercase().chars().take(KEY).collect();
     let key = (question, turning.caller.visibility);
-    let known = match turning.group.turned.get(&key, now) {
+    let known = match turning.group.state::<Cache>().get(&key, now) {
         Some(known) => known,
         None => {
             let message = turning.message.prose.clone();
             let found = block(turning.group, &message, now)?;
-            turning.group.turned.put(key, now, found.clone());
+            turning.group.state::<Cache>().put(key, now, found.clone());
             found
         }
     };

@@ -14,9 +14,9 @@ use super::relevance::{About, is_request};
 use super::state::State;
 use super::{Offer, Turning, said, speech};
 use crate::base::caller::Caller;
+use crate::base::frame::{is_injected, one_line};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
-use crate::base::frame::{is_injected, one_line};
 use crate::group::Group;
 use crate::index::{self, Language, analyse};
 use crate::search;
@@ -511,7 +511,8 @@ pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     }
     let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
-    let (folded, asked) = (crate::records::session::exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
+    let (folded, asked) =
+        (crate::records::session::exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
     let weight = weight.clamp(0.0, 1.0);
     let written = db.prepare_cached(sql)?.execute((
         &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,

@@ -30,13 +30,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub(crate) use crate::records::session::{exchange, said};
-use crate::base::frame::{CLOSE, OPEN, heading};
 use crate::base::caller::{Caller, Role};
+use crate::base::frame::one_line;
+use crate::base::frame::{CLOSE, OPEN, heading};
 use crate::base::redact;
 use crate::base::{Error, Result};
-use crate::base::frame::one_line;
 use crate::group::Group;
+pub(crate) use crate::records::session::{exchange, said};
 use crate::records::workspace::memory_file::{self, Use};
 use crate::records::workspace::seen;
 use crate::store::event::Event;
@@ -46,10 +46,11 @@ use recall::Recalled;
 use relevance::{Known, Message};
 
 pub use crate::base::text::tokens;
-pub use archive::Archived;
+pub use crate::group::{BriefPlugin, MakeBrief, Said};
 pub use crate::records::session::exchange::Exchange;
+pub use archive::Archived;
 pub use lesson::{Lesson, Proposal};
-pub use plugin::{BriefPlugin, MakeBrief, Plugin, Said, harmless, heard};
+pub use plugin::{Plugin, harmless, heard};
 pub use policy::{Policies, Policy, Problem};
 pub use relevance::Evidence;
 pub use stability::{Alignment, Principle};
@@ -182,7 +183,13 @@ struct Contributor {
 static CONTRIBUTORS: [Contributor; 6] = [
     Contributor { name: "graph", heading: heading::GRAPH, share: 40, reserved: 0, run: graph::offer },
     Contributor { name: "memory", heading: heading::MEMORY, share: 60, reserved: 0, run: recall::memory },
-    Contributor { name: "continuity", heading: heading::CONTINUITY, share: 60, reserved: 0, run: recall::continuity },
+    Contributor {
+        name: "continuity",
+        heading: heading::CONTINUITY,
+        share: 60,
+        reserved: 0,
+        run: recall::continuity,
+    },
     Contributor {
         name: "stability",
         heading: heading::STABILITY,
@@ -191,13 +198,7 @@ static CONTRIBUTORS: [Contributor; 6] = [
         run: stability::offer,
     },
     Contributor { name: "lessons", heading: heading::LESSONS, share: 40, reserved: 22, run: lesson::offer },
-    Contributor {
-        name: "policies",
-        heading: heading::POLICIES,
-        share: 40,
-        reserved: 25,
-        run: policy::offer,
-    },
+    Contributor { name: "policies", heading: heading::POLICIES, share: 40, reserved: 25, run: policy::offer },
 ];
 
 /// The name under which programs of others are turned on.

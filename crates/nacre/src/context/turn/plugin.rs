@@ -1,17 +1,14 @@
 //! Programs of others that add lines to a turn or make the brief (SPEC B5). How one is started and spoken to
 //! is the caller's part; what it says may be anything, and is made harmless here.
 
-use std::sync::Arc;
+use crate::group::Said;
 
-use serde::Deserialize;
-
-use crate::records::session::said;
 use super::{Offer, exchange};
-use crate::base::ids::SessionId;
+use crate::base::frame::{is_ours, one_line, strip_injected, without_own_lines};
 use crate::base::redact;
 use crate::base::text;
 use crate::base::text::tokens;
-use crate::base::frame::{is_ours, one_line, strip_injected, without_own_lines};
+use crate::records::session::said;
 
 /// The most characters of a message that a plugin is told.
 const MOST_HEARD: usize = 16_000;
@@ -28,28 +25,6 @@ pub struct Plugin<'a> {
     pub tokens: usize,
     /// Takes its answer: lines, or what went wrong. Must not wait longer than the turn may take.
     pub answer: &'a dyn Fn() -> Result<Vec<Said>, String>,
-}
-
-/// A plugin that makes the brief in our place.
-#[derive(Clone)]
-pub struct BriefPlugin {
-    /// Its name.
-    pub name: String,
-    /// Has it make one for a session: lines, or what went wrong.
-    pub make: Arc<MakeBrief>,
-}
-
-/// How a plugin makes a brief.
-pub type MakeBrief = dyn Fn(&SessionId) -> Result<Vec<Said>, String> + Send + Sync;
-
-/// One line that a plugin says.
-#[derive(Clone, Debug, Default, Deserialize)]
-pub struct Said {
-    /// What the agent should read.
-    pub text: String,
-    /// Why it should.
-    #[serde(default)]
-    pub reason: String,
 }
 
 /// Returns what a plugin is told of a message: what the person wrote, without our own lines and without

@@ -14,8 +14,8 @@ use super::relevance::About;
 use super::{Offer, Turning};
 use crate::base::Result;
 use crate::base::caller::Visibility;
-use crate::base::text::nearest;
 use crate::base::frame::one_line;
+use crate::base::text::nearest;
 use crate::group::Group;
 use crate::records::workspace;
 

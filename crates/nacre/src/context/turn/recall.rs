@@ -3,9 +3,9 @@
 
 use super::relevance::{About, Weighed, is_request};
 use super::{Offer, Turning, exchange, lesson, policy, said};
+use crate::base::frame::one_line;
 use crate::base::text::cut;
 use crate::base::{Result, Time};
-use crate::base::frame::one_line;
 use crate::index::Scope;
 use crate::search::{self, Hit};
 

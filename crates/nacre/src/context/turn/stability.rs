@@ -6,7 +6,6 @@
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
 
-use crate::records::session::exchange::Row;
 use super::relevance::{About, Known, Message};
 use super::state::State;
 use super::{Offer, ToolUse, Turning, lesson, said, topic};
@@ -17,6 +16,7 @@ use crate::base::frame::one_line;
 use crate::group::Group;
 use crate::index::embed::builtin;
 use crate::index::{Language, Scope, analyse};
+use crate::records::session::exchange::Row;
 use crate::records::workspace;
 use crate::search;
 

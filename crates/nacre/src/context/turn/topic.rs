@@ -3,12 +3,12 @@
 use crate::base::text::cut;
 use serde::{Deserialize, Serialize};
 
-use crate::records::session::exchange::Row;
-use crate::records::session::said;
 use super::state::State;
 use crate::base::Time;
 use crate::index::embed::builtin;
 use crate::index::{Language, analyse};
+use crate::records::session::exchange::Row;
+use crate::records::session::said;
 
 /// How many exchanges a topic outlives its last mention.
 const WINDOW: u32 = 6;

@@ -19,10 +19,15 @@ mod records;
 pub(crate) mod relation;
 pub(crate) mod seed;
 
+use crate::base::caller::Caller;
+use crate::group::Group;
+use crate::store::audit;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Connection, OptionalExtension};
 use schemars::JsonSchema;
 use serde::Serialize;
+use std::fs;
+use std::path::Path;
 
 use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
@@ -210,5 +215,31 @@ fn source_name(source: Source) -> &'static str {
 impl std::convert::From<guard::Refusal> for Error {
     fn from(refusal: guard::Refusal) -> Error {
         Error::KeptOut { what: refusal.what, reason: refusal.reason }
+    }
+}
+
+impl Group {
+    /// Takes facts, relations and aliases in from a file that a person wrote (G8).
+    pub fn seed(&mut self, caller: &Caller, path: &Path) -> Result<Seeded> {
+        let text = fs::read_to_string(path).map_err(Error::io(path))?;
+        let seed = seed::parse(path, &text)?;
+        self.refresh(caller.now)?;
+        self.write(caller.now, |tx| {
+            let seeded = seed::take_in(tx, caller.now, &caller.session, &seed)?;
+            let mut row = audit::Row::new("seed");
+            row.detail.insert("added".into(), seeded.added.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(seeded)
+        })
+    }
+
+    /// Returns all that the graph holds now, for other programs to draw.
+    pub fn picture(&self) -> Result<Picture> {
+        self.memory.read(Picture::new)
+    }
+
+    /// Lists what was read from documents and not taken into the graph, and why.
+    pub fn kept_out(&self) -> Result<Vec<KeptOut>> {
+        self.memory.read(kept_out)
     }
 }

@@ -329,3 +329,18 @@ fn add_messages(report: &mut Report, recorded: &Recorded) {
     counts.present += recorded.present;
     report.sessions += recorded.read.sessions;
 }
+
+impl Group {
+    /// Brings the memory of another program in (I5). What was brought in before is known again: what is the same stays, what
+    /// changed at its source is changed here. `progress` is told how many items have been read.
+    pub fn import_from(
+        &mut self,
+        caller: &Caller,
+        format: &'static Format,
+        path: &Path,
+        options: &Options,
+        progress: &mut dyn FnMut(usize),
+    ) -> Result<Report> {
+        import(self, caller, format, path, options, progress)
+    }
+}

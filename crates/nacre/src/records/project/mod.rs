@@ -458,3 +458,18 @@ impl Batch {
         Ok(())
     }
 }
+
+impl Group {
+    /// Takes in a tasks.json in the form of seed 002: all of it, or nothing (K2).
+    pub fn import_tasks(&mut self, caller: &Caller, path: &Path) -> Result<TasksImported> {
+        let text = fs::read_to_string(path).map_err(Error::io(path))?;
+        self.begin(caller)?;
+        self.write(caller.now, |tx| {
+            let done = task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
+            let mut row = audit::Row::new("task_import");
+            row.detail.insert("tasks".into(), done.added.into());
+            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            Ok(done)
+        })
+    }
+}

@@ -11,11 +11,9 @@ use super::take_in;
 use super::transcript::{Backwards, Files, Forwards, Line, ReadSeek, Role};
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
+use crate::base::text;
 use crate::base::{Error, Result};
-use crate::base::frame::mark_injected;
-use crate::context::turn;
 use crate::group::Group;
-use crate::records::workspace::{self, memory_file};
 
 /// What a model should see of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -58,34 +56,27 @@ pub(super) struct Wanted {
     pub(super) tokens: usize,
 }
 
-/// Returns the context of a session; `None`: it has no transcript of ours.
+/// Returns the context of a session, with `memory` put before it; `None`: it has no transcript of ours.
 pub(crate) fn context(
     group: &Group,
     caller: &Caller,
     session: &SessionId,
     tokens: Option<usize>,
+    memory: Option<String>,
 ) -> Result<Option<Context>> {
     take_in::check_seen(group, caller, session)?;
     let settings = &group.settings().session;
     let tokens = tokens.unwrap_or_else(|| settings.window.saturating_sub(settings.reserve).max(1));
     let files = Files::of(group.folder(), session)?;
     let Some(input) = files.open()? else { return Ok(None) };
-    let memory = settings.with_memory.then(|| long_term(group, caller)).flatten();
-    let room = tokens.saturating_sub(memory.as_deref().map_or(0, turn::tokens)).max(1);
+    let room = tokens.saturating_sub(memory.as_deref().map_or(0, text::tokens)).max(1);
     let wanted = Wanted { results: Some(settings.keep_tool_results), tokens: room };
     let known = group.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
     let view = view(input, wanted, known).map_err(Error::io(&files.plain()))?;
     let (tokens, results_left_out, cut) = (view.tokens(), view.results_left_out, view.cut);
     let messages = view.summary.into_iter().chain(view.lines).collect();
-    let tokens = tokens + memory.as_deref().map_or(0, turn::tokens);
+    let tokens = tokens + memory.as_deref().map_or(0, text::tokens);
     Ok(Some(Context { session: session.clone(), memory, messages, tokens, results_left_out, cut }))
-}
-
-/// MEMORY.md as a model is shown it: marked as ours, so that it is not learned again.
-fn long_term(group: &Group, caller: &Caller) -> Option<String> {
-    let path = memory_file::PATH.parse().expect("a file of the workspace");
-    let most = group.settings().memory_file.max_chars;
-    workspace::one_file(group, caller, &path, most).map(|text| mark_injected(&text))
 }
 
 /// Returns how many tokens the context of a transcript has.

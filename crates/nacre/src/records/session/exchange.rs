@@ -15,7 +15,7 @@ use crate::base::{Result, Time};
 use crate::index::{self, Passage, analyse};
 
 /// The kind of passage that stands for an exchange.
-pub(crate) const KIND: &str = "exchange";
+pub(crate) const KIND: &str = index::EXCHANGE;
 
 /// The most characters of each side that are kept.
 const LONGEST: usize = 6_000;

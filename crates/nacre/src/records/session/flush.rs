@@ -18,7 +18,6 @@ use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
 use crate::records::entry::MAX_CONTENT;
-use crate::tools::tool;
 
 /// Whether an agent is to store what lasts now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -137,8 +136,7 @@ fn standing(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>, O
 }
 
 fn prompt(group: &Group, before: Option<Time>) -> String {
-    let offered =
-        |name: &str| tool(name).is_some() && group.settings().tools.offer.iter().any(|one| one == name);
+    let offered = |name: &str| group.settings().tools.offer.iter().any(|one| one == name);
     let mut with = vec!["memory_store"];
     if offered("memory_write") {
         with.push("memory_write");

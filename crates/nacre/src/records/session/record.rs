@@ -14,9 +14,9 @@ use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::redact;
 use crate::base::{Result, Time};
-use crate::records::session::exchange;
 use crate::group::Group;
 use crate::index::{Lexicon, Passage, Writer};
+use crate::records::session::exchange;
 use crate::store::audit;
 
 /// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are

@@ -12,11 +12,11 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::transcript::{Line, Role};
-use crate::base::redact;
 use crate::base::frame::strip_injected;
-use crate::records::session::said;
+use crate::base::redact;
 use crate::group::Group;
 use crate::index::{Language, analyse};
+use crate::records::session::said;
 
 /// What made a summary that no model made.
 pub(crate) const EXTRACTIVE: &str = "extractive";
@@ -56,7 +56,7 @@ pub(crate) fn make(group: &Group, told: &Told<'_>) -> Made {
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
     let most = (length / SHARE).clamp(LEAST, MOST);
     let extract = || extract(&parts, most, language);
-    let Some(chat) = &group.chat else {
+    let Some(chat) = &group.services.chat else {
         return Made { text: extract(), by: EXTRACTIVE.to_owned(), note: None };
     };
     let whole: String = parts.iter().map(|part| format!("{}: {}\n", part.by, part.text)).collect();

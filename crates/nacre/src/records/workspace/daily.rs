@@ -15,13 +15,12 @@ use super::files;
 use super::lines;
 use super::{FilePath, Note};
 use crate::base::caller::{Caller, Role};
-use crate::base::redact;
 use crate::base::frame::{is_injected, one_line};
+use crate::base::redact;
 use crate::group::Group;
 use crate::store::audit;
 use crate::store::event::Event;
 use crate::store::event::payload;
-use crate::tools::record_refusal;
 
 use crate::base::Day;
 use crate::base::caller::Visibility;
@@ -70,7 +69,7 @@ pub fn append(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<Appen
     group.begin(caller)?;
     let added = add(group, caller, draft);
     if let Err(error) = &added {
-        record_refusal(group, caller, "log", error);
+        group.record_refusal(caller, "log", error);
     }
     added
 }

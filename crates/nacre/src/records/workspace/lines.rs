@@ -9,7 +9,7 @@ use crate::records::graph::read::{ending_tag, leading_tag};
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind<'a> {
+pub(crate) enum Kind<'a> {
     /// Part of code, a comment or front matter.
     Quiet,
     Blank,
@@ -28,23 +28,23 @@ pub(super) enum Kind<'a> {
 
 /// One line.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Line<'a> {
+pub(crate) struct Line<'a> {
     /// As it stands there, with its end.
-    pub(super) full: &'a str,
-    pub(super) kind: Kind<'a>,
+    pub(crate) full: &'a str,
+    pub(crate) kind: Kind<'a>,
 }
 
 /// What a line says of itself: `[decision|i=0.9]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Tagged<'a> {
-    pub(super) category: &'a str,
-    pub(super) importance: f64,
-    pub(super) text: &'a str,
+pub(crate) struct Tagged<'a> {
+    pub(crate) category: &'a str,
+    pub(crate) importance: f64,
+    pub(crate) text: &'a str,
 }
 
 impl<'a> Line<'a> {
     /// Reads its tag: one that a bullet begins with or that a bullet or a heading ends in.
-    pub(super) fn tagged(&self) -> Option<Tagged<'a>> {
+    pub(crate) fn tagged(&self) -> Option<Tagged<'a>> {
         let at_end = |text: &'a str| {
             let (text, tag) = ending_tag(text);
             tag.map(|tag| (tag, text))
@@ -59,7 +59,7 @@ impl<'a> Line<'a> {
 }
 
 /// Reads the lines of a text. Put together they are the text.
-pub(super) fn lines(text: &str) -> Vec<Line<'_>> {
+pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut found = Vec::new();
     let mut fence: Option<(char, usize)> = None;
     let mut comment = false;
@@ -114,7 +114,7 @@ fn bullet(content: &str) -> Option<&str> {
 }
 
 /// The lines that belong to one: to a heading its section, to a bullet what is wrapped and what is below it.
-pub(super) fn belonging(lines: &[Line<'_>], at: usize) -> Range<usize> {
+pub(crate) fn belonging(lines: &[Line<'_>], at: usize) -> Range<usize> {
     let mut end = at + 1;
     match lines[at].kind {
         Kind::Heading { level, .. } => {
@@ -157,7 +157,7 @@ fn begins_something(line: &str) -> bool {
 }
 
 /// Puts bullets at the end of the section whose title has one of the words, or into a new one at the end of the text.
-pub(super) fn insert(text: &str, words: &[&str], title: &str, bullets: &[String]) -> String {
+pub(crate) fn insert(text: &str, words: &[&str], title: &str, bullets: &[String]) -> String {
     let (lines, end) = (lines(text), line_end(text));
     let named = |line: &Line<'_>| match line.kind {
         Kind::Heading { level, title } if level > 1 => {

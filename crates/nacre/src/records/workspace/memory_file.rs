@@ -12,9 +12,9 @@ use serde::Serialize;
 use super::lines::{self, Kind};
 use super::{change, files};
 use crate::base::caller::Caller;
+use crate::base::frame::one_line;
 use crate::base::redact;
 use crate::base::{Result, Time};
-use crate::base::frame::one_line;
 use crate::group::Group;
 use crate::index::{Language, analyse};
 use crate::records::graph;
@@ -99,7 +99,7 @@ pub(crate) fn advice(group: &Group, now: Time, path: &str, after: &[u8]) -> Opti
 }
 
 /// The same of its text.
-pub(super) fn advice_of(group: &Group, now: Time, path: &str, text: &str) -> Option<String> {
+pub(crate) fn advice_of(group: &Group, now: Time, path: &str, text: &str) -> Option<String> {
     if path != PATH {
         return None;
     }
@@ -137,12 +137,12 @@ fn hash(line: &str) -> String {
 }
 
 /// The hashes of a document's lines, where it is MEMORY.md.
-pub(super) fn hashes(path: &str, text: &str) -> Vec<String> {
+pub(crate) fn hashes(path: &str, text: &str) -> Vec<String> {
     if path == PATH { telling(text).map(|(_, line)| hash(line)).collect() } else { Vec::new() }
 }
 
 /// Notes which lines there are, and since when.
-pub(super) fn note_lines(tx: &Transaction<'_>, hashes: &[String], since: Time, now: Time) -> Result<()> {
+pub(crate) fn note_lines(tx: &Transaction<'_>, hashes: &[String], since: Time, now: Time) -> Result<()> {
     let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
     let mut statement = tx.prepare_cached(sql)?;
     for hash in hashes {
@@ -226,4 +226,12 @@ pub(crate) fn note_used(tx: &Transaction<'_>, used: &BTreeMap<String, Time>) -> 
         tx.prepare_cached(sql)?.execute((PATH, line, at))?;
     }
     Ok(())
+}
+
+impl Group {
+    /// Notes that lines of MEMORY.md were of use (W6).
+    pub(crate) fn note_used(&mut self, uses: &[Use<'_>], now: Time) {
+        let used = used(self, self.settings().search.language(), uses);
+        self.pending.used_lines.extend(used.into_iter().map(|line| (line, now)));
+    }
 }

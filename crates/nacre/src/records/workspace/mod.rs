@@ -7,25 +7,21 @@
 //! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for
 //! MEMORY.md. `lines` knows a file's lines, `edit` keeps its form.
 
-mod boot;
 pub(crate) mod change;
 pub(crate) mod checkpoint;
 pub mod daily;
 pub(crate) mod edit;
 pub(crate) mod files;
-mod lines;
+pub(crate) mod lines;
 pub(crate) mod memory_file;
 mod path;
 pub(crate) mod policy;
-pub mod promote;
 pub mod proposal;
 pub(crate) mod seen;
 mod sync;
-mod template;
-mod walk;
+pub(crate) mod template;
+pub(crate) mod walk;
 
-pub use boot::{Boot, Part};
-pub(crate) use boot::{PARTS, Project, boot, has_own, is_shown, one_file, paths_of, shown};
 pub use checkpoint::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
 };
@@ -37,4 +33,5 @@ pub(crate) use path::MEMORIES;
 pub(crate) use sync::sync;
 pub use sync::{Note, Synced};
 pub use template::{Laid, TEMPLATES, Template};
-pub(crate) use walk::{LARGEST, Seen, Stat, Taken, files, read, sources, workspace as documents};
+pub use walk::FileListed;
+pub(crate) use walk::{LARGEST, Seen, Stat, Taken, files, read, sources};

@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use crate::base::Time;
     use crate::base::ids::SessionId;
-    use crate::base::settings::Layer;
+    use crate::tools::settings::Layer;
 
     #[test]
     fn every_target_has_its_policy() {

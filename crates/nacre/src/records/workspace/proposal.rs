@@ -23,7 +23,6 @@ use crate::records::entry;
 use crate::store::audit;
 use crate::store::event::Event;
 use crate::store::event::payload;
-use crate::tools;
 
 /// The most characters of a reason that are kept.
 const LONGEST_REASON: usize = 1_000;
@@ -291,10 +290,10 @@ pub(crate) fn texts(group: &Group, number: i64) -> Result<[Option<Vec<u8>>; 2]> 
 }
 
 /// Applies a proposal. Only a person can.
-pub fn approve(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
+pub(crate) fn approve(group: &mut Group, caller: &Caller, number: i64, run: RunCall) -> Result<Proposal> {
     person_only(caller, "approve")?;
     begin(group, caller)?;
-    decide_on(group, caller, number)
+    decide_on(group, caller, number, run)
 }
 
 /// Denies a proposal. Only a person can.
@@ -306,7 +305,13 @@ pub fn deny(group: &mut Group, caller: &Caller, number: i64, reason: &str) -> Re
 
 /// Notes what a client says the person said about a proposal of this session. That is no proof of a person: it decides
 /// only where `write.accept` says so.
-pub fn answered(group: &mut Group, caller: &Caller, number: i64, accepted: bool) -> Result<Proposal> {
+pub(crate) fn answered(
+    group: &mut Group,
+    caller: &Caller,
+    number: i64,
+    accepted: bool,
+    run: RunCall,
+) -> Result<Proposal> {
     begin(group, caller)?;
     let row = find(group, number)?;
     if row.session != caller.session.as_str() {
@@ -328,7 +333,7 @@ pub fn answered(group: &mut Group, caller: &Caller, number: i64, accepted: bool)
         })?;
         if group.settings().write.accept == Accept::Client {
             return match accepted {
-                true => decide_on(group, caller, number),
+                true => decide_on(group, caller, number, run),
                 false => refuse(group, caller, number, "declined in the client"),
             };
         }
@@ -400,12 +405,15 @@ fn begin(group: &mut Group, caller: &Caller) -> Result<()> {
     Ok(())
 }
 
+/// Runs a call that a person approved: as which agent, approved by whom, the tool, its arguments, the proposal's number.
+pub(crate) type RunCall = fn(&mut Group, &Caller, &Caller, &str, Value, i64) -> Result<()>;
+
 /// Applies a proposal, once: whoever comes second finds it decided.
-fn decide_on(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
+fn decide_on(group: &mut Group, caller: &Caller, number: i64, run: RunCall) -> Result<Proposal> {
     let row = find(group, number)?;
     row.check_pending()?;
     match row.kind {
-        Kind::Call => run_call(group, caller, &row)?,
+        Kind::Call => run_call(group, caller, &row, run)?,
         Kind::File => apply(group, caller, number)?,
     }
     find(group, number)?.shown(group)
@@ -442,12 +450,12 @@ fn apply(group: &mut Group, caller: &Caller, number: i64) -> Result<()> {
 }
 
 /// Runs a call as the agent that proposed it, which may be of another time and session than who approves it.
-fn run_call(group: &mut Group, caller: &Caller, row: &Stored) -> Result<()> {
+fn run_call(group: &mut Group, caller: &Caller, row: &Stored, run: RunCall) -> Result<()> {
     let session: SessionId = row.session.parse()?;
     let visibility = if row.private { Visibility::Private } else { Visibility::Shared };
     let agent = Caller { visibility, ..Caller::agent(session, caller.now) };
     let arguments = serde_json::from_slice(row.proposed.as_deref().unwrap_or_default())?;
-    let ran = tools::run_approved(group, &agent, caller, &row.target, arguments, row.number);
+    let ran = run(group, &agent, caller, &row.target, arguments, row.number);
     group.see_as(caller);
     ran
 }

@@ -3,16 +3,20 @@
 //! A file whose size and time are as they were is not read; one whose bytes are the same is not cut; a chunk
 //! that is the same is not written. Where nothing changed, nothing is written at all.
 
+use crate::base::Error;
 use crate::base::caller::is_marked;
 use crate::base::text::decode;
+use crate::group::Group;
 use std::collections::{BTreeMap, HashMap};
 
 use rusqlite::{Connection, Transaction};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::change;
 use super::memory_file;
 use super::template;
+use super::walk::workspace as documents;
 use super::walk::{self, Found, Seen, Stat, Taken};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
@@ -432,4 +436,41 @@ fn chunks_of(tx: &Transaction<'_>, path: &str) -> Result<Vec<Old>> {
     }
     found.sort_by_key(|(number, _)| *number);
     Ok(found.into_iter().map(|(_, old)| old).collect())
+}
+
+impl Group {
+    /// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
+    /// walk over the folder, and no write where nothing changed.
+    pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
+        self.sync_with(caller, &mut |_| {})
+    }
+
+    /// The same; `progress` is told how many documents have been looked at.
+    pub(crate) fn sync_with(&mut self, caller: &Caller, progress: &mut dyn FnMut(usize)) -> Result<Synced> {
+        self.refresh(caller.now)?;
+        // What a dead process has decided about files is done first.
+        if self.memory.on_disk() && self.memory.read(change::is_unsettled)? {
+            match change::hold(self, caller.now) {
+                Ok(held) => drop(held),
+                Err(Error::ReadOnly { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        if !self.settings().documents.index {
+            return Ok(Synced::default());
+        }
+        let (found, graph) = (documents(self.folder()), self.settings().graph.documents);
+        sync(&mut self.memory, caller, found, graph, &mut |done, _| progress(done))
+    }
+
+    /// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is
+    /// indexed can still be searched.
+    pub(crate) fn follow(&mut self, caller: &Caller) -> Option<String> {
+        if !self.may_have_changed() {
+            return None;
+        }
+        let problem = self.sync(caller).err()?;
+        self.look_again();
+        Some(format!("memory: the documents could not be indexed: {problem}"))
+    }
 }

@@ -78,7 +78,7 @@ pub(crate) fn is_untouched(path: &str, text: &str) -> bool {
 }
 
 /// Tells whether a document is a form that nobody has filled in.
-pub(super) fn is_empty_form(path: &str, text: &str) -> bool {
+pub(crate) fn is_empty_form(path: &str, text: &str) -> bool {
     template(path).is_some_and(|template| template.form && same(template.text, text))
 }
 
@@ -89,7 +89,7 @@ fn same(template: &str, text: &str) -> bool {
 
 /// Returns a document without what its template says: its lines are there, and empty, so that the others keep
 /// their numbers. Headings stay, for what somebody wrote below them needs them.
-pub(super) fn without_template<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
+pub(crate) fn without_template<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
     let Some(template) = template(path) else { return text.into() };
     let ours: HashSet<&str> = template
         .text
@@ -101,7 +101,7 @@ pub(super) fn without_template<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
 }
 
 /// Returns a document without the hints of its template, which are for whoever fills it in.
-pub(super) fn without_hints<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
+pub(crate) fn without_hints<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
     let hint = template(path).and_then(|template| Some(template.text.split_once("-->")?.0));
     let Some(lines) = hint.filter(|hint| text.starts_with(hint)).map(|hint| hint.lines().count()) else {
         return text.into();

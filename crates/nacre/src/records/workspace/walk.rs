@@ -1,6 +1,8 @@
 //! Finding and reading documents. Never leaves the folder: links are not followed, and a file that became one
 //! between looking and opening is not read.
 
+use crate::base::Time;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -51,8 +53,8 @@ pub(crate) fn workspace(folder: &Path) -> Found {
 }
 
 /// The documents of a group, by path.
-pub(crate) fn files(folder: &Path) -> Vec<crate::tools::FileListed> {
-    let shown = |seen: Seen| crate::tools::FileListed {
+pub(crate) fn files(folder: &Path) -> Vec<FileListed> {
+    let shown = |seen: Seen| FileListed {
         path: seen.path,
         size: seen.stat.size,
         modified: crate::base::time::Time::from_millis(seen.stat.mtime),
@@ -229,7 +231,7 @@ pub(crate) fn read(seen: &Seen) -> Taken {
     }
 }
 
-pub(super) fn too_large() -> String {
+pub(crate) fn too_large() -> String {
     format!("is larger than {} MiB", LARGEST >> 20)
 }
 
@@ -260,4 +262,16 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, other: &Metadata) -> bool {
     other.is_file()
+}
+
+/// One file.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they are")]
+pub struct FileListed {
+    pub path: String,
+    pub size: i64,
+    pub modified: Time,
+    /// Shared sessions do not see it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub private: bool,
 }

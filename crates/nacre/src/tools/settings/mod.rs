@@ -208,7 +208,7 @@ impl Settings {
         within("boot.total_chars", boot.total_chars >= 2_000, "is below 2000")?;
         for (key, parts) in [("boot.main", &boot.main), ("boot.project", &boot.project)] {
             for part in parts {
-                let words = crate::records::workspace::PARTS;
+                let words = crate::context::boot::PARTS;
                 let known = words.contains(&part.as_str())
                     || part.parse::<crate::records::workspace::FilePath>().is_ok();
                 let problem = format!(

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::Value;
 
 use super::{Author, Effect, Format, Message, NOTES, Note, Read, Why};
-use crate::base::{Result, Time};
 use crate::base::frame::strip_injected;
+use crate::base::{Result, Time};
 
 /// The longest id and the longest name that are kept as given.
 const MAX_NAME: usize = 128;

@@ -26,7 +26,7 @@ use crate::base::caller::Visibility;
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
 use crate::index;
-use crate::index::database::MIGRATIONS;
+use crate::index::Schema;
 use crate::store::audit;
 use crate::store::beside;
 use crate::store::{Damage, Db};
@@ -157,7 +157,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
         reason: reason.trim().to_owned(),
         at: caller.now,
         group: held.group.name().to_string(),
-        schema: MIGRATIONS.steps.len(),
+        schema: held.group.schema().migrations.steps.len(),
         counts,
         files,
         left_out,
@@ -218,7 +218,7 @@ pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<Check
             now: text(before),
         })
         .collect();
-    let copy = Copy::of(&folder, &checkpoint)?;
+    let copy = Copy::of(held.group.schema(), &folder, &checkpoint)?;
     let records = held.group.with_attached(&copy.0, |group| group.read_all(records::compare))?;
     Ok(CheckpointDiff { id: checkpoint.id, files, records })
 }
@@ -230,9 +230,10 @@ pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Re
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
     let before = save_held(&mut held, caller, "before-restore", &reason)?;
-    let copy = Copy::of(&folder, &checkpoint)?;
+    let copy = Copy::of(held.group.schema(), &folder, &checkpoint)?;
     let changes = changes(&held, &folder, &checkpoint)?;
     let language = held.group.settings().search.language();
+    let schema = held.group.schema();
     let mut row = audit::Row::new("checkpoint_restore");
     row.ids.push(checkpoint.id.clone());
     row.detail.insert("files".into(), changes.len().into());
@@ -240,7 +241,7 @@ pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Re
     held.group.attach(&copy.0)?;
     let done = held.commit_far(caller.now, &cause, &changes, |tx| {
         let rows = records::put_back(tx)?;
-        index::rebuild(tx, index::Documents::Forget, language)?;
+        index::rebuild(tx, schema, index::Documents::Forget, language)?;
         audit::append(tx, caller, &row, audit::Outcome::Done)?;
         crash::point("records put back");
         Ok(rows)
@@ -442,7 +443,7 @@ fn set_mode(folder: &Path, kept: &FileKept) -> Result<()> {
 
 /// Writes a database with the records of the live one.
 fn write_records(group: &mut Group, file: &Path) -> Result<BTreeMap<String, i64>> {
-    drop(Db::open(file, &MIGRATIONS, Damage::Leave)?);
+    drop(Db::open(file, &group.schema().migrations, Damage::Leave)?);
     let counts = group.with_attached(file, |group| {
         group.outside(|db| {
             db.execute_batch("BEGIN")?;
@@ -515,8 +516,9 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
     let checkpoint = find(&place, held.group.name().as_str(), id)?;
     let folder = place.join(&checkpoint.id);
     let bad = |problem: String| Error::BadCheckpoint { path: folder.clone(), problem };
-    if checkpoint.schema > MIGRATIONS.steps.len() {
-        let (found, known) = (checkpoint.schema, MIGRATIONS.steps.len());
+    let known = held.group.schema().migrations.steps.len();
+    if checkpoint.schema > known {
+        let found = checkpoint.schema;
         let (found, known) = (i64::try_from(found).unwrap_or(i64::MAX), i64::try_from(known).unwrap_or(0));
         return Err(Error::Newer { path: folder, found, known });
     }
@@ -563,12 +565,12 @@ fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Ve
 struct Copy(PathBuf);
 
 impl Copy {
-    fn of(folder: &Path, checkpoint: &Checkpoint) -> Result<Copy> {
+    fn of(schema: &Schema, folder: &Path, checkpoint: &Checkpoint) -> Result<Copy> {
         let bad = |problem: String| Error::BadCheckpoint { path: folder.to_owned(), problem };
         let copy = Copy(folder.with_file_name(format!(".copy-{}", checkpoint.id)));
         copy.remove();
         copy_private(&folder.join(RECORDS), &copy.0)?;
-        let db = match Db::open(&copy.0, &MIGRATIONS, Damage::Leave) {
+        let db = match Db::open(&copy.0, &schema.migrations, Damage::Leave) {
             Ok(db) => db,
             Err(error @ Error::Newer { .. }) => return Err(error),
             Err(error) => return Err(bad(format!("has records that can't be opened: {error}"))),
@@ -648,6 +650,37 @@ fn hash_file(file: &Path) -> Result<String> {
         }
     }
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl Group {
+    /// Keeps the files and records as they are now (W7), to go back to.
+    pub fn save_checkpoint(&mut self, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
+        self.refresh(caller.now)?;
+        save(self, caller, name, reason)
+    }
+
+    /// Lists the checkpoints, newest first.
+    pub fn checkpoints(&self) -> Result<Checkpoints> {
+        list(self)
+    }
+
+    /// Says what has become of files and records since a checkpoint.
+    pub fn diff_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
+        self.refresh(caller.now)?;
+        diff(self, caller, id)
+    }
+
+    /// Goes back to a checkpoint, files and records as one. The state before becomes a checkpoint itself.
+    pub fn restore_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<Restored> {
+        self.refresh(caller.now)?;
+        restore(self, caller, id)
+    }
+
+    /// Takes a checkpoint away for good. Returns its whole id.
+    pub fn drop_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<String> {
+        self.refresh(caller.now)?;
+        remove(self, caller, id)
+    }
 }
 
 #[cfg(test)]

@@ -296,14 +296,14 @@ pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::index::database::MIGRATIONS;
+    use crate::records::schema::RECORDS;
     use crate::store::Db;
     use crate::store::visibility;
 
     /// Who adds a table says what becomes of it.
     #[test]
     fn every_table_is_classified() {
-        let db = Db::empty(&MIGRATIONS).unwrap();
+        let db = Db::empty(&RECORDS.schema.migrations).unwrap();
         let names: Vec<String> = db
             .read(|db| {
                 let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'

@@ -12,17 +12,17 @@ use std::fs;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{FilePath, files, memory_file, template, walk};
 use crate::base::caller::Caller;
 use crate::base::caller::{Visibility, is_marked, is_private};
+use crate::base::frame::{one_line, without_marks};
 use crate::base::redact;
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
-use crate::base::frame::{one_line, without_marks};
 use crate::context::brief::{Brief, MadeBy};
 use crate::context::turn::harmless;
 use crate::group::Group;
 use crate::records::project::task;
+use crate::records::workspace::{FilePath, files, memory_file, template, walk};
 
 /// What the lists of `boot` may name beside files.
 pub(crate) const PARTS: &[&str] = &["project", "yesterday", "today", "brief", "tasks", "skills"];
@@ -113,9 +113,19 @@ pub(crate) fn boot(
     Boot { markdown, parts, chars, tokens, generated_at: caller.now, plugin }
 }
 
+/// Returns MEMORY.md as a model is shown it beside a conversation: marked as ours, so that it is not learned again.
+pub(crate) fn long_term(group: &Group, caller: &Caller) -> Option<String> {
+    if !group.settings().session.with_memory {
+        return None;
+    }
+    let path = memory_file::PATH.parse().expect("a file of the workspace");
+    let most = group.settings().memory_file.max_chars;
+    one_file(group, caller, &path, most).map(|text| frame::mark_injected(&text))
+}
+
 /// Returns what a session may see of one file, as a boot would have it, of at most so many characters; `None`: there is
 /// nothing to show.
-pub(crate) fn one_file(group: &Group, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
+fn one_file(group: &Group, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
     let mut pieces = [file(group, caller, path)];
     fit(&mut pieces, most, usize::MAX);
     let [Piece { body, .. }] = pieces;

@@ -13,19 +13,19 @@ use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::lines::{self, Kind, Line};
-use super::{FilePath, change, daily, files, memory_file, proposal};
 use crate::base::caller::Visibility;
 use crate::base::caller::{Caller, Role};
+use crate::base::frame::{frames, is_ours, one_line, strip_injected};
 use crate::base::redact;
 use crate::base::{Error, Result};
-use crate::base::frame::{frames, is_ours, one_line, strip_injected};
 use crate::context::turn;
 use crate::group::Group;
 use crate::index::analyse;
 use crate::records::entry::{self, EntryType, Source};
 use crate::records::graph::guard::{self, From};
 use crate::records::graph::read::{self, Claim};
+use crate::records::workspace::lines::{self, Kind, Line};
+use crate::records::workspace::{FilePath, change, daily, files, memory_file, proposal};
 
 const CONTEXT: &str = "memory/active-context.md";
 const SOUL: &str = "SOUL.md";

@@ -1,0 +1,109 @@
+//! What is made behind the calls: an index of another version renewed, vectors of a provider filled in.
+
+use std::ops::ControlFlow;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use super::database::Database;
+use super::embed::Embedder;
+use super::{Renewed, dense};
+use crate::base::{Result, Time};
+
+/// How far the vectors of a provider have come.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Embedded {
+    pub model: String,
+    pub done: i64,
+    /// Texts that the provider does not take.
+    pub refused: i64,
+    pub left: i64,
+}
+
+pub(crate) fn embedded(db: &Connection, embedder: &dyn Embedder) -> Result<Embedded> {
+    let model = embedder.version().to_owned();
+    let of_this = dense::model(db)?.as_deref() == Some(&model);
+    let dense::Progress { done, refused, all } = dense::progress(db)?;
+    let (done, refused) = if of_this { (done, refused) } else { (0, 0) };
+    Ok(Embedded { model, done, refused, left: all - done - refused })
+}
+
+/// Makes anew what another version made of one database's index: its words at once, vectors step by step.
+pub(crate) fn renew(
+    database: &mut Database,
+    now: Time,
+    most: usize,
+    progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
+) -> Result<Renewed> {
+    /// Passages in one transaction: what a kill may cost.
+    const BATCH: usize = 500;
+    if !database.on_disk() {
+        return Ok(Renewed::default());
+    }
+    database.refresh(now)?;
+    if database.is_stale()? {
+        database.renew(0)?;
+        let all =
+            database.read(|db| Ok(db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?))?;
+        return Ok(Renewed { made: all, all });
+    }
+    let Some(mut so_far) = database.read(super::renewed)? else { return Ok(Renewed::default()) };
+    let mut taken = 0;
+    while taken < most {
+        let made = database.renew((most - taken).min(BATCH))?;
+        if made == 0 {
+            break;
+        }
+        taken += made;
+        so_far.made = (so_far.made + i64::try_from(made).unwrap_or(0)).min(so_far.all);
+        if progress(&so_far).is_break() {
+            break;
+        }
+    }
+    // Others may have made some too.
+    let all = so_far.all;
+    Ok(database.read(super::renewed)?.unwrap_or(Renewed { made: all, all }))
+}
+
+/// Makes the vectors of one database.
+pub(crate) fn fill(
+    database: &mut Database,
+    embedder: &dyn Embedder,
+    now: Time,
+    most: usize,
+    progress: &mut dyn FnMut(&Embedded),
+) -> Result<Embedded> {
+    /// Passages in one transaction: what a kill may cost.
+    const BATCH: usize = 128;
+    if embedder.version().is_empty() {
+        // Says why it can't be had.
+        embedder.embed_documents(&["a text"])?;
+    }
+    if !database.on_disk() {
+        return Ok(Embedded { model: embedder.version().to_owned(), ..Embedded::default() });
+    }
+    database.refresh(now)?;
+    let mut so_far = database.read(|db| embedded(db, embedder))?;
+    if so_far.left > 0 {
+        database.write(now, |tx| dense::adopt(tx, embedder.version()))?;
+    }
+    let mut made = 0;
+    while made < most && so_far.left > 0 {
+        let mut pending = database.read(|db| dense::pending(db, (most - made).min(BATCH)))?;
+        if pending.is_empty() {
+            break;
+        }
+        made += pending.len();
+        let vectors = dense::vectors(embedder, &mut pending)?;
+        so_far = database.write(now, |tx| {
+            // Another process may have turned to another model.
+            if dense::model(tx)?.as_deref() == Some(embedder.version()) {
+                dense::write(tx, &vectors)?;
+            }
+            embedded(tx, embedder)
+        })?;
+        progress(&so_far);
+    }
+    Ok(so_far)
+}

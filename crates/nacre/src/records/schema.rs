@@ -1,0 +1,69 @@
+//! The schema of a group's databases: how their tables came to be, and the owners of their passages.
+
+use rusqlite::functions::FunctionFlags;
+use rusqlite::{Connection, Transaction};
+
+use super::workspace::memory_file;
+use super::{entry, graph, project, session};
+use crate::base::Result;
+use crate::group::{Pending, Recalled, Records};
+use crate::index::Schema;
+use crate::store::Migrations;
+
+/// The records of every group.
+pub(crate) static RECORDS: Records = Records {
+    schema: Schema {
+        migrations: Migrations { steps: STEPS, functions: migration_functions },
+        owners: &[
+            entry::passages,
+            graph::passages,
+            session::exchange::passages,
+            project::item::passages,
+            project::task::passages,
+        ],
+    },
+    settle,
+    opened: entry::purge_on_opening,
+};
+
+/// One migration after the other. Only ever added to.
+const STEPS: &[&str] = &[
+    include_str!("../../migrations/0001.sql"),
+    include_str!("../../migrations/0002.sql"),
+    include_str!("../../migrations/0003.sql"),
+    include_str!("../../migrations/0004.sql"),
+    include_str!("../../migrations/0005.sql"),
+    include_str!("../../migrations/0006.sql"),
+    include_str!("../../migrations/0007.sql"),
+    include_str!("../../migrations/0008.sql"),
+    include_str!("../../migrations/0009.sql"),
+    include_str!("../../migrations/0010.sql"),
+    include_str!("../../migrations/0011.sql"),
+    include_str!("../../migrations/0012.sql"),
+];
+
+/// The functions that migrations call.
+fn migration_functions(db: &Connection) -> Result<()> {
+    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+    db.create_scalar_function("entry_identity", 2, flags, |context| {
+        let content: String = context.get(0)?;
+        let data: Option<String> = context.get(1)?;
+        let data = data.and_then(|data| serde_json::from_str(&data).ok());
+        Ok(entry::identity(&content, data.as_ref()))
+    })?;
+    db.create_scalar_function("name_key", 1, flags, |context| {
+        Ok(graph::name::fold(&context.get::<String>(0)?))
+    })?;
+    Ok(())
+}
+
+/// Writes what reads have left to be noted.
+fn settle(tx: &Transaction<'_>, pending: &Pending) -> Result<()> {
+    entry::note_returned(tx, &pending.returned)?;
+    memory_file::note_used(tx, &pending.used_lines)?;
+    for Recalled { entries, graph, at } in &pending.recalled {
+        entry::link::note(tx, entries)?;
+        graph::activation::note(tx, graph, *at)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! How much a group holds and how it stands.
+
+use std::fs;
+use std::path::PathBuf;
+
+use rusqlite::Connection;
+use serde::Serialize;
+
+use crate::base::ids::GroupName;
+use crate::base::{Result, Time};
+use crate::group::Group;
+use crate::index::fill::{Embedded, embedded};
+use crate::index::{self, Renewed};
+use crate::records::entry::{self, Counts};
+use crate::records::{graph, workspace};
+
+/// How much a group holds and how it stands.
+#[derive(Clone, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Status {
+    pub group: GroupName,
+    pub folder: PathBuf,
+    pub profile: String,
+    pub entries: Counts,
+    pub documents: Documents,
+    pub graph: graph::Counts,
+    pub collections: i64,
+    pub projects: i64,
+    pub items: i64,
+    pub tasks: i64,
+    pub passages: i64,
+    /// Whether the index has words of another version's analyser, or in another language.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub stale: bool,
+    /// How far built-in vectors have come that are made anew for the model of this version; absent where all
+    /// are there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<Renewed>,
+    /// How far the vectors of the provider have come; absent where the built-in ones are all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub embedded: Option<Embedded>,
+    pub audit_rows: i64,
+    pub last_write: Option<Time>,
+    pub database_bytes: u64,
+    pub schema: usize,
+    pub sqlite: &'static str,
+    /// Databases that were damaged and moved out of the way.
+    pub set_aside: Vec<PathBuf>,
+    /// Writes that wait for a person.
+    pub pending: i64,
+    /// The last sessions that were shown details of the infrastructure (W10).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub infrastructure_seen: Vec<String>,
+}
+
+/// How many documents are indexed.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[expect(missing_docs, reason = "named after what they count")]
+pub struct Documents {
+    pub indexed: i64,
+    pub chunks: i64,
+    /// Files that are there and can't be indexed; `nacre index` says why.
+    pub skipped: i64,
+}
+
+fn documents(db: &Connection) -> Result<Documents> {
+    let sql = "SELECT count(*) FILTER (WHERE hash <> ''), coalesce(sum(chunks), 0), count(*) FILTER (WHERE hash = '')
+        FROM documents";
+    Ok(db.query_row(sql, [], |row| {
+        Ok(Documents { indexed: row.get(0)?, chunks: row.get(1)?, skipped: row.get(2)? })
+    })?)
+}
+
+fn count(db: &Connection, table: &str) -> Result<i64> {
+    Ok(db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
+}
+
+impl Group {
+    /// Returns how much there is and how it stands.
+    pub fn status(&self) -> Result<Status> {
+        let database_bytes = self.memory.bytes()?;
+        self.memory.read(|db| {
+            let newest: Option<Time> = db.query_row("SELECT max(at) FROM audit", [], |row| row.get(0))?;
+            Ok(Status {
+                group: self.name().clone(),
+                folder: self.folder().to_owned(),
+                profile: self.settings().profile.clone(),
+                entries: entry::counts(db)?,
+                documents: documents(db)?,
+                graph: graph::counts(db)?,
+                collections: count(db, "collections")?,
+                projects: count(db, "projects")?,
+                items: count(db, "items")?,
+                tasks: count(db, "tasks")?,
+                passages: count(db, "passages")?,
+                stale: index::stale(db, self.settings().search.language())?.words && self.memory.on_disk(),
+                vectors: index::renewed(db)?,
+                embedded: self
+                    .services
+                    .embedder
+                    .as_deref()
+                    .map(|embedder| embedded(db, embedder))
+                    .transpose()?,
+                audit_rows: count(db, "audit")?,
+                last_write: newest,
+                database_bytes,
+                schema: self.schema().migrations.steps.len(),
+                sqlite: crate::store::sqlite_version(),
+                set_aside: self.set_aside(),
+                pending: count(db, "proposals WHERE state = 'pending'")?,
+                infrastructure_seen: workspace::seen::sessions(db, 20)?,
+            })
+        })
+    }
+
+    /// The databases that were moved out of the way. One of which only the log is left is named as if it were
+    /// there.
+    fn set_aside(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.folder()).into_iter().flatten().flatten().map(|found| found.path());
+        let mut aside: Vec<PathBuf> = files
+            .filter_map(|path| {
+                let name = path.file_name()?.to_str()?;
+                let database = name.strip_suffix("-wal").unwrap_or(name);
+                let ours = database.starts_with("damaged-") && database.ends_with(".db");
+                ours.then(|| path.with_file_name(database))
+            })
+            .collect();
+        aside.sort();
+        aside.dedup();
+        aside
+    }
+}
