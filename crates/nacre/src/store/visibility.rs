@@ -128,9 +128,6 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     ("embedded", Seen::All),
 ];
 
-/// Tools that act on all there is, seen or not: only private sessions have them.
-pub(crate) const WHOLE: &[&str] = &["entity_join", "graph_rule"];
-
 /// Makes a connection one of a shared session: every table is there as such a session sees it.
 pub(crate) fn restrict(db: &Connection, private: &[String]) -> Result<()> {
     make_public(db, private)?;

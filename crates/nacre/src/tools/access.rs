@@ -16,8 +16,6 @@ use crate::base::{Error, Result};
 use crate::group::Group;
 use crate::tools::home::Home;
 
-/// Tools that can read in another group.
-const ACROSS: &[&str] = &["memory_search", "memory_get", "memory_brief", "graph_search"];
 /// The argument that names it.
 const GROUP: &str = "group";
 
@@ -43,7 +41,7 @@ fn reads(role: Role, settings: &Settings, other: &GroupName, visibility: Visibil
 
 /// Returns a tool's schema with the argument that names another group, where there is one to be named.
 pub(super) fn adapted(tool: &Tool, schema: &Value, settings: &Settings) -> Option<Value> {
-    if settings.access.admin_group.is_empty() || !ACROSS.contains(&tool.name) {
+    if settings.access.admin_group.is_empty() || !tool.across {
         return None;
     }
     let mut schema = schema.clone();
@@ -75,7 +73,7 @@ pub fn call_across(
     let (Some(named), Some(known)) = (named, tool(name)) else {
         return call(group, caller, name, arguments);
     };
-    let across = !home.settings().access.admin_group.is_empty() && ACROSS.contains(&known.name);
+    let across = !home.settings().access.admin_group.is_empty() && known.across;
     if !across || named == group.name().as_str() {
         return call(group, caller, name, arguments);
     }

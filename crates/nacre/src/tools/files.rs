@@ -181,6 +181,7 @@ pub struct Written {
 
 impl Request for WriteRequest {
     type Answer = Written;
+    const DECIDES: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Written> {
         let wrong = |field: &str, problem: &str| {

@@ -51,6 +51,7 @@ pub struct GraphRequest {
 
 impl Request for GraphRequest {
     type Answer = Recalled;
+    const ACROSS: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Recalled> {
         let reads = call.settings().documents.index && call.settings().graph.documents;
@@ -636,6 +637,7 @@ pub struct Joined {
 
 impl Request for EntityRequest {
     type Answer = Joined;
+    const WHOLE: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Joined> {
         let mut gone: Vec<Gone> = Vec::new();
@@ -717,6 +719,7 @@ pub struct Rules {
 
 impl Request for RuleRequest {
     type Answer = Rules;
+    const WHOLE: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Rules> {
         call.write(|write| {

@@ -14,6 +14,7 @@ use crate::base::ids::{CollectionName, EntryId, EntryRef};
 use crate::base::settings::DefaultType;
 use crate::base::{Error, Result, Time};
 use crate::context::brief::{self, Brief};
+use crate::group::Group;
 use crate::group::Recalled;
 use crate::index::Scope;
 use crate::records::collection::Collection;
@@ -72,6 +73,11 @@ pub struct Stored {
 
 impl Request for StoreRequest {
     type Answer = Stored;
+
+    fn steers(&self, group: &Group) -> Result<bool> {
+        let r#type = self.r#type.unwrap_or_else(|| default_type(group.settings().entries.default_type));
+        Ok(r#type.behavioral() || self.supersedes.as_ref().is_some_and(|old| is_behavioral(group, old)))
+    }
 
     fn run(self, call: &mut Call<'_>) -> Result<Stored> {
         check_tags("memory_store", &self.tags)?;
@@ -210,6 +216,7 @@ pub struct SearchRequest {
 
 impl Request for SearchRequest {
     type Answer = Found;
+    const ACROSS: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Found> {
         let filtered = self.r#type.is_some() || !self.tags.is_empty();
@@ -369,6 +376,7 @@ pub struct BriefRequest {
 
 impl Request for BriefRequest {
     type Answer = Brief;
+    const ACROSS: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Brief> {
         let limits = call.settings().brief.clone();
@@ -505,6 +513,7 @@ pub struct Link {
 
 impl Request for GetRequest {
     type Answer = Got;
+    const ACROSS: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Got> {
         let id = match (self.id, self.path) {
@@ -588,6 +597,10 @@ pub struct UpdateRequest {
 
 impl Request for UpdateRequest {
     type Answer = Changed;
+
+    fn steers(&self, group: &Group) -> Result<bool> {
+        Ok(self.r#type.is_some_and(EntryType::behavioral) || is_behavioral(group, &self.id))
+    }
 
     fn run(self, call: &mut Call<'_>) -> Result<Changed> {
         if let Some(tags) = &self.tags {
@@ -695,6 +708,10 @@ pub struct Deleted {
 impl Request for DeleteRequest {
     type Answer = Deleted;
 
+    fn steers(&self, group: &Group) -> Result<bool> {
+        Ok(is_behavioral(group, &self.id))
+    }
+
     fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
         call.check_seen(&self.id)?;
         let (entry, texts) = call.write(|write| {
@@ -754,4 +771,9 @@ pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// Tells whether an entry that the session sees says how agents are to behave.
+pub(super) fn is_behavioral(group: &Group, named: &EntryRef) -> bool {
+    group.read(|db| entry::get(db, named)).is_ok_and(|entry| entry.behavioral)
 }

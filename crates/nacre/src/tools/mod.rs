@@ -38,13 +38,12 @@ use crate::base::text::nearest;
 use crate::base::{Error, Result};
 use crate::group::Group;
 use crate::index::Scope;
-use crate::records::entry::{EntryType, Origin, Source};
+use crate::records::entry::{Origin, Source};
 use crate::records::graph::Cite;
 use crate::records::workspace::checkpoint::{self, Gone};
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::{proposal, seen};
 use crate::store::event::Event;
-use crate::store::visibility;
 
 pub use crate::base::caller::{Actor, Caller, Role};
 pub use crate::records::workspace::FileListed;
@@ -168,7 +167,7 @@ fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: V
         return Err(Error::RoleDenied { tool: tool.name.into(), role: caller.role.as_str() });
     }
     access::own_group(group, &mut arguments)?;
-    if caller.visibility == Visibility::Shared && visibility::WHOLE.contains(&tool.name) {
+    if caller.visibility == Visibility::Shared && tool.whole {
         return Err(Error::NeedsPrivate { tool: tool.name.into() });
     }
     if tool.people && caller.actor == Actor::Agent {
@@ -197,33 +196,13 @@ fn gate(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Valu
     }
 }
 
-/// Tools that ask the policy themselves: only they know which file is meant.
-const OWN_DECISION: &[&str] = &["memory_write", door::MEMORY_TOOL];
-
 /// What a call of a tool is about to change; `None`: nothing, or what the tool itself decides about.
 fn target(group: &Group, tool: &Tool, caller: &Caller, arguments: &Value) -> Option<Target<'static>> {
-    if !matches!(tool.access, Access::Write | Access::Destroy) || OWN_DECISION.contains(&tool.name) {
+    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
         return None;
     }
-    let of_entries = tool.name.starts_with("memory_") || tool.name.starts_with("mem0_");
-    if !caller.untrusted || !of_entries {
-        return Some(Target::Entries { behavioral: false });
-    }
-    // How it is to behave: what it stores as such, and what it puts in the place of such.
-    let stored = tool.name == "memory_store";
-    let r#type = arguments["type"].as_str().and_then(|name| name.parse::<EntryType>().ok());
-    let r#type = r#type.or(stored.then(|| memory::default_type(group.settings().entries.default_type)));
-    let named = if stored { &arguments["supersedes"] } else { &arguments["id"] };
-    let named: Option<EntryRef> = serde_json::from_value(named.clone()).ok();
-    let old = group.read(|db| match (tool.name, named) {
-        (door::MEM0_DELETE, _) => door::going(db, arguments),
-        (_, Some(named)) => crate::records::entry::get(db, &named).map(|entry| vec![entry]),
-        _ => Ok(Vec::new()),
-    });
-    let changed = stored || tool.name.ends_with("_update") || tool.access == Access::Destroy;
-    let behavioral = r#type.is_some_and(EntryType::behavioral)
-        || changed && old.is_ok_and(|old| old.iter().any(|entry| entry.behavioral));
-    Some(Target::Entries { behavioral })
+    // Only of an untrusted session it matters.
+    Some(Target::Entries { behavioral: caller.untrusted && (tool.steers)(group, arguments) })
 }
 
 /// Runs a call that a person approved, as the agent that proposed it. The proposal is marked in the transaction of what

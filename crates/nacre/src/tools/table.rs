@@ -30,6 +30,7 @@ use super::session::{
 };
 use super::{Access, Answer, Call, schema};
 use crate::base::{Error, Result, Settings, Time};
+use crate::group::Group;
 
 /// One tool.
 pub struct Tool {
@@ -43,6 +44,14 @@ pub struct Tool {
     pub people: bool,
     /// The door of another program that it belongs to (I10): offered where that is open.
     pub door: Option<&'static str>,
+    /// Whether it can read in another group.
+    pub(super) across: bool,
+    /// Whether it needs to see everything, so that shared sessions are refused.
+    pub(super) whole: bool,
+    /// Whether it asks the write policy itself: only it knows which file is meant.
+    pub(super) decides: bool,
+    /// Whether a call with these arguments changes how agents are to behave.
+    pub(super) steers: fn(&Group, &Value) -> bool,
     input: fn() -> Value,
     output: fn() -> Value,
     pub(super) run: fn(&mut Call<'_>, Value) -> Result<Answer>,
@@ -136,9 +145,16 @@ impl Tool {
     }
 }
 
-/// What makes a type the request of a tool.
+/// What makes a type the request of a tool. The constants are columns of the table of tools.
 pub(super) trait Request: DeserializeOwned + JsonSchema {
     type Answer: Serialize + JsonSchema;
+    const ACROSS: bool = false;
+    const WHOLE: bool = false;
+    const DECIDES: bool = false;
+    /// Tells whether it changes how agents are to behave: a behavioural entry stored, or one changed or deleted.
+    fn steers(&self, _: &Group) -> Result<bool> {
+        Ok(false)
+    }
     fn run(self, call: &mut Call<'_>) -> Result<Self::Answer>;
     /// Says the answer in few words, for a model.
     fn say(answer: &Self::Answer, now: Time) -> String;
@@ -155,6 +171,10 @@ pub(super) const fn tool_for<R: Request>(name: &'static str, access: Access, ide
         let answer = request.run(call)?;
         Ok(Answer { text: R::say(&answer, call.caller.now), data: serde_json::to_value(&answer)? })
     }
+    fn steers<R: Request>(group: &Group, arguments: &Value) -> bool {
+        let request = R::deserialize(arguments).ok();
+        request.is_some_and(|request| request.steers(group).unwrap_or(false))
+    }
     let (input, output) = (schema::input::<R>, schema::output::<R::Answer>);
     Tool {
         name,
@@ -162,6 +182,10 @@ pub(super) const fn tool_for<R: Request>(name: &'static str, access: Access, ide
         idempotent,
         people: false,
         door: None,
+        across: R::ACROSS,
+        whole: R::WHOLE,
+        decides: R::DECIDES,
+        steers: steers::<R>,
         input,
         output,
         run: run::<R>,

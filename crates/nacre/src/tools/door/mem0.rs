@@ -11,12 +11,14 @@ use super::filter::Filter;
 use crate::base::caller::Actor;
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::{Error, Result, Time};
+use crate::group::Group;
 use crate::index::Scope;
 use crate::records::entry::{
     self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
 };
 use crate::search;
 use crate::store::event::payload;
+use crate::tools::memory::is_behavioral;
 use crate::tools::table::Request;
 use crate::tools::{Action, Call, Gone};
 
@@ -400,6 +402,10 @@ struct Which {
 impl Request for ChangeRequest {
     type Answer = ChangedOne;
 
+    fn steers(&self, group: &Group) -> Result<bool> {
+        Ok(is_behavioral(group, &self.id))
+    }
+
     fn run(self, call: &mut Call<'_>) -> Result<ChangedOne> {
         const TOOL: &str = "mem0_update";
         if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
@@ -482,6 +488,10 @@ impl GoneRequest {
 
 impl Request for GoneRequest {
     type Answer = GoneAll;
+
+    fn steers(&self, group: &Group) -> Result<bool> {
+        Ok(group.read(|db| self.going(db))?.iter().any(|entry| entry.behavioral))
+    }
 
     fn run(self, call: &mut Call<'_>) -> Result<GoneAll> {
         if let (None, Some(filters)) = (&self.ids, &self.filters)

@@ -8,7 +8,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::MEMORY_TOOL;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::records::workspace::change::{self, Change, Held};
@@ -19,6 +18,9 @@ use crate::store::audit;
 use crate::store::event::payload;
 use crate::tools::table::Request;
 use crate::tools::{Call, Mode};
+
+/// The name of the tool.
+const MEMORY_TOOL: &str = "memory_tool";
 
 /// Where they are for the model.
 const ROOT: &str = "/memories";
@@ -119,6 +121,7 @@ fn say<T>(text: String) -> Done<T> {
 
 impl Request for MemoryToolRequest {
     type Answer = Told;
+    const DECIDES: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Result<Told> {
         let told = |content, is_error| Told { content, is_error, proposal: None, status: None };

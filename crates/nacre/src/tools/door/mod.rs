@@ -35,33 +35,19 @@ pub static DOORS: [Door; 3] = [
     Door { name: "memory-server", about: "the tools of the official MCP memory server", mcp: true },
 ];
 
-/// The tool of Anthropic's memory tool.
-pub(super) const MEMORY_TOOL: &str = "memory_tool";
-
-/// The tool of mem0 that deletes.
-pub(super) const MEM0_DELETE: &str = "mem0_delete";
-
 const fn at<R: Request>(door: &'static str, name: &'static str, access: Access, idempotent: bool) -> Tool {
     let mut tool = tool_for::<R>(name, access, idempotent);
     tool.door = Some(door);
     tool
 }
 
-/// The memories that a call of `mem0_delete` would delete.
-pub(super) fn going(
-    db: &rusqlite::Connection,
-    arguments: &serde_json::Value,
-) -> crate::base::Result<Vec<crate::records::entry::Entry>> {
-    serde_json::from_value::<GoneRequest>(arguments.clone())?.going(db)
-}
-
 /// Every tool of a door.
 pub static DOOR_TOOLS: [Tool; 16] = [
-    at::<MemoryToolRequest>("memory-tool", MEMORY_TOOL, Access::Destroy, false),
+    at::<MemoryToolRequest>("memory-tool", "memory_tool", Access::Destroy, false),
     at::<AddRequest>("mem0", "mem0_add", Access::Write, true),
     at::<FindRequest>("mem0", "mem0_find", Access::Read, true),
     at::<ChangeRequest>("mem0", "mem0_update", Access::Write, true),
-    at::<GoneRequest>("mem0", MEM0_DELETE, Access::Destroy, true),
+    at::<GoneRequest>("mem0", "mem0_delete", Access::Destroy, true),
     at::<PastRequest>("mem0", "mem0_history", Access::Read, true),
     at::<OwnersRequest>("mem0", "mem0_owners", Access::Read, true),
     at::<CreateEntities>("memory-server", "create_entities", Access::Write, false),
