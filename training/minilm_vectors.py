@@ -1,6 +1,6 @@
 """Writes minilm_vectors.json: what all-MiniLM-L6-v2 in full precision says of some texts.
 
-The 4-bit encoder of crates/nacre/src/index/embed/minilm.rs has to come near; `scripts/model` compares.
+The 4-bit encoder of crates/nacre-minilm/src/encoder.rs has to come near; `scripts/model` compares.
 """
 
 import json

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use nacre::{Builtin, Embedder, Home, Settings, model};
+use nacre::{Builtin, Embedder};
 use serde_json::{Value, json};
 
 use crate::args::Global;
@@ -22,19 +22,19 @@ const BATCH: usize = 32;
 
 pub fn run(runs: usize, global: &Global) -> Result<ExitCode> {
     ensure!(runs > 0, "there is nothing to measure");
-    let home = Home::new(home_path(global)?, Settings::default());
+    let home = home_path(global)?;
     let mut words = Words::default();
     let texts: Vec<String> = (0..20 * BATCH).map(|_| message(&mut words)).collect();
     // The first vector comes before anything else was asked of the model.
     let first = timed(|| Builtin.embed_query(&texts[0], &mut |_| 1.0).map(drop).map_err(Into::into))?;
     let builtin = measure(&Builtin, &texts, texts.len(), runs)?;
     let mut loaded = 0.0;
-    let minilm = match model::list(&home).iter().any(|model| model.name == model::MINILM && model.installed) {
+    let minilm = match nacre_minilm::status(&home).installed {
         false => None,
         true => {
             let mut opened = None;
             loaded = timed(|| {
-                opened = Some(model::open(&home)?);
+                opened = Some(nacre_minilm::open(&home)?);
                 Ok(())
             })?;
             opened.map(|model| measure(&model, &texts, BATCH, runs)).transpose()?

@@ -10,12 +10,13 @@ use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
-    Actor, Answer, Caller, Embedder, Group, GroupName, Home, Installed, Role, SETTINGS_FILE, Secret,
-    SessionId, Settings, Time, Zone, http,
+    Actor, Answer, Caller, Embedder, Group, GroupName, Home, Role, SETTINGS_FILE, Secret, SessionId,
+    Settings, Time, Zone, http,
 };
 use serde::Serialize;
 
 use crate::args::Global;
+use crate::minilm;
 use crate::plugin::Plugins;
 use crate::render;
 
@@ -270,7 +271,7 @@ fn with_provider(home: Home) -> Result<Home> {
 fn embedder(home: &Home) -> Result<Option<Arc<dyn Embedder>>> {
     let settings = &home.settings().embedding;
     if settings.provider == Provider::Minilm {
-        return Ok(Some(Arc::new(Installed::new(home))));
+        return Ok(Some(Arc::new(minilm::Installed::new(home.path()))));
     }
     let Some(options) = http::Options::from_settings(settings) else { return Ok(None) };
     let key = key("embedding", &settings.key_variable, &settings.key_file)?;

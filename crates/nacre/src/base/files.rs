@@ -6,9 +6,9 @@ use std::path::Path;
 
 use crate::base::{Error, Result};
 
-/// Writes `bytes` aside and renames them into place, so that a reader sees the old file or the new one, never
-/// a half.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+/// Replaces a file at once: writes `bytes` to a temporary file beside it and renames that, so that a reader sees
+/// the old file or the new one, never half of it.
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, bytes, File::sync_all)
 }
 
@@ -29,8 +29,8 @@ fn write(path: &Path, bytes: &[u8], sync: fn(&File) -> std::io::Result<()>) -> R
     })
 }
 
-/// Makes a folder, with those above it, that only its owner can enter.
-pub(crate) fn create_folder(path: &Path) -> Result<()> {
+/// Creates a folder and its parents, which only their owner can enter.
+pub fn create_folder(path: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]

@@ -4,7 +4,7 @@ pub(crate) mod caller;
 pub(crate) mod checksum;
 pub mod diff;
 pub(crate) mod error;
-pub(crate) mod files;
+pub mod files;
 pub(crate) mod frame;
 pub(crate) mod ids;
 pub mod redact;

@@ -12,7 +12,6 @@ pub mod embed;
 pub(crate) mod fill;
 mod lexicon;
 pub(crate) mod mark;
-pub mod model;
 mod packed;
 mod passage;
 mod piece;

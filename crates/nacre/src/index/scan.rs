@@ -1,5 +1,5 @@
-//! The arithmetic of vectors: a query's against every other, exactly, and the sum of a text's tokens. One of two
-//! files with `unsafe`, which is the call of the same code compiled for newer processors; the portable form
+//! The arithmetic of vectors: a query's against every other, exactly, and the sum of a text's tokens. The only
+//! file of this crate with `unsafe`, which is the call of the same code compiled for newer processors; the portable form
 //! stands beside it and a test holds them together.
 #![allow(unsafe_code)]
 

@@ -77,8 +77,6 @@ mod profiles;
 mod properties;
 // Databases of every schema that was ever released still open.
 mod released;
-// MiniLM with its real weights, where they are (SPEC Q6).
-mod model;
 // The documents and the contract of the tools.
 mod docs;
 // What each seed says, paragraph by paragraph, under its profile (`cargo test --workspace seed_`).

@@ -1,21 +1,14 @@
-//! Text to vectors: near in meaning is near in direction.
+//! Embedding models: text to vectors, near in meaning is near in direction.
 //!
-//! `builtin` is the model that is compiled in, one row of numbers for each token; `wordpiece` cuts a text
-//! into those tokens. How it is made is told in `training/README.md`. `minilm` is the model that may be
-//! installed beside it, a transformer; `vocabulary` has its tokens, `float` and `kernel` its arithmetic.
-//! `http` asks a model that runs elsewhere, behind a URL.
+//! [`Embedder`] is what a model implements. [`Builtin`] is the model that is compiled in, one row of numbers for
+//! each token; [`wordpiece`] splits a text into those tokens. `training/README.md` tells how it is made. [`http`]
+//! asks a model behind a URL. The crate `nacre-minilm` adds a transformer that the user installs.
 
 pub(crate) mod builtin;
-pub(crate) mod float;
 pub mod http;
-mod installed;
-pub(crate) mod kernel;
-pub(crate) mod minilm;
-pub(crate) mod vocabulary;
-pub(crate) mod wordpiece;
+pub mod wordpiece;
 
-pub use installed::Installed;
-pub use minilm::MiniLm;
+use serde::Serialize;
 
 use crate::base::Result;
 
@@ -42,6 +35,22 @@ pub trait Embedder: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Builtin;
 
+impl Builtin {
+    /// Describes the model.
+    pub fn info(&self) -> ModelInfo {
+        ModelInfo {
+            name: "builtin",
+            installed: true,
+            dims: builtin::DIMS,
+            bytes: builtin::FILE.len(),
+            version: Some(builtin::VERSION.to_owned()),
+            hash: Some(blake3::hash(builtin::FILE).to_string()),
+            published: true,
+            problem: None,
+        }
+    }
+}
+
 impl Embedder for Builtin {
     fn dims(&self) -> usize {
         builtin::DIMS
@@ -60,22 +69,26 @@ impl Embedder for Builtin {
     }
 }
 
-impl Embedder for MiniLm {
-    fn dims(&self) -> usize {
-        self.header().shape.dims
-    }
-
-    fn version(&self) -> &str {
-        MiniLm::version(self)
-    }
-
-    fn embed_query(&self, text: &str, weight: &mut dyn FnMut(&str) -> f32) -> Result<Vec<f32>> {
-        let tokens = self.tokens(text, |word| weight(word) > 0.0);
-        Ok(self.encode(&[tokens]).pop().expect("one text, one vector"))
-    }
-
-    fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        let texts: Vec<_> = texts.iter().map(|text| self.tokens(text, |_| true)).collect();
-        Ok(self.encode(&texts))
-    }
+/// Describes a model that runs in this process.
+#[derive(Clone, Debug, Serialize)]
+pub struct ModelInfo {
+    /// Its name in settings and commands.
+    pub name: &'static str,
+    /// Whether it can be used.
+    pub installed: bool,
+    /// How many components its vectors have.
+    pub dims: usize,
+    /// Bytes of its file.
+    pub bytes: usize,
+    /// Names the model and the way it is used, as [`Embedder::version`] does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// BLAKE3 of its file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+    /// Whether it was made from the published weights.
+    pub published: bool,
+    /// Why it can't be used although its file exists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
 }

@@ -10,8 +10,8 @@ use unicode_normalization::char::is_combining_mark;
 
 use super::builtin;
 
-/// Longer words are left out: nobody means them, and base64 would fill the vector.
-pub(super) const LONGEST_WORD: usize = 100;
+/// The most characters of a word. Longer ones are left out: nobody means them, and base64 would fill the vector.
+pub const MAX_WORD_CHARS: usize = 100;
 
 /// Gives the tokens of a text to `take`, one after the other: the whole word it stands in, lower-cased and
 /// folded, and the token's row in the model.
@@ -37,17 +37,18 @@ fn fold(text: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Tells whether a character is written inside a word and not seen: soft hyphen, joiners, byte order mark.
-pub(super) fn is_invisible(c: char) -> bool {
+/// Tells whether a character inside a word is not shown: soft hyphen, joiners, byte order mark.
+pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}')
 }
 
-pub(super) fn is_ideograph(c: char) -> bool {
+/// Tells whether a character is an ideograph: a word of its own, written without spaces.
+pub fn is_ideograph(c: char) -> bool {
     matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{2fa1f}')
 }
 
 fn split(text: &[u8], mut take: impl FnMut(&str, u32)) {
-    let mut word = Word { bytes: [0; LONGEST_WORD], len: 0, rows: [0; LONGEST_WORD] };
+    let mut word = Word { bytes: [0; MAX_WORD_CHARS], len: 0, rows: [0; MAX_WORD_CHARS] };
     for &byte in text {
         match KINDS[usize::from(byte)] {
             Kind::Letter => word.push(byte.to_ascii_lowercase()),
@@ -91,11 +92,11 @@ static KINDS: [Kind; 256] = {
 
 /// The word being read.
 struct Word {
-    bytes: [u8; LONGEST_WORD],
-    /// Above `LONGEST_WORD` for a word that is to be left out.
+    bytes: [u8; MAX_WORD_CHARS],
+    /// Above `MAX_WORD_CHARS` for a word that is to be left out.
     len: usize,
     /// Room for its pieces.
-    rows: [u32; LONGEST_WORD],
+    rows: [u32; MAX_WORD_CHARS],
 }
 
 impl Word {
@@ -107,7 +108,7 @@ impl Word {
     }
 
     fn spoil(&mut self) {
-        self.len = LONGEST_WORD + 1;
+        self.len = MAX_WORD_CHARS + 1;
     }
 
     /// Gives the pieces of the word, and begins the next.
@@ -126,7 +127,7 @@ impl Word {
 const CONTINUED: &[u8] = b"##";
 
 /// Returns the rows of a word's longest known pieces from left to right, or none where it can't be covered.
-fn pieces<'a>(word: &[u8], rows: &'a mut [u32; LONGEST_WORD]) -> &'a [u32] {
+fn pieces<'a>(word: &[u8], rows: &'a mut [u32; MAX_WORD_CHARS]) -> &'a [u32] {
     let (mut rest, mut count) = (word, 0);
     while !rest.is_empty() {
         let lead = if count == 0 { &[] } else { CONTINUED };

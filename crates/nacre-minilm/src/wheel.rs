@@ -3,8 +3,6 @@
 
 use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_with_limit};
 
-use crate::base::checksum::crc32;
-
 /// A file in an archive.
 struct Member<'a> {
     name: &'a [u8],
@@ -114,6 +112,27 @@ fn unpack(archive: &[u8], member: &Member<'_>, limit: usize) -> Result<Vec<u8>, 
     }
     Ok(unpacked)
 }
+
+/// Returns the CRC-32 of a member's contents, as RFC 1952 defines it.
+pub(super) fn crc32(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!0, |crc, byte| CRC_TABLE[usize::from(byte ^ crc.to_le_bytes()[0])] ^ (crc >> 8))
+}
+
+const CRC_TABLE: [u32; 256] = {
+    let mut table = [0; 256];
+    let mut byte = 0;
+    while byte < 256u32 {
+        let mut rest = byte;
+        let mut bit = 0;
+        while bit < 8 {
+            rest = if rest & 1 == 1 { 0xedb8_8320 ^ (rest >> 1) } else { rest >> 1 };
+            bit += 1;
+        }
+        table[byte as usize] = rest;
+        byte += 1;
+    }
+    table
+};
 
 fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_le_bytes(*bytes.get(at..)?.first_chunk()?))

@@ -1,4 +1,4 @@
-//! The encoder's inner loops, compiled for what the processor has. One of the two files with `unsafe`: it loads
+//! The encoder's inner loops, compiled for what the processor has. The only file here with `unsafe`: it loads
 //! vectors from slices whose length is known, and calls what was compiled for newer processors; the portable
 //! form stands beside it and a test holds them together, to the last bit.
 //!
@@ -6,7 +6,7 @@
 //! any order. Every 32 weights have a scale, and so have every 32 activations.
 #![allow(unsafe_code)]
 
-use super::float::{self, LANES, ROUND};
+use crate::float::{self, LANES, ROUND};
 
 /// How many weights, or activations, have one scale.
 pub(crate) const GROUP: usize = 32;

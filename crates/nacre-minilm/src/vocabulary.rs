@@ -1,12 +1,11 @@
 //! The tokens of a text as the encoder reads them.
 //!
-//! Words are found as in `wordpiece`, but for two things: words of every script are read, and one that the
+//! Words are found as in [`nacre::embed::wordpiece`], with two differences: words of every script are read, and one that the
 //! vocabulary can't spell is not left out but read as `[UNK]`, because a sentence has a place for it.
 
+use nacre::embed::wordpiece::{MAX_WORD_CHARS, is_ideograph, is_invisible};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
-
-use super::wordpiece::{LONGEST_WORD, is_ideograph, is_invisible};
 
 /// All tokens by number, and their order by name.
 #[derive(Clone, Copy)]
@@ -69,7 +68,7 @@ impl<'a> Vocabulary<'a> {
 
     /// Appends a word's longest known pieces from left to right; nothing is returned where it can't be covered.
     fn spell(&self, word: &str, tokens: &mut Vec<u32>) -> Option<()> {
-        if word.chars().count() > LONGEST_WORD {
+        if word.chars().count() > MAX_WORD_CHARS {
             return None;
         }
         let mut rest = word;
@@ -98,7 +97,7 @@ fn words(text: &str, mut take: impl FnMut(&str) -> bool) {
     for c in letters {
         if c.is_alphanumeric() && !is_ideograph(c) {
             // No more is kept than is needed to see that a word is too long.
-            if word.len() <= 4 * LONGEST_WORD {
+            if word.len() <= 4 * MAX_WORD_CHARS {
                 word.push(c);
             }
             continue;

@@ -1,14 +1,16 @@
 //! A tiny model of the same form, made and run beside a plain implementation; and files of every wrong sort.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
+use nacre::Embedder;
 use proptest::prelude::*;
 use serde_json::json;
 
-use super::safetensors::Safetensors;
-use super::*;
-use crate::base::Settings;
-use crate::index::embed::minilm::{Header, seal};
+use crate::encoder::{Header, Shape, seal};
+use crate::install::{FIRST, path};
+use crate::safetensors::Safetensors;
+use crate::{MiniLm, Weights, install, open, pack, remove, status, wheel};
 
 const TINY: Shape = Shape { dims: 64, layers: 2, inner: 128, places: 40, tokens: 48 };
 
@@ -331,7 +333,7 @@ fn archive(files: &[(&str, &[u8], bool)]) -> Vec<u8> {
         let number = |number: usize| u32::try_from(number).unwrap().to_le_bytes();
         let mut head = Vec::new();
         head.extend([20, 0, 0, 0, if *pack { 8 } else { 0 }, 0, 0, 0, 0, 0]);
-        head.extend(crate::base::checksum::crc32(contents).to_le_bytes());
+        head.extend(wheel::crc32(contents).to_le_bytes());
         head.extend([number(data.len()), number(contents.len())].concat());
         head.extend(u16::try_from(name.len()).unwrap().to_le_bytes());
         head.extend([0, 0]);
@@ -361,6 +363,11 @@ fn files_are_read_out_of_a_wheel() {
     assert_eq!(wheel::read(&wheel, WANTED).unwrap(), [zeros.to_vec(), b"[CLS]\n".to_vec()]);
     let commented = [&wheel[..wheel.len() - 2], &9u16.to_le_bytes(), b"a comment"].concat();
     assert!(wheel::read(&commented, WANTED).is_ok());
+}
+
+#[test]
+fn the_checksum_is_that_of_rfc_1952() {
+    assert_eq!(wheel::crc32(b"123456789"), 0xcbf4_3926);
 }
 
 #[test]
@@ -410,11 +417,10 @@ fn a_hostile_wheel_is_refused() {
 #[track_caller]
 fn refused(path: &Path, says: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::new(folder.path(), Settings::default());
-    let error = install(&home, path, Strange::Refuse).unwrap_err();
+    let error = install(folder.path(), path, Weights::Published).unwrap_err();
     assert!(error.to_string().contains(says), "{error} / {says}");
     assert!(std::fs::read_dir(folder.path()).unwrap().next().is_none(), "{path:?} left something");
-    assert!(!list(&home)[1].installed);
+    assert!(!status(folder.path()).installed);
 }
 
 #[test]
@@ -452,27 +458,25 @@ fn what_is_not_the_model_is_not_installed() {
 #[expect(clippy::disallowed_methods, reason = "a damaged file is what is wanted")]
 fn an_installed_model_is_listed_and_removed() {
     let folder = tempfile::tempdir().unwrap();
-    let home = Home::new(folder.path(), Settings::default());
-    let models = list(&home);
-    assert_eq!((models[0].name, models[0].installed, models[0].dims), ("builtin", true, 256));
-    assert_eq!((models[1].name, models[1].installed, models[1].dims), ("minilm", false, 384));
-    assert_eq!(open(&home).err().unwrap().code(), "model_not_installed");
-    assert_eq!(remove(&home, "minilm").unwrap_err().code(), "no_model");
-    assert_eq!(remove(&home, "builtin").unwrap_err().code(), "no_model");
+    let home = folder.path();
+    let model = status(home);
+    assert_eq!((model.name, model.installed, model.dims), ("minilm", false, 384));
+    assert_eq!(open(home).err().unwrap().code(), "model_not_installed");
+    assert_eq!(remove(home).unwrap_err().code(), "no_model");
 
-    std::fs::create_dir_all(path(&home).parent().unwrap()).unwrap();
+    std::fs::create_dir_all(path(home).parent().unwrap()).unwrap();
     let file = tiny();
-    std::fs::write(path(&home), &file).unwrap();
-    let model = &list(&home)[1];
+    std::fs::write(path(home), &file).unwrap();
+    let model = status(home);
     assert_eq!((model.installed, model.published, model.bytes), (true, false, file.len()));
-    assert_eq!(open(&home).unwrap().version(), model.version.as_deref().unwrap());
+    assert_eq!(open(home).unwrap().version(), model.version.as_deref().unwrap());
 
-    std::fs::write(path(&home), &file[..5000]).unwrap();
-    let model = &list(&home)[1];
+    std::fs::write(path(home), &file[..5000]).unwrap();
+    let model = status(home);
     assert!(!model.installed && model.problem.as_ref().unwrap().contains("install it again"));
-    assert_eq!(open(&home).err().unwrap().code(), "bad_model");
-    remove(&home, "minilm").unwrap();
-    assert!(!path(&home).exists());
+    assert_eq!(open(home).err().unwrap().code(), "bad_model");
+    remove(home).unwrap();
+    assert!(!path(home).exists());
 }
 
 proptest! {

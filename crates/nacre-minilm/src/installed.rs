@@ -1,29 +1,30 @@
-//! The installed model, read when it is first needed: most commands never need it.
+//! The installed model, loaded when it is first needed: most commands never need it.
 
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::{Embedder, MiniLm};
-use crate::base::Result;
-use crate::index::model;
-use crate::tools::home::Home;
+use nacre::{Embedder, Result};
 
-/// The model of `nacre model install`, there or not.
+use crate::MiniLm;
+use crate::install;
+
+/// The model that `nacre model install` put into a home. If it is missing, each call returns the reason.
 pub struct Installed {
-    home: Home,
+    home: PathBuf,
     model: OnceLock<MiniLm>,
 }
 
 impl Installed {
-    /// Takes the home whose model it is. Nothing is read yet.
-    pub fn new(home: &Home) -> Installed {
-        Installed { home: home.clone(), model: OnceLock::new() }
+    /// Takes the folder of the home. Nothing is read yet.
+    pub fn new(home: &Path) -> Installed {
+        Installed { home: home.to_owned(), model: OnceLock::new() }
     }
 
     fn model(&self) -> Result<&MiniLm> {
         if let Some(model) = self.model.get() {
             return Ok(model);
         }
-        let model = model::open(&self.home)?;
+        let model = install::open(&self.home)?;
         Ok(self.model.get_or_init(|| model))
     }
 }
