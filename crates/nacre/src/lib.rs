@@ -73,7 +73,8 @@ pub use tools as call;
 pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::status::{Documents, Status};
 pub use tools::{
-    Access, Answer, DOOR_TOOLS, DOORS, Door, TOOLS, Tool, call, call_across, maintain, spool, tool,
+    Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, TOOLS, Tool, call, call_across, maintain, spool,
+    tool,
 };
 
 /// Proposals: writes that wait for a person.

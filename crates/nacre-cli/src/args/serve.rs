@@ -22,9 +22,9 @@ pub enum ToolSet {
     MemoryServer,
 }
 
-/// A door for programs made for another memory.
+/// A compatibility API, for programs made for another memory.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum DoorName {
+pub enum CompatName {
     /// Anthropic's memory tool
     MemoryTool,
     /// The REST paths of mem0
@@ -33,12 +33,12 @@ pub enum DoorName {
     MemoryServer,
 }
 
-impl DoorName {
+impl CompatName {
     pub fn as_str(self) -> &'static str {
         match self {
-            DoorName::MemoryTool => "memory-tool",
-            DoorName::Mem0 => "mem0",
-            DoorName::MemoryServer => "memory-server",
+            CompatName::MemoryTool => "memory-tool",
+            CompatName::Mem0 => "mem0",
+            CompatName::MemoryServer => "memory-server",
         }
     }
 }
@@ -67,8 +67,8 @@ pub struct Serve {
     #[arg(long)]
     pub plain: bool,
     /// A door to open, for programs made for another memory; those of `tools.doors` are open anyway
-    #[arg(long, value_name = "DOOR")]
-    pub door: Vec<DoorName>,
+    #[arg(long = "door", value_name = "DOOR")]
+    pub compat: Vec<CompatName>,
     /// How long a client may take for the head of a request, in milliseconds (tests)
     #[arg(long, hide = true, default_value_t = 10_000)]
     pub head_ms: u64,

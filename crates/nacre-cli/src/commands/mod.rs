@@ -75,15 +75,15 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
     {
         context.home = context.home.with_all_tools();
     }
-    // What is called by the name of a door opens it.
+    // A command or flag that names a compatibility API enables it.
     match &cli.command {
         Command::Serve(args) | Command::Ui(args) => {
-            let doors: Vec<&str> = args.door.iter().map(|door| door.as_str()).collect();
-            context.home = context.home.with_doors(&doors);
+            let apis: Vec<&str> = args.compat.iter().map(|api| api.as_str()).collect();
+            context.home = context.home.with_compat(&apis);
         }
-        Command::MemoryTool => context.home = context.home.with_doors(&["memory-tool"]),
+        Command::MemoryTool => context.home = context.home.with_compat(&["memory-tool"]),
         Command::Mcp(args::Mcp { tools: Some(args::ToolSet::MemoryServer), .. }) => {
-            context.home = context.home.with_doors(&["memory-server"]).with_doors_alone();
+            context.home = context.home.with_compat(&["memory-server"]).with_compat_alone();
         }
         _ => {}
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::call::HandoverRequest;
-use nacre::{DOOR_TOOLS, TOOLS};
+use nacre::{COMPAT_TOOLS, TOOLS};
 use serde_json::json;
 
 use super::text_or_stdin;
@@ -40,8 +40,8 @@ pub fn handover(context: &Context, args: Handover) -> Result<ExitCode> {
 
 fn list(context: &Context) -> Result<ExitCode> {
     let settings = context.home.settings();
-    let doors = DOOR_TOOLS.iter().filter(|tool| tool.is_offered(settings));
-    let described = TOOLS.iter().chain(doors).map(|tool| {
+    let compat = COMPAT_TOOLS.iter().filter(|tool| tool.is_offered(settings));
+    let described = TOOLS.iter().chain(compat).map(|tool| {
         let input = tool.input_schema(settings);
         let offered = tool.is_offered(settings);
         json!({ "name": tool.name, "offered": offered, "input": input, "output": tool.output_schema() })

@@ -21,7 +21,7 @@ use anyhow::{Context as _, Result};
 use nacre::call::has_workspace;
 use nacre::proposal::{self, State};
 use nacre::settings::{Accept, Inject};
-use nacre::{Access, Actor, Answer, Caller, DOOR_TOOLS, DOORS, Group, Home, Role, SKILL, TOOLS};
+use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Group, Home, Role, SKILL, TOOLS};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputRequiredResult,
@@ -209,8 +209,8 @@ impl Server {
     }
 
     fn offers(&self, name: &str) -> bool {
-        let listed = |tool: &nacre::Tool| match tool.door {
-            Some(name) => DOORS.iter().any(|door| door.name == name && door.mcp),
+        let listed = |tool: &nacre::Tool| match tool.compat {
+            Some(name) => COMPAT_APIS.iter().any(|api| api.name == name && api.mcp),
             None => !tool.people,
         };
         nacre::tool(name).is_some_and(|tool| listed(tool) && tool.is_offered(self.home.settings()))
@@ -275,7 +275,7 @@ impl ServerHandler for Server {
     ) -> Result<ListToolsResult, ErrorData> {
         let tools = TOOLS
             .iter()
-            .chain(&DOOR_TOOLS)
+            .chain(&COMPAT_TOOLS)
             .filter(|tool| self.offers(tool.name))
             .map(|tool| describe(tool, self.home.settings()))
             .collect();
@@ -327,7 +327,7 @@ impl ServerHandler for Server {
                 result
             }
             // To clients of another memory, as that would say it.
-            Err(error) if nacre::tool(&request.name).is_some_and(|tool| tool.door.is_some()) => {
+            Err(error) if nacre::tool(&request.name).is_some_and(|tool| tool.compat.is_some()) => {
                 CallToolResult::error(vec![ContentBlock::text(error.to_string())])
             }
             Err(error) => {

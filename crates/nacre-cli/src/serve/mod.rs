@@ -5,11 +5,10 @@
 //! what it asks for. Nothing is reached without a token but the page's own files, the way in for the page, and a word that
 //! the server is alive.
 
+mod compat;
 mod door;
 mod events;
 mod login;
-mod mem0;
-mod memory_tool;
 mod metrics;
 mod openapi;
 mod page;
@@ -52,6 +51,7 @@ use crate::mcp::fixtures::WithFixtures;
 use crate::mcp::{Seat, Server, Who, blocking};
 use crate::render;
 
+use compat::{mem0, memory_tool};
 pub use door::Principal;
 
 /// Connections at a time; more wait.
@@ -139,7 +139,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
 }
 
 fn router(state: Arc<State>) -> Router {
-    let is_open = |door: &str| state.home.settings().tools.doors.iter().any(|open| open == door);
+    let is_enabled = |api: &str| state.home.settings().tools.doors.iter().any(|enabled| enabled == api);
     let mut inside = rest::routes()
         .route("/v1/tools", get(rest::list))
         .route("/v1/tools/{name}", post(rest::call))
@@ -149,13 +149,13 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/recalls", get(metrics::recalls))
         .route("/metrics", get(metrics::show))
         .merge(mcp(&state));
-    if is_open("memory-tool") {
+    if is_enabled("memory-tool") {
         inside = inside.route("/v1/memory-tool", post(memory_tool::answer));
     }
     let inside = inside.route_layer(axum::middleware::from_fn_with_state(state.clone(), door::authenticate));
     // Its clients say in another header who they are.
     let known = axum::middleware::from_fn_with_state(state.clone(), mem0::authenticate);
-    let mem0 = if is_open("mem0") { mem0::routes().route_layer(known) } else { Router::new() };
+    let mem0 = if is_enabled("mem0") { mem0::routes().route_layer(known) } else { Router::new() };
     Router::new()
         .merge(inside)
         .merge(mem0)

@@ -150,10 +150,10 @@ pub async fn list(
     Extension(principal): Extension<Principal>,
 ) -> Response {
     let settings = state.home.settings();
-    let offered = |tool: &&Tool| principal.person && tool.door.is_none() || tool.is_offered(settings);
+    let offered = |tool: &&Tool| principal.person && tool.compat.is_none() || tool.is_offered(settings);
     let tools: Vec<Value> = nacre::TOOLS
         .iter()
-        .chain(&nacre::DOOR_TOOLS)
+        .chain(&nacre::COMPAT_TOOLS)
         .filter(offered)
         .map(|tool| json!({ "name": tool.name, "input": tool.input_schema(settings), "output": tool.output_schema() }))
         .collect();

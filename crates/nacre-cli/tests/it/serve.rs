@@ -780,8 +780,8 @@ fn events_are_told_to_whom_they_concern() {
     assert!(said.starts_with("HTTP/1.1 200") && !said.contains("memory:write"), "{said}");
 }
 
-/// Paths of every door, with a body that would be answered.
-const DOORS: &[(&str, &str, &str, &str)] = &[
+/// Paths of every compatibility API, with a body that would be answered.
+const COMPAT: &[(&str, &str, &str, &str)] = &[
     ("memory-tool", "POST", "/v1/memory-tool", r#"{"command":"view","path":"/memories"}"#),
     ("mem0", "GET", "/v1/ping/", ""),
     ("mem0", "POST", "/v3/memories/add/", r#"{"messages":"I like tea","user_id":"ada"}"#),
@@ -798,12 +798,12 @@ const DOORS: &[(&str, &str, &str, &str)] = &[
 fn doors_are_closed_until_they_are_opened() {
     let served = Served::new();
     let agent = served.token("agent", &[]);
-    for (_, method, path, body) in DOORS {
+    for (_, method, path, body) in COMPAT {
         let reply = served.ask(method, path, &[("Authorization", &agent)], body);
         assert!(matches!(reply.status, 404 | 405), "{method} {path}: {}", reply.status);
     }
     for tool in ["memory_tool", "mem0_owners", "read_graph"] {
-        let body = if tool == "memory_tool" { DOORS[0].3 } else { "{}" };
+        let body = if tool == "memory_tool" { COMPAT[0].3 } else { "{}" };
         let reply = served.ask("POST", &format!("/v1/tools/{tool}"), &[("Authorization", &agent)], body);
         assert_eq!(
             (reply.status, reply.json()["error"]["code"].as_str()),
@@ -823,14 +823,14 @@ fn doors_let_in_whom_ours_would() {
     let link = served.own("POST", "/v1/login", &Value::Null).json()["path"].as_str().unwrap().to_owned();
     let cookie =
         served.ask("GET", &link, &[], "").header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
-    for (door, method, path, body) in DOORS {
+    for (api, method, path, body) in COMPAT {
         let ask = |headers: &[(&str, &str)]| served.ask(method, path, headers, body).status;
         assert_eq!(ask(&[("Authorization", &main)]), 200, "{path}");
         assert_eq!(ask(&[]), 401, "{path}");
         for wrong in ["Bearer nacre_0", "Token nacre_0", "Token ", "Basic YTpi", "nacre"] {
             assert_eq!(ask(&[("Authorization", wrong)]), 401, "{path} {wrong}");
         }
-        assert_eq!(ask(&[("Authorization", &skill)]), if *door == "mem0" { 403 } else { 200 }, "{path}");
+        assert_eq!(ask(&[("Authorization", &skill)]), if *api == "mem0" { 403 } else { 200 }, "{path}");
         assert_eq!(ask(&[("Authorization", &main), ("Nacre-Group", "other")]), 403, "{path}");
         assert_eq!(ask(&[("Authorization", &main), ("Origin", "http://evil.example")]), 403, "{path}");
         assert_eq!(
@@ -840,7 +840,7 @@ fn doors_let_in_whom_ours_would() {
             403
         );
         let token = format!("Token {bare}");
-        if *door == "mem0" {
+        if *api == "mem0" {
             assert_eq!(ask(&[("Authorization", &token)]), 200, "{path}");
             assert_eq!(ask(&[("X-API-Key", &bare)]), 200, "{path}");
             // The page of the person is no client of mem0.
@@ -860,7 +860,7 @@ fn doors_let_in_whom_ours_would() {
         }
     }
     // A skill is told by the tool that it may not.
-    let told = served.ask("POST", "/v1/memory-tool", &[("Authorization", &skill)], DOORS[0].3).json();
+    let told = served.ask("POST", "/v1/memory-tool", &[("Authorization", &skill)], COMPAT[0].3).json();
     assert_eq!(told["is_error"], true, "{told}");
     // Nothing of one group is there for another.
     let create = r#"{"command":"create","path":"/memories/a.md","file_text":"The lamp is green"}"#;
@@ -868,7 +868,7 @@ fn doors_let_in_whom_ours_would() {
         served.ask("POST", "/v1/memory-tool", &[("Authorization", &main)], create).json()["is_error"],
         false
     );
-    let view = served.ask("POST", "/v1/memory-tool", &[("Authorization", &other)], DOORS[0].3).json();
+    let view = served.ask("POST", "/v1/memory-tool", &[("Authorization", &other)], COMPAT[0].3).json();
     assert!(!view["content"].as_str().unwrap().contains("a.md"), "{view}");
     let found = served.ask("GET", "/memories?user_id=ada", &[("Authorization", &main)], "").json();
     let id = found["results"][0]["id"].as_str().unwrap();

@@ -42,17 +42,17 @@ impl Home {
         self
     }
 
-    /// Returns a home with these doors open as well (I10).
-    pub fn with_doors(mut self, doors: &[&str]) -> Home {
-        let open = &mut Arc::make_mut(&mut self.settings).tools.doors;
-        open.extend(doors.iter().map(|door| (*door).to_owned()));
-        open.sort();
-        open.dedup();
+    /// Enables these compatibility APIs as well (I10).
+    pub fn with_compat(mut self, apis: &[&str]) -> Home {
+        let enabled = &mut Arc::make_mut(&mut self.settings).tools.doors;
+        enabled.extend(apis.iter().map(|api| (*api).to_owned()));
+        enabled.sort();
+        enabled.dedup();
         self
     }
 
-    /// Returns a home whose agents are offered the tools of its doors alone.
-    pub fn with_doors_alone(mut self) -> Home {
+    /// Offers agents the tools of the enabled compatibility APIs and no others.
+    pub fn with_compat_alone(mut self) -> Home {
         Arc::make_mut(&mut self.settings).tools.offer.clear();
         self
     }

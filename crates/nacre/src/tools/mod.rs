@@ -6,8 +6,8 @@
 
 mod access;
 mod boot;
+mod compat;
 mod decide;
-mod door;
 mod files;
 mod graph;
 mod handover;
@@ -50,11 +50,11 @@ pub use crate::records::workspace::FileListed;
 pub use crate::store::audit::Verified;
 pub use access::call_across;
 pub use boot::BootRequest;
+pub use compat::{COMPAT_APIS, COMPAT_TOOLS, CompatApi, OWNERS};
 pub use decide::{
     DecideRequest, Decided, ProposalRequest, ProposalShown, Proposals, ProposalsRequest, Verdict, answered,
     approve,
 };
-pub use door::{DOOR_TOOLS, DOORS, Door, OWNERS};
 pub use files::{FileShown, Mode as WriteMode, WriteRequest, Written};
 pub use graph::{
     AliasRequest, AliasSet, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest,

@@ -83,7 +83,7 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
         other => return Err(wrong("arguments", format!("is {}, an object is needed", name_of(&other)))),
     };
     fields.retain(|_, value| !value.is_null());
-    if tool.door.is_some() {
+    if tool.compat.is_some() {
         let mut whole = Value::Object(fields);
         prune(&tool.schema(settings), &mut whole);
         let Value::Object(pruned) = whole else { unreachable!("it was an object") };
@@ -333,7 +333,7 @@ fn strip(schema: &mut Value) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{DOOR_TOOLS, TOOLS};
+    use super::super::{COMPAT_TOOLS, TOOLS};
     use super::*;
 
     /// What [`check`] understands. A word that is published and not checked would be a promise nobody keeps.
@@ -368,7 +368,7 @@ mod tests {
                 }
             }
         }
-        for tool in TOOLS.iter().chain(&DOOR_TOOLS) {
+        for tool in TOOLS.iter().chain(&COMPAT_TOOLS) {
             walk(tool.name, &tool.input_schema(&Settings::default()));
         }
     }

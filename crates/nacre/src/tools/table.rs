@@ -10,8 +10,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::boot::BootRequest;
+use super::compat::COMPAT_TOOLS;
 use super::decide::{DecideRequest, ProposalRequest, ProposalsRequest};
-use super::door::DOOR_TOOLS;
 use super::files::WriteRequest;
 use super::graph::{
     AliasRequest, EntitiesRequest, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest, GraphRequest,
@@ -42,8 +42,8 @@ pub struct Tool {
     pub idempotent: bool,
     /// Whether it is for people alone: agents are refused, whatever is offered to them.
     pub people: bool,
-    /// The door of another program that it belongs to (I10): offered where that is open.
-    pub door: Option<&'static str>,
+    /// The compatibility API that it belongs to. It is offered if that API is enabled.
+    pub compat: Option<&'static str>,
     /// Whether it can read in another group.
     pub(super) across: bool,
     /// Whether it needs to see everything, so that shared sessions are refused.
@@ -107,16 +107,16 @@ pub static TOOLS: [Tool; 45] = [
     for_people(tool_for::<HealthRequest>("health", Access::Read, true)),
 ];
 
-/// Returns the tool of that name, ours or one of a door.
+/// Returns the tool of that name, ours or one of a compatibility API.
 pub fn tool(name: &str) -> Option<&'static Tool> {
-    TOOLS.iter().chain(&DOOR_TOOLS).find(|tool| tool.name == name)
+    TOOLS.iter().chain(&COMPAT_TOOLS).find(|tool| tool.name == name)
 }
 
 impl Tool {
     /// Tells whether agents are offered it.
     pub fn is_offered(&self, settings: &Settings) -> bool {
-        match self.door {
-            Some(door) => settings.tools.doors.iter().any(|open| open == door),
+        match self.compat {
+            Some(api) => settings.tools.doors.iter().any(|enabled| enabled == api),
             None => settings.tools.offer.iter().any(|name| name == self.name),
         }
     }
@@ -181,7 +181,7 @@ pub(super) const fn tool_for<R: Request>(name: &'static str, access: Access, ide
         access,
         idempotent,
         people: false,
-        door: None,
+        compat: None,
         across: R::ACROSS,
         whole: R::WHOLE,
         decides: R::DECIDES,

@@ -5,7 +5,7 @@
 use std::fs;
 
 use nacre::turn::{self, Exchange, Request};
-use nacre::{Answer, Caller, DOOR_TOOLS, Error, TOOLS, Visibility};
+use nacre::{Answer, COMPAT_TOOLS, Caller, Error, TOOLS, Visibility};
 use proptest::prelude::*;
 use rusqlite::Connection;
 use serde_json::{Map, Value, json};
@@ -130,8 +130,8 @@ fn done(place: &mut Place, tool: &str, arguments: Value) -> Value {
 fn everything() -> Place {
     let tools: Vec<String> = TOOLS.iter().map(|tool| format!("\"{}\"", tool.name)).collect();
     let offer = format!("tools.offer=[{}]", tools.join(", "));
-    let doors = "tools.doors=[\"memory-tool\", \"mem0\", \"memory-server\"]";
-    let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", doors];
+    let compat = "tools.doors=[\"memory-tool\", \"mem0\", \"memory-server\"]";
+    let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", compat];
     Place::with("balanced", &[&[offer.as_str()], &open[..]].concat())
 }
 
@@ -422,7 +422,7 @@ fn no_tool_tells_a_shared_session_what_is_private() {
     let mut dice = Dice(7);
     let (mut answered, mut refused) = (0, 0);
     let reads_first = |tool: &&nacre::Tool| tool.access != nacre::Access::Read;
-    let mut tools: Vec<&nacre::Tool> = TOOLS.iter().chain(&DOOR_TOOLS).collect();
+    let mut tools: Vec<&nacre::Tool> = TOOLS.iter().chain(&COMPAT_TOOLS).collect();
     tools.sort_by_key(reads_first);
     for tool in tools {
         let schema = tool.input_schema(place.group.settings());

@@ -61,8 +61,8 @@ mod graph_read;
 mod graph_search;
 // Bad input to it, and what must hold for any.
 mod graph_hostile;
-// Doors for programs made for another memory (SPEC I10).
-mod doors;
+// Compatibility APIs for programs made for another memory (SPEC I10).
+mod compat;
 // Items: knowledge taken out of a project's files (SPEC K1).
 mod items;
 // Tasks: what is to be done, and what waits for what (SPEC K2).

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use nacre::{Actor, DOOR_TOOLS, Role, Settings, TOOLS};
+use nacre::{Actor, COMPAT_TOOLS, Role, Settings, TOOLS};
 use serde_json::{Value, json};
 
 use crate::sealed::Place;
@@ -79,7 +79,7 @@ fn a2_arguments_are_checked_against_what_is_published() {
 fn a1_a_skill_touches_nothing() {
     let mut place = Place::new();
     place.caller.role = Role::Skill;
-    for tool in TOOLS.iter().chain(&DOOR_TOOLS) {
+    for tool in TOOLS.iter().chain(&COMPAT_TOOLS) {
         let required = tool.input_schema(&Settings::default());
         let mut arguments = json!({});
         for field in required["required"].as_array().into_iter().flatten() {

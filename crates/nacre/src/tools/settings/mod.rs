@@ -226,8 +226,8 @@ impl Settings {
             }
         }
         for name in &self.tools.doors {
-            if !crate::tools::DOORS.iter().any(|door| door.name == name) {
-                let names = crate::tools::DOORS.iter().map(|door| door.name);
+            if !crate::tools::COMPAT_APIS.iter().any(|api| api.name == name) {
+                let names = crate::tools::COMPAT_APIS.iter().map(|api| api.name);
                 let problem = format!("names `{name}`, none of {}", names.collect::<Vec<_>>().join(", "));
                 within("tools.doors", false, &problem)?;
             }

@@ -18,10 +18,10 @@ use nacre::call::OWNERS;
 use nacre::{Actor, Caller, Error, Group, Kind};
 use serde_json::{Map, Value, json};
 
-use super::State;
-use super::door::{Principal, known_by};
-use super::rest::{body_of, pairs, status};
 use crate::mcp::Who;
+use crate::serve::State;
+use crate::serve::door::{Principal, known_by};
+use crate::serve::rest::{body_of, pairs, status};
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +129,7 @@ fn detail(status: StatusCode, text: &str) -> Response {
     answer
 }
 
-/// A call of a tool of the door.
+/// A call of one of mem0's tools.
 struct Call {
     tool: &'static str,
     arguments: Value,

@@ -10,10 +10,10 @@ use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use nacre::{Caller, Group};
 
-use super::State;
-use super::door::Principal;
-use super::rest::{body_of, failed};
 use crate::mcp::Who;
+use crate::serve::State;
+use crate::serve::door::Principal;
+use crate::serve::rest::{body_of, failed};
 
 pub async fn answer(
     Extract(state): Extract<Arc<State>>,

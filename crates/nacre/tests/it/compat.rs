@@ -1,10 +1,10 @@
-//! Doors for programs made for another memory (SPEC I10): what they say to their clients, and that nothing is reached by them
-//! that ours would not give.
+//! Compatibility APIs (SPEC I10): what they answer their clients, and that they reach nothing that our own tools
+//! would not give.
 #![expect(clippy::disallowed_methods, reason = "a test writes what a person would")]
 
 use std::fs;
 
-use nacre::{Actor, DOOR_TOOLS, Visibility, proposal};
+use nacre::{Actor, COMPAT_TOOLS, Visibility, proposal};
 use serde_json::{Value, json};
 
 use crate::sealed::Place;
@@ -27,9 +27,9 @@ fn check(place: &mut Place, input: &Value, expected: &str, is_error: bool) {
 }
 
 #[test]
-fn a_door_is_closed_until_it_is_opened() {
+fn a_compatibility_api_is_off_until_it_is_enabled() {
     let mut place = Place::new();
-    for tool in &DOOR_TOOLS {
+    for tool in &COMPAT_TOOLS {
         let required = tool.input_schema(place.home.settings());
         let mut arguments = json!({});
         for field in required["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {

@@ -1,6 +1,6 @@
-//! Doors for programs that were made for another memory (I10): the same store behind the names, arguments and answers that
-//! they know. A door's tools stand in a table of their own and pass the same pipeline as ours; they are offered to agents where
-//! the person has opened the door (`tools.doors`).
+//! Compatibility APIs (I10): programs made for another memory use this store by the names, arguments and answers that
+//! they know. The tools of these APIs have a table of their own and pass the same pipeline as ours. Agents are offered
+//! them if the user enabled the API (`tools.doors`).
 
 mod filter;
 mod mem0;
@@ -18,31 +18,31 @@ use memory_tool::MemoryToolRequest;
 use super::Access;
 use super::table::{Request, Tool, tool_for};
 
-/// One door.
-pub struct Door {
-    /// What it is called in the settings.
+/// One compatibility API.
+pub struct CompatApi {
+    /// Its name in the setting `tools.doors`.
     pub name: &'static str,
-    /// Whose clients come in by it.
+    /// Which interface it offers.
     pub about: &'static str,
     /// Whether its tools are listed over MCP.
     pub mcp: bool,
 }
 
-/// Every door there is.
-pub static DOORS: [Door; 3] = [
-    Door { name: "memory-tool", about: "Anthropic's memory tool, memory_20250818", mcp: false },
-    Door { name: "mem0", about: "the REST paths of mem0", mcp: false },
-    Door { name: "memory-server", about: "the tools of the official MCP memory server", mcp: true },
+/// Every compatibility API.
+pub static COMPAT_APIS: [CompatApi; 3] = [
+    CompatApi { name: "memory-tool", about: "Anthropic's memory tool, memory_20250818", mcp: false },
+    CompatApi { name: "mem0", about: "the REST paths of mem0", mcp: false },
+    CompatApi { name: "memory-server", about: "the tools of the official MCP memory server", mcp: true },
 ];
 
-const fn at<R: Request>(door: &'static str, name: &'static str, access: Access, idempotent: bool) -> Tool {
+const fn at<R: Request>(api: &'static str, name: &'static str, access: Access, idempotent: bool) -> Tool {
     let mut tool = tool_for::<R>(name, access, idempotent);
-    tool.door = Some(door);
+    tool.compat = Some(api);
     tool
 }
 
-/// Every tool of a door.
-pub static DOOR_TOOLS: [Tool; 16] = [
+/// Every tool of a compatibility API.
+pub static COMPAT_TOOLS: [Tool; 16] = [
     at::<MemoryToolRequest>("memory-tool", "memory_tool", Access::Destroy, false),
     at::<AddRequest>("mem0", "mem0_add", Access::Write, true),
     at::<FindRequest>("mem0", "mem0_find", Access::Read, true),
