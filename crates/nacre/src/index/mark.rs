@@ -7,6 +7,8 @@ use std::sync::LazyLock;
 use regex::Regex;
 
 use super::Passage;
+use crate::base::Time;
+use crate::base::settings::Rank;
 
 /// The bytes of one packed mark.
 pub(crate) const BYTES: usize = 16;
@@ -79,7 +81,7 @@ impl Kinds {
     }
 }
 
-/// What an entry is worth apart from what is asked: its score, and the day it was last confirmed or stored.
+/// The standing of an entry apart from any question: its score, and the day it was last confirmed or stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) score: i8,
@@ -87,12 +89,28 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn new(score: i64, confirmed: crate::base::Time) -> Standing {
+    pub(crate) fn new(score: i64, confirmed: Time) -> Standing {
         let day = confirmed.as_millis().div_euclid(86_400_000).clamp(0, (1 << 24) - 1);
         Standing {
             score: i8::try_from(score.clamp(-127, 127)).expect("clamped"),
             day: u32::try_from(day).expect("clamped"),
         }
+    }
+
+    /// Returns the weight of an entry apart from any question: reinforcement times recency.
+    pub(crate) fn weight(self, rank: &Rank, now: Time) -> f64 {
+        (self.log_reinforcement(rank) + self.log_recency(rank, now)).exp()
+    }
+
+    /// Returns the logarithm of the weight of its reinforcement, so that it adds up with the parts of a score.
+    pub(crate) fn log_reinforcement(self, rank: &Rank) -> f64 {
+        f64::from(self.score) * rank.score_weight
+    }
+
+    /// Returns the logarithm of its recency, so that it adds up with the parts of a score.
+    pub(crate) fn log_recency(self, rank: &Rank, now: Time) -> f64 {
+        let days = now.days_since(Time::from_millis(i64::from(self.day) * 86_400_000));
+        -(1.0 + days.floor() * rank.recency).ln()
     }
 
     fn pack(self) -> u32 {
@@ -114,7 +132,7 @@ impl Mark {
         self.author = standing.pack();
     }
 
-    pub(crate) fn set_time(&mut self, at: crate::base::Time) {
+    pub(crate) fn set_time(&mut self, at: Time) {
         self.minute = i32::try_from(at.as_millis().div_euclid(60_000)).unwrap_or(0);
     }
 

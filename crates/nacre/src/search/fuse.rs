@@ -14,7 +14,7 @@ use super::query::{Mode, Query};
 use super::words::{Inside, Spread, Words, idf};
 use crate::base::Time;
 use crate::base::settings;
-use crate::index::{Language, Mark, Quantised, Space, Standing, flag};
+use crate::index::{Language, Mark, Quantised, Space, flag};
 
 /// The parts of a score, by the names that `--explain` shows.
 pub const PARTS: [&str; 18] = [
@@ -416,9 +416,7 @@ impl Field<'_> {
 
     /// The parts of a score that are known from the mark alone; 0 for the others.
     fn parts_of(&self, mark: Mark) -> [f32; PARTS.len()] {
-        let [reinforcement, recency] = mark
-            .standing()
-            .map_or([0.0; 2], |standing| standing_parts(standing, self.rules.rank, self.rules.now));
+        let Rules { rank, now, .. } = self.rules;
         let mut parts = [0.0; PARTS.len()];
         if self.is_hybrid() {
             parts = self.parts_of_flags(mark);
@@ -434,7 +432,10 @@ impl Field<'_> {
             // As a factor: half of its worth after the half-life.
             parts[16] = (1.0 - self.age(mark)).max(f32::MIN_POSITIVE).ln();
         }
-        [parts[14], parts[15]] = [reinforcement as f32, recency as f32];
+        if let Some(standing) = mark.standing() {
+            parts[14] = standing.log_reinforcement(rank) as f32;
+            parts[15] = standing.log_recency(rank, now) as f32;
+        }
         parts
     }
 
@@ -506,11 +507,4 @@ impl Field<'_> {
         };
         self.query.days.iter().map(near).fold(0.0, f32::max)
     }
-}
-
-/// The logarithms of both factors of E6, so that they add up with the other parts of a score: the weight of
-/// the reinforcement, and recency.
-pub(super) fn standing_parts(standing: Standing, rank: &settings::Rank, now: Time) -> [f64; 2] {
-    let days = now.days_since(Time::from_millis(i64::from(standing.day) * 86_400_000));
-    [f64::from(standing.score) * rank.score_weight, -(1.0 + days.floor() * rank.recency).ln()]
 }

@@ -19,10 +19,10 @@ use serde::Serialize;
 
 use crate::base::caller::Visibility;
 use crate::base::ids::CollectionName;
-use crate::base::settings::{self, Rank};
+use crate::base::settings;
 use crate::base::{Error, Result, Time};
 use crate::index::embed::Embedder;
-use crate::index::{self, Kinds, Language, Scope, Space, Standing, analyse, flag};
+use crate::index::{self, Kinds, Language, Scope, Space, analyse, flag};
 use crate::records::entry::{self, Entry, EntryType, Tags};
 
 use fuse::{Field, Heard, Rules};
@@ -148,11 +148,6 @@ fn neighbours(db: &Connection, hits: &[Hit], request: &Request) -> Result<Vec<Hi
         hit::passes(&entry, request).then(|| hit::entry_hit(entry, worth, 0.0, why(), Vec::new()))
     };
     Ok(entries.into_iter().filter_map(hit).collect())
-}
-
-/// What an entry is worth apart from what is asked: the weight of its reinforcement times its recency (E6).
-pub(crate) fn standing(standing: Standing, rank: &Rank, now: Time) -> f64 {
-    fuse::standing_parts(standing, rank, now).iter().sum::<f64>().exp()
 }
 
 /// The newest entries that steer the agent, at most so many.

@@ -306,7 +306,7 @@ pub(crate) fn purge_superseded(db: &Connection, before: Time) -> Result<Vec<Entr
 pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Rank) -> Result<Vec<EntryId>> {
     let mut current = select(db, "superseded_at IS NULL AND archived_at IS NULL", [])?;
     current.sort_by_cached_key(|entry| {
-        let weight = crate::search::standing(entry.standing(), rank, now);
+        let weight = entry.standing().weight(rank, now);
         // Weights are positive, so their bits order as they do; ties go to the older entry.
         (weight.to_bits(), entry.number)
     });
