@@ -65,8 +65,8 @@ pub use records::workspace::{
 };
 pub use records::{graph, import, project, session};
 pub use search::{
-    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, Part, TaskHit,
-    Why,
+    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, ScorePart,
+    TaskHit, Why,
 };
 pub use store::{event, sqlite_version};
 pub use tools as call;

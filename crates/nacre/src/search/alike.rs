@@ -11,8 +11,8 @@ use crate::records::entry;
 /// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
 /// both together (E12).
 pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<Option<EntryId>> {
-    const PROBES: usize = 8;
-    const CANDIDATES: i64 = 32;
+    const MAX_PROBE_WORDS: usize = 8;
+    const MAX_CANDIDATES: i64 = 32;
     let language = index::language(db)?;
     let wanted = meaning(content, language);
     let mut probes: Vec<(i64, &String)> = Vec::new();
@@ -21,7 +21,7 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
     }
     probes.retain(|(df, _)| *df > 0);
     probes.sort_unstable();
-    probes.truncate(PROBES);
+    probes.truncate(MAX_PROBE_WORDS);
     if probes.is_empty() {
         return Ok(None);
     }
@@ -31,7 +31,7 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
         SELECT ref FROM hits JOIN passages USING (id) WHERE kind = 'entry' AND live";
     let mut statement = db.prepare_cached(sql)?;
     let found: Vec<String> = statement
-        .query_map((any.join(" OR "), CANDIDATES), |row| row.get(0))?
+        .query_map((any.join(" OR "), MAX_CANDIDATES), |row| row.get(0))?
         .collect::<rusqlite::Result<_>>()?;
     let mut best: Option<(f64, EntryId)> = None;
     for entry in entry::get_all(db, found.iter().map(String::as_str))? {
@@ -67,7 +67,8 @@ pub(crate) fn likeness(left: &str, right: &str, language: Language) -> f64 {
 
 /// Tells whether two texts begin with the same words, these words among them: "Ida's dentist is …".
 pub(super) fn begin_alike(left: &str, right: &str, words: &[&str], language: Language) -> bool {
-    let (left, right) = (analyse::words(left, language), analyse::words(right, language));
+    let left = analyse::words(left, language);
+    let right = analyse::words(right, language);
     let alike: Vec<&String> =
         left.iter().zip(&right).take_while(|(a, b)| a == b).map(|(word, _)| word).collect();
     words.iter().all(|word| alike.iter().any(|known| known == word))

@@ -4,7 +4,7 @@
 use jiff::civil::{Date, Weekday, date};
 use jiff::tz::TimeZone;
 
-use super::query::says;
+use super::phrase::says;
 use crate::base::Time;
 
 const MONTHS: [&str; 12] = [

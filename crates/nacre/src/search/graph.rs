@@ -1,71 +1,76 @@
-//! The lane of the graph: passages that answer what is asked of whom the question names (Q2, G3).
+//! The lane of the graph: passages that answer what is asked about the entities a question names.
 
 use std::collections::{HashMap, HashSet};
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::Request;
+use super::request::Request;
 use crate::base::Result;
 use crate::index::{Language, Scope};
 use crate::records::graph;
 use crate::records::graph::recall::{self, ENTITY, Known, Speaker};
 
-/// How much of a recalled fact's worth the lines have that say it.
-const CITED: f32 = 0.5;
-/// From which score on a fact is the answer, so that what it replaced is beside the question.
-const ANSWER: f64 = 85.0;
-/// How much is asked for.
-const MOST: usize = 50;
+/// The share of a recalled fact's worth that the lines it cites get.
+const CITED_SHARE: f32 = 0.5;
+/// From this score on a fact is the answer, and the statements it replaced are outdated.
+const MIN_ANSWER_SCORE: f64 = 85.0;
+const MAX_RECALLED_FACTS: usize = 50;
 
-/// What the graph says of a question.
+/// The graph's answer to a question.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct GraphAnswer {
     /// How well passages answer, 0 to 1.
     pub(super) passages: HashMap<u32, f32>,
-    /// Chunks that say what the answer replaced.
+    /// Chunks that state what the answer replaced.
     pub(super) outdated: HashSet<u32>,
     /// A note on what the graph lacks. It never removes a hit.
-    pub(super) lacks: Option<String>,
+    pub(super) note: Option<String>,
 }
 
 /// Asks the graph, where the scope has it or documents that it cites.
-pub(super) fn ask(db: &Connection, request: &Request, language: Language, members: &[u32]) -> Result<Said> {
-    let mut said = Said::default();
-    let [facts, documents] = [Scope::Graph, Scope::Memory].map(|scope| request.scope.contains(&scope));
+pub(super) fn ask(
+    db: &Connection,
+    request: &Request,
+    language: Language,
+    members: &[u32],
+) -> Result<GraphAnswer> {
+    let mut answer = GraphAnswer::default();
+    let facts = request.scope.contains(&Scope::Graph);
+    let documents = request.scope.contains(&Scope::Memory);
     if !(facts || documents) || graph::is_empty(db)? {
-        return Ok(said);
+        return Ok(answer);
     }
-    let asked = recall::Request {
+    let recall_request = recall::Request {
         query: &request.query,
         speaker: if request.of_agent { Speaker::Agent } else { Speaker::User },
-        limit: MOST,
+        limit: MAX_RECALLED_FACTS,
         as_of: None,
         by_words: false,
     };
-    let recalled = recall::recall(db, &asked, language)?;
+    let recalled = recall::recall(db, &recall_request, language)?;
     let mut passage = db.prepare_cached("SELECT id FROM passages WHERE kind = ?1 AND ref = ?2")?;
     for known in recalled.known.iter().filter(|known| known.score >= ENTITY && !known.linked) {
         let worth = worth(known.score);
         let id: Option<u32> = passage.query_row((known.kind, &known.id), |row| row.get(0)).optional()?;
         if let Some(id) = id.filter(|id| members.binary_search(id).is_ok()) {
-            said.add(id, worth);
+            answer.add(id, worth);
         }
         for cite in known.cites.iter().filter(|_| documents) {
             let cited = chunks_at(db, &cite.path, cite.line)?;
-            cited.into_iter().for_each(|id| said.add(id, worth * CITED));
+            cited.into_iter().for_each(|id| answer.add(id, worth * CITED_SHARE));
         }
-        if documents && known.score >= ANSWER && !request.include_superseded {
-            said.outdated.extend(outdated(db, known)?);
+        if documents && known.score >= MIN_ANSWER_SCORE && !request.include_superseded {
+            answer.outdated.extend(outdated(db, known)?);
         }
     }
-    said.lacks = recalled.lacks.filter(|_| facts);
+    answer.note = recalled.lacks.filter(|_| facts);
     // A chunk that says the answer too is not outdated.
-    let Said { passages, outdated, .. } = &mut said;
+    let GraphAnswer { passages, outdated, .. } = &mut answer;
     outdated.retain(|id| !passages.contains_key(id));
-    Ok(said)
+    Ok(answer)
 }
 
-impl Said {
+impl GraphAnswer {
     fn add(&mut self, id: u32, worth: f32) {
         let known = self.passages.entry(id).or_default();
         *known = known.max(worth);
@@ -86,7 +91,7 @@ fn chunks_at(db: &Connection, path: &str, line: i64) -> Result<Vec<u32>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-/// The passages that still say what a fact replaced: chunks, and what else was read from the same lines.
+/// Returns the passages that still state what a fact replaced: chunks, and facts read from the same lines.
 fn outdated(db: &Connection, known: &Known) -> Result<Vec<u32>> {
     let mut passages = Vec::new();
     for cite in graph::fact::replaced_at(db, &known.id)? {

@@ -1,21 +1,24 @@
-//! A hit: one thing found, as it is shown, and how it is read from its rows.
+//! A hit: one search result, as it is shown, and how it is read from its rows.
 
+use rusqlite::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::fuse::{Field, PARTS};
-use super::{Asked, Request};
+use super::part::Part;
+use super::request::Request;
+use super::score::Scorer;
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
 use crate::base::{Result, Time};
-use crate::index::analyse;
+use crate::index::{Scope, analyse};
 use crate::records::entry::{self, Entry, EntryType, Tags};
+use crate::records::graph;
 use crate::records::project::{ItemOf, ItemType, Status, item, task};
 use crate::records::session::exchange;
 
-/// The most characters of a hit that are shown (Q1).
-const SNIPPET: usize = 700;
+/// The most characters of a hit that are shown.
+const MAX_SNIPPET_CHARS: usize = 700;
 
-/// One thing found.
+/// One search result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the words of SPEC Q1")]
@@ -53,10 +56,10 @@ pub struct Hit {
     /// The parts of its score, which add up.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
-    pub explain: Vec<Part>,
+    pub explain: Vec<ScorePart>,
 }
 
-/// What an entry adds to its hit.
+/// The fields that an entry adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC E1")]
 pub struct EntryHit {
@@ -68,7 +71,7 @@ pub struct EntryHit {
     pub superseded_by: Option<EntryId>,
 }
 
-/// What a message adds to its hit: the ids it was imported with.
+/// The fields that a message adds to its hit: the ids it was imported with.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC S1")]
 pub struct MessageHit {
@@ -78,7 +81,7 @@ pub struct MessageHit {
     pub author: Option<String>,
 }
 
-/// What a document adds to its hit.
+/// The fields that a document adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC Q1")]
 pub struct DocumentHit {
@@ -90,16 +93,16 @@ pub struct DocumentHit {
     pub lines: [i64; 2],
 }
 
-/// What a fact or relation adds to its hit.
+/// The fields that a fact or relation adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GraphHit {
     /// The lines that say it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
-    pub cites: Vec<crate::records::graph::Cite>,
+    pub cites: Vec<graph::Cite>,
 }
 
-/// What an item adds to its hit, beside the file and the line.
+/// The fields that an item adds to its hit, beside the file and the line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC K1")]
 pub struct ItemHit {
@@ -110,7 +113,7 @@ pub struct ItemHit {
     pub confidence: f64,
 }
 
-/// What a task adds to its hit.
+/// The fields that a task adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC K2")]
 pub struct TaskHit {
@@ -137,137 +140,202 @@ pub struct Why {
     pub similarity: Option<f64>,
 }
 
-/// A part of a score.
+/// A part of a score, as it is shown.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "a name and a number")]
-pub struct Part {
+pub struct ScorePart {
     pub part: &'static str,
     pub value: f64,
 }
 
-/// A hit with what ranking still needs.
-pub(super) struct Ranked {
+/// A hit in the ranking, with what the final order depends on.
+pub(super) struct Contender {
     pub(super) passage: u32,
     pub(super) worth: f64,
     pub(super) hit: Hit,
 }
 
-impl Ranked {
-    /// Changes what it is worth, for a reason that `--explain` shows.
+impl Contender {
+    /// Changes its worth, for a reason that `--explain` shows.
     pub(super) fn change(&mut self, part: &'static str, by: f64) {
         self.worth += by;
         self.hit.score = shown(self.worth);
-        // Empty where nobody asked for an explanation.
+        // Empty if no explanation was asked for.
         if !self.hit.explain.is_empty() {
-            self.hit.explain.push(Part { part, value: round(by) });
+            self.hit.explain.push(ScorePart { part, value: round(by) });
         }
     }
 }
 
-/// Loads what is needed to show the best of what was ranked. Filters that need the rows are applied here, so
-/// the walk goes on until there is enough.
+/// The reasons for a hit and its place.
+#[derive(Default)]
+pub(super) struct Evidence {
+    worth: f64,
+    relevance: f64,
+    why: Vec<Why>,
+    explain: Vec<ScorePart>,
+}
+
+impl Evidence {
+    /// Evidence for a hit that was not scored.
+    pub(super) fn of_lane(lane: &'static str, worth: f64) -> Evidence {
+        Evidence { worth, why: vec![Why::of_lane(lane)], ..Evidence::default() }
+    }
+
+    fn of_passage(scorer: &Scorer<'_>, id: u32, score: f32, explain: bool) -> Evidence {
+        Evidence {
+            worth: f64::from(score),
+            relevance: f64::from(scorer.coverage[id as usize].max(scorer.similarity(id))).clamp(0.0, 1.0),
+            why: why(scorer, id),
+            explain: if explain { explained(scorer, id) } else { Vec::new() },
+        }
+    }
+}
+
+impl Why {
+    fn of_lane(lane: &'static str) -> Why {
+        Why { lane, rank: 0, words: Vec::new(), similarity: None }
+    }
+}
+
+impl Hit {
+    pub(super) fn of_entry(entry: Entry, evidence: Evidence) -> Hit {
+        let text = snippet(&entry.content);
+        let bare = Hit::bare(entry::KIND, entry.id.to_string(), text, entry.provenance.timestamp, evidence);
+        Hit {
+            entry: Some(EntryHit {
+                number: entry.number,
+                r#type: entry.r#type,
+                tags: entry.tags,
+                behavioral: entry.behavioral,
+                superseded_by: entry.superseded_by,
+            }),
+            ..bare
+        }
+    }
+
+    /// Returns a hit without the fields of its kind.
+    fn bare(kind: &'static str, id: String, text: String, at: Time, evidence: Evidence) -> Hit {
+        Hit {
+            kind,
+            id,
+            text,
+            score: shown(evidence.worth),
+            relevance: round(evidence.relevance),
+            at,
+            why: evidence.why,
+            entry: None,
+            message: None,
+            document: None,
+            graph: None,
+            item: None,
+            task: None,
+            explain: evidence.explain,
+        }
+    }
+}
+
+/// Loads the `wanted` best of the scored passages. Filters that need the rows are applied here, so the walk goes
+/// on until there are enough.
 pub(super) fn load(
-    asked: &Asked<'_>,
-    field: &Field<'_>,
-    ranked: &mut [(u32, f32)],
-    enough: usize,
+    scorer: &Scorer<'_>,
+    scored: &mut [(u32, f32)],
+    wanted: usize,
     request: &Request,
-) -> Result<Vec<Ranked>> {
-    let db = asked.db;
+) -> Result<Vec<Contender>> {
     let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
         LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    let documents = request.scope.contains(&crate::index::Scope::Memory) && !field.is_words_alone();
-    let mut hits = Vec::new();
+    let mut statement = scorer.corpus.db.prepare_cached(sql)?;
+    let mut found = Vec::new();
     let mut sorted = 0;
-    for place in 0..ranked.len() {
-        if hits.len() >= enough {
+    for place in 0..scored.len() {
+        if found.len() >= wanted {
             break;
         }
-        // Only the best are put in order; more of them where filters leave too few.
+        // Only the best are put in order; more of them if filters leave too few.
         if place == sorted {
-            sorted = sort_best(ranked, sorted, enough);
+            sorted = sort_best(scored, sorted, wanted);
         }
-        let (id, score) = &ranked[place];
-        let mut rows = statement.query([id])?;
+        let (passage, score) = scored[place];
+        let mut rows = statement.query([passage])?;
         let Some(row) = rows.next()? else { continue };
-        let kind: String = row.get(0)?;
-        let reference: String = row.get(1)?;
-        let worth = f64::from(*score);
-        let explain = if request.explain { explained(field, *id) } else { Vec::new() };
-        let why = why(field, *id);
-        let relevance = f64::from(field.coverage[*id as usize].max(field.similarity(*id))).clamp(0.0, 1.0);
-        let hit = if kind == entry::KIND {
-            let Some(entry) =
-                entry::get_all(db, [reference.as_str()])?.pop().filter(|entry| passes(entry, request))
-            else {
-                continue;
-            };
-            entry_hit(entry, worth, relevance, why, explain)
-        } else {
-            if request.r#type.is_some() || !request.tags.is_empty() {
-                continue;
-            }
-            let (text, at): (String, Time) = (row.get(2)?, row.get(3)?);
-            let (score, relevance) = (shown(worth), round(relevance));
-            let (entry, message, document, graph, item, task) = (None, None, None, None, None, None);
-            let bare = Hit {
-                kind: if kind == exchange::KIND { exchange::KIND } else { "message" },
-                id: reference.clone(),
-                text: snippet(&text),
-                score,
-                relevance,
-                at,
-                why,
-                entry,
-                message,
-                document,
-                graph,
-                item,
-                task,
-                explain,
-            };
-            if kind == item::KIND {
-                let Some(ItemOf { item, project }) = item::get(db, &reference)? else { continue };
-                let lines = [item.line_number; 2];
-                let document = Some(DocumentHit { collection: None, path: item.source_file, lines });
-                let (title, confidence) = (item.title, item.confidence);
-                let item = Some(ItemHit { item: item.r#type, project, title, confidence });
-                Hit { kind: item::KIND, document, item, ..bare }
-            } else if kind == task::KIND {
-                let task = task::get(db, reference.parse()?)?;
-                let task =
-                    TaskHit { status: task.status, priority: task.priority, milestone: task.milestone };
-                Hit { kind: task::KIND, task: Some(task), ..bare }
-            } else if kind == "chunk" {
-                let path = reference.rsplit_once('#').map_or(reference.as_str(), |(path, _)| path).to_owned();
-                let lines: [i64; 2] = [row.get(6)?, row.get(7)?];
-                let (id, text) = (format!("{path}#L{}-L{}", lines[0], lines[1]), excerpt(&text, field, *id));
-                let document = Some(DocumentHit { collection: asked.collection.cloned(), path, lines });
-                Hit { kind: "document", id, text, document, ..bare }
-            } else if let Some((kind, cites)) = crate::records::graph::cites_of(db, &kind, &reference)? {
-                // What a document says is found in it, unless the graph answers with it or it is a rule.
-                let hidden = documents && !cites.is_empty() && !field.recalled.contains_key(id);
-                if hidden && !crate::records::graph::fact::is_rule(db, &reference)? {
-                    continue;
-                }
-                Hit { kind, graph: Some(GraphHit { cites }), ..bare }
-            } else {
-                let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
-                let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
-                Hit { message: Some(MessageHit { session, message, author: row.get(4)? }), ..bare }
-            }
-        };
-        hits.push(Ranked { passage: *id, worth, hit });
+        let evidence = Evidence::of_passage(scorer, passage, score, request.explain);
+        if let Some(hit) = read(row, scorer, passage, evidence, request)? {
+            found.push(Contender { passage, worth: f64::from(score), hit });
+        }
     }
-    Ok(hits)
+    Ok(found)
 }
 
-/// Puts the best of what stands from `from` on in order, four times as many as wanted. Returns where the order ends.
-fn sort_best(ranked: &mut [(u32, f32)], from: usize, wanted: usize) -> usize {
+/// Reads the hit of a passage from its row, unless a filter drops it.
+fn read(
+    row: &Row<'_>,
+    scorer: &Scorer<'_>,
+    passage: u32,
+    evidence: Evidence,
+    request: &Request,
+) -> Result<Option<Hit>> {
+    let db = scorer.corpus.db;
+    let kind: String = row.get(0)?;
+    let reference: String = row.get(1)?;
+    if kind == entry::KIND {
+        let entry = entry::get_all(db, [reference.as_str()])?.pop();
+        let entry = entry.filter(|entry| request.admits(entry));
+        return Ok(entry.map(|entry| Hit::of_entry(entry, evidence)));
+    }
+    if request.is_for_entries() {
+        return Ok(None);
+    }
+    let text: String = row.get(2)?;
+    let shown_kind = if kind == exchange::KIND { exchange::KIND } else { "message" };
+    let bare = Hit::bare(shown_kind, reference.clone(), snippet(&text), row.get(3)?, evidence);
+    if kind == item::KIND {
+        let item = item::get(db, &reference)?;
+        return Ok(item.map(|item| of_item(bare, item)));
+    }
+    if kind == task::KIND {
+        let task = task::get(db, reference.parse()?)?;
+        let task = TaskHit { status: task.status, priority: task.priority, milestone: task.milestone };
+        return Ok(Some(Hit { kind: task::KIND, task: Some(task), ..bare }));
+    }
+    if kind == "chunk" {
+        let path = reference.rsplit_once('#').map_or(reference.as_str(), |(path, _)| path).to_owned();
+        let [first, last]: [i64; 2] = [row.get(6)?, row.get(7)?];
+        let id = format!("{path}#L{first}-L{last}");
+        let collection = scorer.corpus.collection.cloned();
+        let document = Some(DocumentHit { collection, path, lines: [first, last] });
+        let text = excerpt(&text, scorer, passage);
+        return Ok(Some(Hit { kind: "document", id, text, document, ..bare }));
+    }
+    if let Some((kind, cites)) = graph::cites_of(db, &kind, &reference)? {
+        // A fact read from a document is found in the document, unless the graph answers with it or it is a rule.
+        let documents = request.scope.contains(&Scope::Memory) && !scorer.is_words_alone();
+        let is_hidden = documents && !cites.is_empty() && !scorer.recalled.contains_key(&passage);
+        if is_hidden && !graph::fact::is_rule(db, &reference)? {
+            return Ok(None);
+        }
+        return Ok(Some(Hit { kind, graph: Some(GraphHit { cites }), ..bare }));
+    }
+    let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
+    let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
+    Ok(Some(Hit { message: Some(MessageHit { session, message, author: row.get(4)? }), ..bare }))
+}
+
+fn of_item(bare: Hit, ItemOf { item, project }: ItemOf) -> Hit {
+    let lines = [item.line_number; 2];
+    Hit {
+        kind: item::KIND,
+        document: Some(DocumentHit { collection: None, path: item.source_file, lines }),
+        item: Some(ItemHit { item: item.r#type, project, title: item.title, confidence: item.confidence }),
+        ..bare
+    }
+}
+
+/// Sorts the best from `from` on, four times as many as wanted. Returns where the order ends.
+fn sort_best(scored: &mut [(u32, f32)], from: usize, wanted: usize) -> usize {
     let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0));
-    let rest = &mut ranked[from..];
+    let rest = &mut scored[from..];
     let count = (wanted * 4).min(rest.len());
     if count < rest.len() {
         rest.select_nth_unstable_by(count, order);
@@ -276,75 +344,40 @@ fn sort_best(ranked: &mut [(u32, f32)], from: usize, wanted: usize) -> usize {
     from + count
 }
 
-/// The parts of a score that are not zero; where the words are all that counts, they are always among them.
-fn explained(field: &Field<'_>, id: u32) -> Vec<Part> {
-    let product = !field.is_hybrid();
-    let parts = PARTS
-        .iter()
-        .zip(field.parts(id))
-        .filter(|(part, value)| *value != 0.0 || (product && **part == "relevance"));
-    parts.map(|(part, value)| Part { part, value: round(f64::from(value)) }).collect()
+/// Returns the parts of a score that are not zero. Relevance is always among them where it replaces structure.
+fn explained(scorer: &Scorer<'_>, id: u32) -> Vec<ScorePart> {
+    let is_shown = |part: Part, value: f32| value != 0.0 || (part == Part::Relevance && !scorer.is_hybrid());
+    let parts = scorer.parts(id);
+    let parts = parts.iter().filter(|(part, value)| is_shown(*part, *value));
+    parts.map(|(part, value)| ScorePart { part: part.name(), value: round(f64::from(value)) }).collect()
 }
 
-fn why(field: &Field<'_>, id: u32) -> Vec<Why> {
+fn why(scorer: &Scorer<'_>, id: u32) -> Vec<Why> {
     let mut why = Vec::new();
-    let bits = field.matched[id as usize];
+    let bits = scorer.matched[id as usize];
     if bits != 0 {
         let mut words: Vec<String> = Vec::new();
-        for (index, term) in field.terms().iter().enumerate() {
+        for (index, term) in scorer.terms().iter().enumerate() {
             if bits & (1 << (index % 64)) != 0 && !words.contains(&term.shown) {
                 words.push(term.shown.clone());
             }
         }
-        why.push(Why { lane: "bm25", rank: 0, words, similarity: None });
+        why.push(Why { words, ..Why::of_lane("bm25") });
     }
-    if field.is_near(id) {
-        let similarity = Some(round(f64::from(field.similarity(id))));
-        why.push(Why { lane: "vectors", rank: 0, words: Vec::new(), similarity });
+    if scorer.is_near(id) {
+        let similarity = Some(round(f64::from(scorer.similarity(id))));
+        why.push(Why { similarity, ..Why::of_lane("vectors") });
     }
-    if field.recalled.contains_key(&id) {
-        why.push(Why { lane: "graph", rank: 0, words: Vec::new(), similarity: None });
+    if scorer.recalled.contains_key(&id) {
+        why.push(Why::of_lane("graph"));
     }
     if why.is_empty() {
-        why.push(Why { lane: "near", rank: 0, words: Vec::new(), similarity: None });
+        why.push(Why::of_lane("near"));
     }
     why
 }
 
-pub(super) fn passes(entry: &Entry, request: &Request) -> bool {
-    let has = |wanted: &str| entry.tags.iter().any(|tag| tag.to_lowercase() == wanted.to_lowercase());
-    (request.include_superseded || entry.superseded_at.is_none())
-        && (request.include_archived || entry.archived_at.is_none())
-        && request.r#type.is_none_or(|wanted| entry.r#type == wanted)
-        && request.tags.iter().all(has)
-}
-
-pub(super) fn entry_hit(entry: Entry, worth: f64, relevance: f64, why: Vec<Why>, explain: Vec<Part>) -> Hit {
-    Hit {
-        kind: entry::KIND,
-        id: entry.id.to_string(),
-        text: snippet(&entry.content),
-        score: shown(worth),
-        relevance: round(relevance),
-        at: entry.provenance.timestamp,
-        why,
-        entry: Some(EntryHit {
-            number: entry.number,
-            r#type: entry.r#type,
-            tags: entry.tags,
-            behavioral: entry.behavioral,
-            superseded_by: entry.superseded_by,
-        }),
-        message: None,
-        document: None,
-        graph: None,
-        item: None,
-        task: None,
-        explain,
-    }
-}
-
-/// A score as it is shown: 0 to 1, growing with what a hit is worth.
+/// Returns a score as it is shown: 0 to 1, growing with the worth of a hit.
 fn shown(worth: f64) -> f64 {
     round(1.0 / (1.0 + (-worth).exp()))
 }
@@ -354,33 +387,34 @@ fn round(value: f64) -> f64 {
 }
 
 fn snippet(text: &str) -> String {
-    match text.char_indices().nth(SNIPPET - 1) {
+    match text.char_indices().nth(MAX_SNIPPET_CHARS - 1) {
         Some((end, _)) if text[end..].chars().nth(1).is_some() => format!("{}…", &text[..end]),
         _ => text.to_owned(),
     }
 }
 
-/// The part of a chunk that has most of the question's words, from the start of a line.
-fn excerpt(text: &str, field: &Field<'_>, id: u32) -> String {
-    if text.chars().count() <= SNIPPET || field.matched[id as usize] == 0 {
+/// Returns the part of a chunk that has most of the question's words, from the start of a line.
+fn excerpt(text: &str, scorer: &Scorer<'_>, id: u32) -> String {
+    if text.chars().count() <= MAX_SNIPPET_CHARS || scorer.matched[id as usize] == 0 {
         return snippet(text);
     }
     let mut end = 0;
     let lines: Vec<(usize, usize, u64)> = text
         .split_inclusive('\n')
         .map(|line| {
-            let words = analyse::words(line, field.language());
-            let terms = field.terms().iter().enumerate().filter(|(_, term)| words.contains(&term.term));
+            let words = analyse::words(line, scorer.language());
+            let terms = scorer.terms().iter().enumerate().filter(|(_, term)| words.contains(&term.term));
             let bits = terms.fold(0, |bits, (index, _)| bits | 1u64 << (index % 64));
             end += line.len();
             (end - line.len(), line.chars().count(), bits)
         })
         .collect();
     let has = |first: usize| {
-        let (mut chars, mut bits) = (0, 0);
+        let mut chars = 0;
+        let mut bits = 0;
         for (_, length, found) in &lines[first..] {
             chars += length;
-            if chars > SNIPPET {
+            if chars > MAX_SNIPPET_CHARS {
                 break;
             }
             bits |= found;

@@ -1,79 +1,101 @@
-//! The lanes: each says, for the passages it knows something about, how well they fit.
+//! The lanes of words and of meaning: each says how well passages fit the question, as far as it knows.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use rusqlite::{Connection, OptionalExtension};
 
-use super::fuse::{Estimated, Heard};
-use super::query::{Query, Term};
+use super::question::{Question, Term};
 use crate::base::Result;
 use crate::index::embed::{Embedder, builtin};
 use crate::index::{Quantised, Space, analyse, scan};
 
-/// Above this many passages a word is read without counting how often it stands in each: the count would cost
-/// more than it tells.
-const COUNTED: i64 = 300;
-/// The words of a question are read from the rarest on until this many hits are together. What the commonest
-/// would add is below what can change the order, and their number grows with the memory.
-const READ: i64 = 60_000;
+/// The most passages with a word for which its occurrences in each are counted. Above that, counting costs more
+/// than it tells.
+const MAX_COUNTED_PASSAGES: i64 = 300;
 
-/// From how many hits on reading a word costs more than it may say.
-const LARGE: i64 = 1_000;
+/// The most hits that are read for a question. Its words are read from the rarest on. The commonest add too
+/// little to change the order, and their hits grow with the memory.
+const MAX_READ_HITS: i64 = 60_000;
+
+/// Up to this many passages, a word is cheap enough to be read however common it is.
+const MAX_CHEAP_PASSAGES: i64 = 1_000;
 
 /// BM25's constants, as FTS5 has them.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// What the lane of words found for one term.
+/// The passages that have one term.
 pub(super) struct TermHits {
-    /// Passages that have it, with BM25's saturated count.
+    /// Their ids, with BM25's saturated count.
     pub(super) hits: Vec<(u32, f32)>,
-    /// Whether it was read; a very common one beside rarer ones is not.
-    pub(super) read: bool,
+    /// Whether they were read. Those of a very common term are not, if there are rarer ones.
+    pub(super) is_read: bool,
+}
+
+/// The nearness of meaning of every passage to the question.
+pub(super) struct Cosines {
+    /// By passage id.
+    pub(super) values: Vec<f32>,
+    /// Set if most of the values are estimates.
+    pub(super) estimate: Option<Estimate>,
+}
+
+/// The basis of estimated cosines.
+pub(super) struct Estimate {
+    /// The vector of the question.
+    pub(super) vector: Quantised,
+    /// Passages all over the scope whose cosine is exact. The mean and spread are taken from these.
+    pub(super) sample: Vec<u32>,
+}
+
+impl Cosines {
+    pub(super) fn zero(passages: usize) -> Cosines {
+        Cosines { values: vec![0.0; passages], estimate: None }
+    }
 }
 
 /// Reads the hits of every term.
-pub(super) fn words(db: &Connection, query: &Query, space: &Space) -> Result<Vec<TermHits>> {
+pub(super) fn words(db: &Connection, question: &Question, space: &Space) -> Result<Vec<TermHits>> {
     let mut order: Vec<(i64, usize)> = Vec::new();
-    for (index, term) in query.terms.iter().enumerate() {
+    for (index, term) in question.terms.iter().enumerate() {
         order.push((df(db, &term.term)?, index));
     }
     order.sort_unstable();
-    let (passages, length) = (space.passages(), space.usual_words());
+    let passages = i64::try_from(space.passages()).unwrap_or(i64::MAX);
     let mut found: Vec<TermHits> =
-        query.terms.iter().map(|_| TermHits { hits: Vec::new(), read: false }).collect();
-    let (mut read, mut terms_read) = (0, 0);
-    for (df, index) in order {
+        question.terms.iter().map(|_| TermHits { hits: Vec::new(), is_read: false }).collect();
+    let mut hits_read = 0;
+    for (terms_read, (df, index)) in order.into_iter().enumerate() {
         // In a large memory a word that one passage in eight has says little beside two that are rarer.
-        let says_little =
-            terms_read >= 2 && df > LARGE && df > i64::try_from(passages).unwrap_or(i64::MAX) / 8;
-        if says_little || (read > 0 && read + df > READ) {
+        let says_little = terms_read >= 2 && df > MAX_CHEAP_PASSAGES && df > passages / 8;
+        if says_little || (hits_read > 0 && hits_read + df > MAX_READ_HITS) {
             break;
         }
-        terms_read += 1;
-        read += df;
-        let term = &query.terms[index];
+        hits_read += df;
+        let term = &question.terms[index];
         let hits =
-            if df > COUNTED { present(db, term, space, length)? } else { counted(db, term, passages)? };
-        found[index] = TermHits { hits, read: true };
+            if df > MAX_COUNTED_PASSAGES { present(db, term, space)? } else { counted(db, term, space)? };
+        found[index] = TermHits { hits, is_read: true };
     }
     Ok(found)
 }
 
-/// Hits with the saturated count that FTS5's `bm25()` contains: its value divided by its own idf.
-fn counted(db: &Connection, term: &Term, passages: usize) -> Result<Vec<(u32, f32)>> {
+/// Returns the hits with the saturated count that FTS5's `bm25()` contains: its value divided by its own idf.
+fn counted(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
     let sql = "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH ?1";
     let mut statement = db.prepare_cached(sql)?;
     let rows =
         statement.query_map([term.expression()], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, f64>(1)?)))?;
     let hits: Vec<(u32, f64)> = rows.collect::<rusqlite::Result<_>>()?;
-    let (all, with) = (passages as f64, hits.len() as f64);
+    let all = space.passages() as f64;
+    let with = hits.len() as f64;
     let idf = ((all - with + 0.5) / (with + 0.5)).ln();
     let idf = if idf <= 0.0 { 1e-6 } else { idf };
     Ok(hits.into_iter().map(|(id, value)| (id, (-value / idf) as f32)).collect())
 }
 
-/// Hits of a common word, each taken to have it once.
-fn present(db: &Connection, term: &Term, space: &Space, usual: f32) -> Result<Vec<(u32, f32)>> {
+/// Returns the hits of a common word, each taken to have it once.
+fn present(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
+    let usual = space.usual_words();
     let mut statement = db.prepare_cached("SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?1")?;
     let ids = statement.query_map([term.expression()], |row| row.get::<_, u32>(0))?;
     let mut hits = Vec::new();
@@ -85,7 +107,7 @@ fn present(db: &Connection, term: &Term, space: &Space, usual: f32) -> Result<Ve
     Ok(hits)
 }
 
-/// In how many passages a word stands.
+/// Returns the document frequency of a word: the number of passages that have it.
 pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
     let found = db
         .prepare_cached("SELECT df FROM terms WHERE term = ?1")?
@@ -94,22 +116,23 @@ pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
     Ok(found.unwrap_or(0))
 }
 
-/// The vector of a question. Words that few of all the passages have (`df` says how many) count more, names of
-/// those who speak not at all: they stand everywhere and drown the matter.
-pub(super) fn question(
-    query: &Query,
+/// Returns the vector of a question. Words that few of all the passages have (`df` tells how many) count more.
+/// Names of those who speak don't count: they are everywhere and would drown the subject.
+pub(super) fn question_vector(
+    question: &Question,
     passages: usize,
     df: impl Fn(&str) -> Result<i64>,
 ) -> Result<Quantised> {
     let mut problem = None;
-    let vector = builtin::embed_weighted(&query.text, |word| {
-        if query.is_name(word) {
+    let vector = builtin::embed_weighted(&question.text, |word| {
+        if question.is_name(word) {
             return 0.0;
         }
-        let df = analyse::words(word, query.language).first().map_or(Ok(0), |term| df(term));
+        let df = analyse::words(word, question.language).first().map_or(Ok(0), |term| df(term));
         match df {
             Ok(df) => {
-                let (all, with) = (passages.max(1) as f32, df as f32);
+                let all = passages.max(1) as f32;
+                let with = df as f32;
                 (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln().sqrt()
             }
             Err(error) => {
@@ -121,33 +144,38 @@ pub(super) fn question(
     problem.map_or(Ok(builtin::quantise(&vector)), Err)
 }
 
-/// The cosine of every passage's best piece with the question.
-pub(super) fn meaning(heard: &mut Heard<'_>, question: &Quantised) {
-    if heard.is_large && !heard.space.sketches().is_empty() {
-        return estimate(heard, question);
+/// Returns the vector of a question by the model of the settings.
+pub(super) fn model_vector(question: &Question, embedder: &dyn Embedder) -> Result<Vec<f32>> {
+    let mut weight = |word: &str| if question.is_name(word) { 0.0 } else { 1.0 };
+    embedder.embed_query(&question.text, &mut weight)
+}
+
+/// Returns the cosine of every passage's best piece with the question. In a large scope most are estimates.
+pub(super) fn meaning(space: &Space, members: &[u32], is_large: bool, vector: &Quantised) -> Cosines {
+    if is_large && !space.sketches().is_empty() {
+        return estimate(space, members, vector);
     }
-    let mut best = vec![f32::MIN; heard.space.marks().len()];
-    scan::cosines(heard.space.vectors(), question, |passage, cosine| {
+    let mut best = vec![f32::MIN; space.marks().len()];
+    scan::cosines(space.vectors(), vector, |passage, cosine| {
         if let Some(known) = best.get_mut(passage as usize) {
             *known = known.max(cosine);
         }
     });
     best.iter_mut().filter(|cosine| **cosine == f32::MIN).for_each(|cosine| *cosine = 0.0);
-    heard.cosines = best;
+    Cosines { values: best, estimate: None }
 }
 
-/// Estimates the cosines from the signs that vectors share with the question's: on a line through what the
-/// vectors of a sample share, whose cosines are exact.
-fn estimate(heard: &mut Heard<'_>, question: &Quantised) {
-    // Odd, for people take turns.
-    const ONE_IN: usize = 31;
-    let Heard { space, members, .. } = heard;
-    let shared = space.sketches().shared(space.marks().len(), question);
+/// Estimates the cosines from the signs that vectors share with the question's. The exact cosines of a sample
+/// give the line from shared signs to cosines.
+fn estimate(space: &Space, members: &[u32], vector: &Quantised) -> Cosines {
+    // Odd, since people take turns.
+    const SAMPLE_ONE_IN: usize = 31;
+    let shared = space.sketches().shared(space.marks().len(), vector);
     let mut cosines = vec![0.0; shared.len()];
-    let sample: Vec<u32> = members.iter().copied().step_by(ONE_IN).collect();
-    look_closely(space, &sample, question, &mut cosines);
+    let sample: Vec<u32> = members.iter().copied().step_by(SAMPLE_ONE_IN).collect();
+    look_closely(space, &sample, vector, &mut cosines);
     let exact: Vec<f32> = sample.iter().map(|id| cosines[*id as usize]).collect();
-    // What shares no sign has no vectors.
+    // A passage that shares no sign has no vectors.
     let known = sample.iter().zip(&exact).filter(|(id, _)| shared[**id as usize] > 0);
     let line = Line::through(known.map(|(id, cosine)| (f32::from(shared[*id as usize]), *cosine)));
     for (cosine, shared) in cosines.iter_mut().zip(&shared) {
@@ -156,8 +184,7 @@ fn estimate(heard: &mut Heard<'_>, question: &Quantised) {
     for (id, cosine) in sample.iter().zip(exact) {
         cosines[*id as usize] = cosine;
     }
-    heard.cosines = cosines;
-    heard.estimated = Some(Estimated { question: *question, sample });
+    Cosines { values: cosines, estimate: Some(Estimate { vector: *vector, sample }) }
 }
 
 /// The line that fits points best.
@@ -182,33 +209,14 @@ impl Line {
     }
 }
 
-/// Puts the exact cosines of these passages in the place of what is there.
-pub(super) fn look_closely(space: &Space, ids: &[u32], question: &Quantised, cosines: &mut [f32]) {
+/// Replaces the cosines of these passages by exact ones.
+pub(super) fn look_closely(space: &Space, ids: &[u32], vector: &Quantised, cosines: &mut [f32]) {
     let mut last = 0;
     // The vectors of a passage come one after the other.
-    space.cosines(ids, question, |passage, cosine| {
+    space.cosines(ids, vector, |passage, cosine| {
         if let Some(known) = cosines.get_mut(passage as usize) {
             *known = if passage == last { known.max(cosine) } else { cosine };
         }
         last = passage;
     });
-}
-
-/// Asks the model of the settings, where its vectors have come so far. Returns what can't be said: then the
-/// built-in vectors answer alone.
-pub(super) fn by_model(embedder: &dyn Embedder, query: &Query, heard: &mut [Heard<'_>]) -> Option<String> {
-    // One that can't be had at all is asked, so that it says why.
-    let made = heard.iter().any(|heard| heard.space.dense().is_of(embedder));
-    if !made && !embedder.version().is_empty() {
-        return None;
-    }
-    let mut weight = |word: &str| if query.is_name(word) { 0.0 } else { 1.0 };
-    let question = match embedder.embed_query(&query.text, &mut weight) {
-        Ok(question) => question,
-        Err(error) => return Some(format!("embeddings ({error}): the built-in model answered alone")),
-    };
-    for heard in heard.iter_mut().filter(|heard| heard.space.dense().is_of(embedder)) {
-        heard.dense = heard.space.dense().cosines(heard.space.marks().len(), &question);
-    }
-    None
 }

@@ -1,42 +1,46 @@
-//! Narrowing: of a large memory only what may be among the best is scored. The rest is told apart by a rough
-//! score, from what the lanes say and the mark alone; what is kept is then looked at exactly, with all that its
-//! score needs, so that what is shown does not depend on the estimate (docs/decisions/0015).
+//! Narrowing: of a large memory only those passages are scored that may be among the best. The rest is dropped
+//! by a rough score, made from the lanes and the mark alone. The passages that are kept are then scored exactly,
+//! so that hits do not depend on the estimate (docs/decisions/0015).
 
-use super::fuse::Field;
+use super::score::Scorer;
 
-/// How many of the best by each rough measure are kept, and how many times what was asked for.
-const KEPT: usize = if cfg!(test) { 100 } else { 2_000 };
-const TIMES: usize = 20;
-/// How far away a neighbour may be that a score is made with.
-const REACH: u32 = 2;
+/// The least number of passages kept by each rough measure.
+const MIN_KEPT_PASSAGES: usize = if cfg!(test) { 100 } else { 2_000 };
+/// The least number of passages kept for each hit that is wanted.
+const MIN_KEPT_PER_HIT: usize = 20;
+/// How far away a neighbour may be that a score depends on.
+const NEIGHBOUR_REACH: u32 = 2;
 
-/// Keeps what may be among the `enough` best, and what stands beside it: answers stand beside questions.
-pub(super) fn narrow(field: &mut Field<'_>, enough: usize) {
-    if !field.is_large || field.is_words_alone() {
+/// Keeps the passages that may be among the `enough` best, and their neighbours: answers follow questions.
+pub(super) fn narrow(scorer: &mut Scorer<'_>, enough: usize) {
+    if !scorer.is_large || scorer.is_words_alone() {
         return;
     }
-    let kept = KEPT.max(enough * TIMES);
-    let (mut near, mut good, mut standing) = (Best::new(kept), Best::new(kept), Best::new(kept));
+    let kept = MIN_KEPT_PASSAGES.max(enough * MIN_KEPT_PER_HIT);
+    let mut near = Best::new(kept);
+    let mut good = Best::new(kept);
+    let mut standing = Best::new(kept);
     let mut by_flags = vec![f32::NAN; 1 << u16::BITS];
-    for id in &field.members {
-        let (mark, lanes) = (field.mark(*id), field.lanes(*id));
+    for id in &scorer.members {
+        let mark = scorer.mark(*id);
+        let lanes = scorer.lanes(*id);
         near.take(*id, lanes);
-        good.take(*id, field.rough(mark, lanes, &mut by_flags));
-        if field.is_standing(mark) {
+        good.take(*id, scorer.rough(mark, lanes, &mut by_flags));
+        if scorer.is_standing(mark) {
             standing.take(*id, lanes);
         }
     }
-    let recalled = field.recalled.keys().copied();
+    let recalled = scorer.recalled.keys().copied();
     let best = [near, good, standing].into_iter().flat_map(Best::ids).chain(recalled).collect();
     let mut kept = around(best, 1);
-    kept.retain(|id| field.members.binary_search(id).is_ok());
-    let mut with_neighbours = around(kept.clone(), REACH);
-    with_neighbours.retain(|id| field.is_passage(*id));
-    field.look_closely(&with_neighbours);
-    field.members = kept;
+    kept.retain(|id| scorer.members.binary_search(id).is_ok());
+    let mut with_neighbours = around(kept.clone(), NEIGHBOUR_REACH);
+    with_neighbours.retain(|id| scorer.is_passage(*id));
+    scorer.look_closely(&with_neighbours);
+    scorer.members = kept;
 }
 
-/// These ids and those up to so many steps away, sorted.
+/// Returns these ids and those up to `steps` away, sorted.
 fn around(ids: Vec<u32>, steps: u32) -> Vec<u32> {
     let mut around: Vec<u32> =
         ids.into_iter().flat_map(|id| id.saturating_sub(steps)..=id.saturating_add(steps)).collect();

@@ -1,30 +1,86 @@
-//! What changes the order once the best are known: the newer of two statements, and variety.
+//! Ranking: the best of all corpora in their final order, in which the newer of two statements comes first and
+//! hits differ from each other.
 
 use super::alike::{begin_alike, meaning, shared};
-use super::fuse::Field;
-use super::hit::Ranked;
+use super::corpus::Remarks;
+use super::hit::{self, Contender};
+use super::narrow;
+use super::request::Request;
+use super::score::{Scorer, Scores};
+use crate::base::Result;
 use crate::index::Language;
 
-/// Among how many of the best the newer of two statements on one matter is looked for.
-pub(super) const AMONG: usize = 20;
+/// The most standing instructions and preferences that come with an answer.
+pub(super) const MAX_STANDING_HITS: usize = 3;
 
-/// Of two statements on one matter the newer comes first: the same words of the question in both, these a
-/// good part of the shorter one, and enough other words shared or the same beginning that has them all. Every
-/// looser form was tried and costs more than it gains.
-pub(super) fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
-    const SHARE: f64 = 0.3;
+/// Among this many of the best, the newer of two statements on one subject is put first.
+const MAX_NEWER_FIRST_HITS: usize = 20;
+
+/// The hits of an answer, best first.
+pub(super) struct Ranking {
+    pub(super) hits: Vec<Contender>,
+    /// Standing instructions and preferences that may apply. They may be among the hits too.
+    pub(super) standing: Vec<Contender>,
+    pub(super) remarks: Remarks,
+}
+
+/// Ranks the passages of all corpora. A collection that can't be read is left out.
+pub(super) fn rank(scores: Scores<'_>, request: &Request) -> Result<Ranking> {
+    let Scores { scorers, rules, language, mut remarks } = scores;
+    let mut hits = Vec::new();
+    let mut standing = Vec::new();
+    for mut scorer in scorers {
+        match best(&mut scorer, request) {
+            Ok(best) => hits.extend(best),
+            Err(error) => {
+                remarks.leave_out(scorer.corpus, error)?;
+                continue;
+            }
+        }
+        // Books say "always" too, but not for the user.
+        if !scorer.is_words_alone() && scorer.corpus.is_memory() {
+            // As many again as may be among the hits.
+            standing = hit::load(&scorer, &mut scorer.standing(), MAX_STANDING_HITS * 2, request)?;
+        }
+    }
+    hits.sort_by(|a, b| {
+        b.worth.total_cmp(&a.worth).then(b.hit.at.cmp(&a.hit.at)).then(b.passage.cmp(&a.passage))
+    });
+    vary(&mut hits, rules.search.diversity, language);
+    hits.truncate(request.limit);
+    Ok(Ranking { hits, standing, remarks })
+}
+
+/// Returns the best of one corpus.
+fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
+    let wanted = request.limit.max(MAX_NEWER_FIRST_HITS);
+    narrow::narrow(scorer, wanted);
+    let found = scorer.members.iter().copied().filter(|id| scorer.is_found(*id));
+    let mut scored: Vec<(u32, f32)> = found.map(|id| (id, scorer.score(id))).collect();
+    let mut hits = hit::load(scorer, &mut scored, wanted, request)?;
+    if scorer.is_hybrid() {
+        newer_first(scorer, &mut hits);
+    }
+    Ok(hits)
+}
+
+/// Puts the newer of two statements on one subject first. Both have the same words of the question, these are a
+/// good part of the shorter one, and the two share enough other words or the same beginning with all of these.
+/// Every looser form was tried and costs more than it gains.
+fn newer_first(scorer: &Scorer<'_>, hits: &mut [Contender]) {
+    const MIN_SHARE: f64 = 0.3;
     hits.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.passage.cmp(&a.passage)));
-    let count = AMONG.min(hits.len());
+    let count = MAX_NEWER_FIRST_HITS.min(hits.len());
     let top = &mut hits[..count];
     let words: Vec<Vec<String>> =
-        top.iter().map(|ranked| meaning(&ranked.hit.text, field.language())).collect();
-    let bits = |ranked: &Ranked| field.matched[ranked.passage as usize];
+        top.iter().map(|contender| meaning(&contender.hit.text, scorer.language())).collect();
+    let bits = |contender: &Contender| scorer.matched[contender.passage as usize];
     let mut oldest_first: Vec<usize> = (0..top.len()).collect();
     oldest_first.sort_by_key(|index| (top[*index].hit.at, top[*index].passage));
     for (place, &old) in oldest_first.iter().enumerate() {
         for &new in &oldest_first[place + 1..] {
-            let same_session = field.mark(top[old].passage).session != 0
-                && field.mark(top[old].passage).session == field.mark(top[new].passage).session;
+            let same_session = scorer.mark(top[old].passage).session != 0
+                && scorer.mark(top[old].passage).session == scorer.mark(top[new].passage).session;
             let matched = bits(&top[old]);
             let count = matched.count_ones();
             #[expect(clippy::cast_precision_loss, reason = "a few words")]
@@ -33,13 +89,13 @@ pub(super) fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
                 && !same_session
                 && matched == bits(&top[new])
                 && count >= 2
-                && f64::from(count) / shorter >= SHARE
-                && (shared(&words[old], &words[new]) >= SHARE
+                && f64::from(count) / shorter >= MIN_SHARE
+                && (shared(&words[old], &words[new]) >= MIN_SHARE
                     || begin_alike(
                         &top[old].hit.text,
                         &top[new].hit.text,
-                        &field.words_of(matched),
-                        field.language(),
+                        &scorer.words_of(matched),
+                        scorer.language(),
                     ))
             {
                 let by = top[old].worth - top[new].worth + 1e-4;
@@ -49,34 +105,32 @@ pub(super) fn newer_first(field: &Field<'_>, hits: &mut [Ranked]) {
     }
 }
 
-/// Puts what repeats the hits above it further down (Q4: maximal marginal relevance). `diversity` is what
-/// repeating weighs against being right: 0 changes nothing, 1 cares for nothing else. Takes hits best first.
-pub(super) fn vary(hits: &mut Vec<Ranked>, diversity: f64, language: Language) {
-    let (Some(most), Some(least)) = (hits.first().map(|hit| hit.worth), hits.last().map(|hit| hit.worth))
-    else {
-        return;
-    };
+/// Moves hits that repeat those above them further down (maximal marginal relevance). `diversity` is the weight of
+/// repetition against relevance: 0 changes nothing, 1 ignores relevance. Takes hits best first.
+fn vary(hits: &mut Vec<Contender>, diversity: f64, language: Language) {
+    let Some(most) = hits.first().map(|hit| hit.worth) else { return };
+    let Some(least) = hits.last().map(|hit| hit.worth) else { return };
     if diversity <= 0.0 {
         return;
     }
-    let right = |hit: &Ranked| (hit.worth - least) / (most - least).max(f64::MIN_POSITIVE);
-    let mut left: Vec<(Ranked, Vec<String>, f64)> = hits
+    let right = |hit: &Contender| (hit.worth - least) / (most - least).max(f64::MIN_POSITIVE);
+    let mut left: Vec<(Contender, Vec<String>, f64)> = hits
         .drain(..)
         .map(|hit| (meaning(&hit.hit.text, language), hit))
         .map(|(words, hit)| (hit, words, 0.0))
         .collect();
     while !left.is_empty() {
-        let good = |(hit, _, repeats): &(Ranked, Vec<String>, f64)| {
+        let good = |(hit, _, repeats): &(Contender, Vec<String>, f64)| {
             (1.0 - diversity) * right(hit) - diversity * repeats
         };
-        // The first of the best, for they come in order.
+        // The first of the best, since they come in order.
         let best =
             (1..left.len()).fold(0, |best, at| if good(&left[at]) > good(&left[best]) { at } else { best });
         let (mut hit, words, _) = left.remove(best);
         for (_, others, repeats) in &mut left {
             *repeats = repeats.max(shared(&words, others));
         }
-        // The order is by what hits are worth, so what was passed over is worth less than what passed it.
+        // The order is by worth, so a hit that was passed over is now worth no more than the one above it.
         if let Some(above) = hits.last().filter(|above| above.worth < hit.worth) {
             hit.change("repeats", above.worth - hit.worth);
         }

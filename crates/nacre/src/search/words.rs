@@ -1,26 +1,29 @@
-//! What the lane of words says of every passage and session in scope, and what is usual there: scores are made
-//! comparable by it.
+//! Scores of the lane of words for every passage and session in scope, and the mean and spread by which scores
+//! are made comparable.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
-use super::fuse::Heard;
+use super::candidates::Pool;
 use super::lanes::TermHits;
 
-/// Who is in scope, and how many of these have each term.
-pub(super) struct Inside {
-    inside: Vec<bool>,
-    pub(super) with: Vec<usize>,
-    /// The words of each session, by its number; 0 where it is not in scope.
+/// The passages and sessions in scope, and how many of these passages have each term.
+struct Membership {
+    /// By passage id.
+    is_member: Vec<bool>,
+    /// By term.
+    with: Vec<usize>,
+    /// The number of words of each session, by its number; 0 if it is not in scope.
     lengths: Vec<f32>,
     sessions: usize,
 }
 
-impl Inside {
-    pub(super) fn new(heard: &Heard<'_>) -> Inside {
-        let marks = heard.space.marks();
-        let mut inside = vec![false; marks.len()];
-        let (mut lengths, mut sessions) = (Vec::new(), 0usize);
-        for id in &heard.members {
-            inside[*id as usize] = true;
+impl Membership {
+    fn new(pool: &Pool<'_>) -> Membership {
+        let marks = pool.space().marks();
+        let mut is_member = vec![false; marks.len()];
+        let mut lengths = Vec::new();
+        let mut sessions = 0usize;
+        for id in &pool.members {
+            is_member[*id as usize] = true;
             let mark = marks[*id as usize];
             let session = mark.session as usize;
             if session != 0 {
@@ -31,43 +34,61 @@ impl Inside {
                 lengths[session] += f32::from(mark.words);
             }
         }
-        let mut found = Inside { inside, with: Vec::new(), lengths, sessions };
-        let count = |term: &TermHits| term.hits.iter().filter(|(id, _)| found.has(*id)).count();
-        found.with = heard.terms.iter().map(count).collect();
-        found
+        let mut membership = Membership { is_member, with: Vec::new(), lengths, sessions };
+        let count = |term: &TermHits| term.hits.iter().filter(|(id, _)| membership.has(*id)).count();
+        membership.with = pool.terms.iter().map(count).collect();
+        membership
     }
 
     fn has(&self, id: u32) -> bool {
-        self.inside.get(id as usize) == Some(&true)
+        self.is_member.get(id as usize) == Some(&true)
     }
 }
 
-pub(super) fn idf(all: usize, with: usize) -> f32 {
-    let (all, with) = (all as f32, with as f32);
+fn idf(all: usize, with: usize) -> f32 {
+    let all = all as f32;
+    let with = with as f32;
     (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln()
 }
 
-/// What the lane of words says of every passage and session.
-pub(super) struct Words {
+/// The scores of the lane of words in one corpus.
+pub(super) struct WordScores {
+    /// BM25 by passage id.
     pub(super) scores: Vec<f32>,
+    /// The terms that a passage has, a bit each.
     pub(super) matched: Vec<u64>,
+    /// The share of the question's weight that a passage has.
     pub(super) coverage: Vec<f32>,
+    /// BM25 over whole sessions as z, by the session's number.
     pub(super) sessions: Vec<f32>,
 }
 
-impl Words {
-    pub(super) fn scores_of<'v>(&'v self, heard: &'v Heard<'_>) -> impl Iterator<Item = (f32, f64)> + 'v {
-        heard.members.iter().map(|id| (self.scores[*id as usize], 1.0))
+impl WordScores {
+    /// Scores all pools of one question. A term weighs the same in all of them, so that scores in one can be
+    /// compared with scores in another.
+    pub(super) fn of_all(terms: usize, pools: &[Pool<'_>]) -> Vec<WordScores> {
+        let memberships: Vec<Membership> = pools.iter().map(Membership::new).collect();
+        let all = pools.iter().map(|pool| pool.members.len()).sum();
+        let weights: Vec<f32> = (0..terms)
+            .map(|term| idf(all, memberships.iter().map(|membership| membership.with[term]).sum()))
+            .collect();
+        // A term read in any corpus counts as read in all: one that lacks it has no hits to read.
+        let is_read = |term: &usize| pools.iter().any(|pool| pool.terms[*term].is_read);
+        let total: f32 = (0..terms).filter(is_read).map(|term| weights[term]).sum();
+        let score = |(pool, membership)| WordScores::new(pool, membership, &weights, total);
+        pools.iter().zip(&memberships).map(score).collect()
     }
 
-    /// `weights` are what each term weighs, `total` what all that were read weigh together.
-    pub(super) fn read(heard: &Heard<'_>, inside: &Inside, weights: &[f32], total: f32) -> Words {
-        let (marks, terms) = (heard.space.marks(), &heard.terms);
-        let (mut scores, mut coverage) = (vec![0.0; marks.len()], vec![0.0; marks.len()]);
+    /// `weights` has the weight of each term, `total` the sum for those that were read.
+    fn new(pool: &Pool<'_>, membership: &Membership, weights: &[f32], total: f32) -> WordScores {
+        let marks = pool.space().marks();
+        let terms = &pool.terms;
+        let mut scores = vec![0.0; marks.len()];
+        let mut coverage = vec![0.0; marks.len()];
         let mut matched = vec![0u64; marks.len()];
-        let mut counts = vec![0.0f32; inside.lengths.len() * terms.len()];
+        let mut counts = vec![0.0f32; membership.lengths.len() * terms.len()];
         for (index, (term, weight)) in terms.iter().zip(weights).enumerate() {
-            for (id, saturated) in term.hits.iter().filter(|(id, _)| inside.has(*id)) {
+            for (id, saturated) in term.hits.iter().filter(|(id, _)| membership.has(*id)) {
                 let place = *id as usize;
                 scores[place] += weight * saturated;
                 matched[place] |= 1 << (index % 64);
@@ -78,17 +99,23 @@ impl Words {
                 }
             }
         }
-        let sessions = inside.sessions;
+        let sessions = membership.sessions;
         let idf_of = |term: usize| {
             idf(sessions, counts.iter().skip(term).step_by(terms.len()).filter(|count| **count > 0.0).count())
         };
         let weights: Vec<f32> = (0..terms.len()).map(idf_of).collect();
-        let sessions = session_scores(&inside.lengths, sessions, &counts, &weights);
-        Words { scores, matched, coverage, sessions }
+        let sessions = session_scores(&membership.lengths, sessions, &counts, &weights);
+        WordScores { scores, matched, coverage, sessions }
+    }
+
+    /// Returns the score of every member, each representing one passage.
+    pub(super) fn of_members<'v>(&'v self, pool: &'v Pool<'_>) -> impl Iterator<Item = (f32, f64)> + 'v {
+        pool.members.iter().map(|id| (self.scores[*id as usize], 1.0))
     }
 }
 
-/// BM25 over whole sessions, as z: a passage in a session about the matter is likelier than one that only has the word.
+/// Returns BM25 over whole sessions as z. A passage in a session about the subject is likelier to answer than
+/// one that only has the word.
 fn session_scores(lengths: &[f32], sessions: usize, counts: &[f32], weights: &[f32]) -> Vec<f32> {
     if sessions < 2 || weights.is_empty() {
         return Vec::new();
@@ -113,7 +140,7 @@ fn session_scores(lengths: &[f32], sessions: usize, counts: &[f32], weights: &[f
     scores.into_iter().map(|score| usual.z(score)).collect()
 }
 
-/// What is usual for a value over the whole scope: its mean and its spread.
+/// The mean and the spread of a value over the whole scope.
 #[derive(Clone, Copy)]
 pub(super) struct Spread {
     pub(super) mean: f64,
@@ -121,18 +148,19 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Takes each value with the number of passages it stands for. A spread below `least` counts as that: what
-    /// is the same everywhere says nothing.
+    /// Takes each value with the number of passages it represents. A spread below `least` counts as `least`: a
+    /// value that is the same everywhere says nothing.
     pub(super) fn of<I: Iterator<Item = (f32, f64)>>(values: impl Fn() -> I, least: f32) -> Spread {
         let (count, sum) = values().fold((0.0, 0.0), |(count, sum), (value, weight)| {
             (count + weight, sum + f64::from(value) * weight)
         });
-        let (count, mean) = (f64::max(count, 1.0), sum / f64::max(count, 1.0));
+        let count = f64::max(count, 1.0);
+        let mean = sum / count;
         let apart = values().map(|(value, weight)| (f64::from(value) - mean).powi(2) * weight).sum::<f64>();
         Spread { mean, spread: (apart / count).sqrt().max(f64::from(least)) }
     }
 
-    /// How many spreads a value lies from the mean.
+    /// Returns how many spreads a value is away from the mean.
     pub(super) fn z(self, value: f32) -> f32 {
         if self.spread < 1e-9 { 0.0 } else { ((f64::from(value) - self.mean) / self.spread) as f32 }
     }

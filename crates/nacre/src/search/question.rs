@@ -1,21 +1,22 @@
-//! A question, understood: the terms to look for (E11), who and what time it names, and what kind of answer
-//! it wants.
+//! The meaning of a question: the terms to look for, the author and times it names, and the kind of answer it
+//! wants.
 //!
-//! The terms are made by the analyser that made the index. They are letters and digits only and stand in
-//! quotes, so that no input can mean anything to the full-text engine. The patterns are English; a question
+//! The analyser that made the index also makes the terms. They are letters and digits only and are quoted, so
+//! that no input can mean anything to the full-text engine. The patterns are English; a question
 //! in another language is searched by its terms and its vector.
 
 use std::collections::HashSet;
 
 use super::dates;
+use super::phrase::says;
 use crate::base::Time;
 use crate::index::{Language, analyse, flag};
 
 /// More terms than this add work, not meaning.
-const MOST_TERMS: usize = 64;
+const MAX_TERMS: usize = 64;
 
-/// A question, understood.
-pub(crate) struct Query {
+/// A question and what it asks for.
+pub(crate) struct Question {
     pub(crate) text: String,
     pub(crate) language: Language,
     pub(crate) terms: Vec<Term>,
@@ -32,7 +33,7 @@ pub(crate) struct Query {
     names: HashSet<String>,
 }
 
-/// A term, and the word of the question that it stands for.
+/// A term, and the word of the question that it was made from.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Term {
     pub(crate) term: String,
@@ -42,15 +43,15 @@ pub(crate) struct Term {
 /// Whose words are asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// What the user said or did.
+    /// The user's words or deeds.
     User,
-    /// What the assistant said ("you recommended", "remind me").
-    Asked,
+    /// The assistant's words ("you recommended", "remind me").
+    Assistant,
     /// All of it ("summarise").
     Summary,
 }
 
-impl Query {
+impl Question {
     /// Understands a question put at a moment to a memory in which these authors speak.
     pub(crate) fn new(
         text: &str,
@@ -58,10 +59,10 @@ impl Query {
         authors: &[(u32, String)],
         at: Time,
         years: &[i16],
-    ) -> Query {
+    ) -> Question {
         let lower = text.to_lowercase().replace('’', "'");
         let names = authors.iter().flat_map(|(_, name)| spoken(&name.to_lowercase())).collect();
-        let mut query = Query {
+        let mut question = Question {
             text: text.to_owned(),
             language,
             terms: Vec::new(),
@@ -72,8 +73,8 @@ impl Query {
             author: only_author(&lower, authors),
             names,
         };
-        query.terms = query.terms_of(text);
-        query
+        question.terms = question.terms_of(text);
+        question
     }
 
     /// Tells whether a word is part of an author's name.
@@ -105,7 +106,7 @@ impl Query {
         drop(1, &|term| self.language.is_common(&term.term));
         drop(1, &|term| self.names.contains(&bare(&term.shown)));
         drop(2, &|term| ASKING.contains(&bare(&term.shown).as_str()));
-        terms.truncate(MOST_TERMS);
+        terms.truncate(MAX_TERMS);
         terms
     }
 }
@@ -304,7 +305,7 @@ fn mode(words: &[String]) -> Mode {
             _ => false,
         };
         if asked {
-            return Mode::Asked;
+            return Mode::Assistant;
         }
     }
     let summary = |index: usize| {
@@ -366,14 +367,6 @@ fn asks_advice(lower: &str) -> bool {
     PHRASES.iter().any(|phrase| says(lower, phrase))
 }
 
-/// Tells whether a text has a phrase as whole words.
-pub(super) fn says(lower: &str, phrase: &str) -> bool {
-    let edge = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
-    lower.match_indices(phrase).any(|(at, found)| {
-        edge(lower[..at].chars().next_back()) && edge(lower[at + found.len()..].chars().next())
-    })
-}
-
 fn only_author(lower: &str, authors: &[(u32, String)]) -> Option<u32> {
     let mut named =
         authors.iter().filter(|(_, name)| says(lower, &name.to_lowercase())).map(|(hash, _)| *hash);
@@ -394,8 +387,8 @@ fn without_url(word: &str) -> &str {
 mod tests {
     use super::*;
 
-    fn plain(text: &str) -> Query {
-        Query::new(text, Language::default(), &[], Time::default(), &[])
+    fn plain(text: &str) -> Question {
+        Question::new(text, Language::default(), &[], Time::default(), &[])
     }
 
     #[track_caller]
@@ -428,10 +421,10 @@ mod tests {
         for (text, expected) in [
             ("Which hotel did I book?", Mode::User),
             ("Can you help me plan a trip?", Mode::User),
-            ("What was the book you recommended?", Mode::Asked),
-            ("you had previously suggested a recipe", Mode::Asked),
-            ("Remind me of the dose", Mode::Asked),
-            ("In our last conversation, what was the name?", Mode::Asked),
+            ("What was the book you recommended?", Mode::Assistant),
+            ("you had previously suggested a recipe", Mode::Assistant),
+            ("Remind me of the dose", Mode::Assistant),
+            ("In our last conversation, what was the name?", Mode::Assistant),
             ("Give me a summary of the project", Mode::Summary),
         ] {
             assert_eq!(plain(text).mode, expected, "{text}");
@@ -447,10 +440,10 @@ mod tests {
             ("What did Ana and Ben paint?", None, vec!["paint"]),
             ("Who has bananas?", None, vec!["banana"]),
         ] {
-            let query = Query::new(text, Language::default(), &authors, Time::default(), &[]);
-            assert_eq!(query.author, author, "{text}");
+            let question = Question::new(text, Language::default(), &authors, Time::default(), &[]);
+            assert_eq!(question.author, author, "{text}");
             assert_eq!(
-                query.terms.iter().map(|term| term.term.as_str()).collect::<Vec<_>>(),
+                question.terms.iter().map(|term| term.term.as_str()).collect::<Vec<_>>(),
                 terms,
                 "{text}"
             );

@@ -1,0 +1,132 @@
+//! The answer: the ranking as it is shown, the entries linked to it, and remarks on what is missing.
+
+use rusqlite::Connection;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::corpus::{Corpus, Remarks};
+use super::hit::{Contender, Evidence, Hit};
+use super::rank::{MAX_STANDING_HITS, Ranking};
+use super::request::Request;
+use crate::base::Result;
+use crate::index::{Language, Scope, analyse};
+use crate::records::entry::{self, Entry};
+
+/// The answer to a search.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Found {
+    /// Best first.
+    pub hits: Vec<Hit>,
+    /// Standing instructions and preferences of the user that may apply and are not among the hits, in the
+    /// same form.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
+    pub standing: Vec<Hit>,
+    /// Lanes that are down, so that hits may be missing.
+    pub missing: Vec<String>,
+    /// A note on what the graph lacks, or on why nothing was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub note: Option<String>,
+    /// Whether the session has been shown details of the infrastructure.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    #[schemars(skip)]
+    pub infrastructure_seen: bool,
+}
+
+/// Turns a ranking into the answer.
+pub(super) fn answer(ranking: Ranking, corpora: &[Corpus<'_>], request: &Request) -> Result<Found> {
+    let Ranking { hits, standing, remarks } = ranking;
+    let mut hits: Vec<Hit> = shown(hits).collect();
+    if let Some(memory) = memory(corpora) {
+        hits.extend(neighbours(memory.db, &hits, request)?);
+    }
+    let is_new = |standing: &Hit| hits.iter().all(|hit| hit.id != standing.id);
+    let standing = shown(standing).filter(is_new).take(MAX_STANDING_HITS).collect();
+    Ok(finish(hits, standing, remarks, corpora, request))
+}
+
+/// Lists the newest entries: the answer if nothing is asked.
+pub(super) fn newest(corpora: &[Corpus<'_>], request: &Request) -> Result<Found> {
+    let mut hits: Vec<Hit> = Vec::new();
+    // Only entries are listed without a question.
+    if let Some(memory) = memory(corpora).filter(|_| request.scope.contains(&Scope::Entries)) {
+        let take = |entry: Entry| {
+            if request.admits(&entry) {
+                hits.push(Hit::of_entry(entry, Evidence::of_lane("recent", 0.0)));
+            }
+            hits.len() < request.limit
+        };
+        if request.includes_past() {
+            entry::newest_first(memory.db, take)?;
+        } else {
+            entry::walk_current(memory.db, take)?;
+        }
+    }
+    Ok(finish(hits, Vec::new(), Remarks::default(), corpora, request))
+}
+
+/// Returns the newest entries that steer the agent, at most `limit`.
+pub(crate) fn behavioral(db: &Connection, limit: usize) -> Result<Vec<Hit>> {
+    let mut hits: Vec<Hit> = Vec::new();
+    entry::walk_standing(db, |entry| {
+        let steers = entry.behavioral;
+        if steers {
+            hits.push(Hit::of_entry(entry, Evidence::default()));
+        }
+        steers && hits.len() < limit
+    })?;
+    Ok(hits)
+}
+
+fn shown(contenders: Vec<Contender>) -> impl Iterator<Item = Hit> {
+    contenders.into_iter().map(|contender| contender.hit)
+}
+
+fn memory<'a>(corpora: &'a [Corpus<'a>]) -> Option<&'a Corpus<'a>> {
+    corpora.iter().find(|corpus| corpus.is_memory())
+}
+
+/// Returns entries that were often returned together with the hits, as far as there is room.
+fn neighbours(db: &Connection, hits: &[Hit], request: &Request) -> Result<Vec<Hit>> {
+    let found: Vec<&str> = hits.iter().filter(|hit| hit.entry.is_some()).map(|hit| hit.id.as_str()).collect();
+    let room = request.limit.saturating_sub(hits.len());
+    if found.is_empty() || room == 0 {
+        return Ok(Vec::new());
+    }
+    let linked = entry::link::neighbours(db, &found)?;
+    let entries = entry::get_all(db, linked.iter().take(room).map(String::as_str))?;
+    let evidence = || Evidence::of_lane("linked", f64::from(i16::MIN));
+    let admitted = entries.into_iter().filter(|entry| request.admits(entry));
+    Ok(admitted.map(|entry| Hit::of_entry(entry, evidence())).collect())
+}
+
+/// Numbers the hits and adds the remarks.
+fn finish(
+    mut hits: Vec<Hit>,
+    standing: Vec<Hit>,
+    mut remarks: Remarks,
+    corpora: &[Corpus<'_>],
+    request: &Request,
+) -> Found {
+    for (place, hit) in hits.iter_mut().enumerate() {
+        hit.why.iter_mut().for_each(|why| why.rank = place + 1);
+    }
+    let missing = remarks.missing();
+    let note = remarks.note.or_else(|| hits.is_empty().then(|| why_nothing(corpora, request).to_owned()));
+    Found { hits, standing, missing, note, infrastructure_seen: false }
+}
+
+/// Says why nothing was found.
+fn why_nothing(corpora: &[Corpus<'_>], request: &Request) -> &'static str {
+    let is_empty = !corpora.is_empty() && corpora.iter().all(|corpus| corpus.space.passages() == 0);
+    let is_question = request.is_question();
+    if is_empty {
+        "nothing is remembered yet; `nacre store \"what to remember\"` begins"
+    } else if is_question && analyse::words(&request.query, Language::default()).is_empty() {
+        "the query has no words to search for"
+    } else if !is_question && !request.scope.contains(&Scope::Entries) {
+        "there is no query, and only entries are listed without one"
+    } else {
+        "nothing matches"
+    }
+}

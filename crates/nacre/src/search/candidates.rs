@@ -1,0 +1,195 @@
+//! Candidates: the passages in scope of every corpus, with what each lane says of them.
+
+use std::collections::HashMap;
+
+use rusqlite::Connection;
+
+use super::corpus::{Corpus, Remarks};
+use super::graph;
+use super::lanes::{self, Cosines, TermHits};
+use super::question::Question;
+use super::request::Request;
+use crate::base::caller::Visibility;
+use crate::base::{Result, settings};
+use crate::index::embed::Embedder;
+use crate::index::{self, Language, Mark, Space, flag};
+
+/// The candidates of all corpora that can be read.
+pub(super) struct Candidates<'a> {
+    pub(super) pools: Vec<Pool<'a>>,
+    pub(super) remarks: Remarks,
+}
+
+/// The candidates of one corpus.
+pub(super) struct Pool<'a> {
+    pub(super) corpus: &'a Corpus<'a>,
+    /// The ids in scope, sorted.
+    pub(super) members: Vec<u32>,
+    /// Whether so much is in scope that only the likely passages are scored exactly.
+    pub(super) is_large: bool,
+    /// The passages that have each term of the question.
+    pub(super) terms: Vec<TermHits>,
+    /// The nearness of meaning by the built-in model.
+    pub(super) cosines: Cosines,
+    /// The nearness of meaning by the model of the settings, as far as it has made vectors; empty without one.
+    pub(super) model_cosines: Vec<Option<f32>>,
+    /// How well passages answer by the graph, 0 to 1.
+    pub(super) recalled: HashMap<u32, f32>,
+}
+
+/// Asks every lane that the settings switch on.
+pub(super) fn gather<'a>(
+    corpora: &'a [Corpus<'a>],
+    question: &Question,
+    request: &Request,
+    settings: &settings::Settings,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Candidates<'a>> {
+    let by_words_alone = settings.search.fusion == settings::Fusion::Words;
+    let mut candidates = Candidates::by_words(corpora, question, request)?;
+    if !by_words_alone && settings.embedding.provider != settings::Provider::None {
+        candidates.add_meaning(question, embedder)?;
+    }
+    if !by_words_alone && settings.graph.lane {
+        candidates.add_graph(question.language, request)?;
+    }
+    candidates.check_words(settings.search.language())?;
+    Ok(candidates)
+}
+
+impl<'a> Candidates<'a> {
+    /// Asks the lane of words of each corpus. A collection that can't be read is left out.
+    fn by_words(corpora: &'a [Corpus<'a>], question: &Question, request: &Request) -> Result<Candidates<'a>> {
+        let mut pools = Vec::new();
+        let mut remarks = Remarks::default();
+        for corpus in corpora {
+            match Pool::by_words(corpus, question, request) {
+                Ok(pool) => pools.push(pool),
+                Err(error) => remarks.leave_out(corpus, error)?,
+            }
+        }
+        Ok(Candidates { pools, remarks })
+    }
+
+    /// Asks the built-in model and, if there is one, the model of the settings.
+    fn add_meaning(&mut self, question: &Question, embedder: Option<&dyn Embedder>) -> Result<()> {
+        let passages = self.pools.iter().map(|pool| pool.members.len()).sum();
+        // A collection that fails here counts nothing: this only weighs the words of the question.
+        let count = |pool: &Pool<'_>, term: &str| match lanes::df(pool.corpus.db, term) {
+            Err(_) if !pool.corpus.is_memory() => Ok(0),
+            df => df,
+        };
+        let df = |term: &str| self.pools.iter().map(|pool| count(pool, term)).sum::<Result<i64>>();
+        let vector = lanes::question_vector(question, passages, df)?;
+        for pool in &mut self.pools {
+            pool.cosines = lanes::meaning(pool.space(), &pool.members, pool.is_large, &vector);
+        }
+        if let Some(embedder) = embedder {
+            self.add_model(question, embedder);
+        }
+        for pool in &self.pools {
+            self.remarks.add_reembedding(pool.corpus);
+        }
+        Ok(())
+    }
+
+    /// Asks the model of the settings, where it has made vectors. If it fails, the built-in vectors answer alone.
+    fn add_model(&mut self, question: &Question, embedder: &dyn Embedder) {
+        let has_vectors = self.pools.iter().any(|pool| pool.space().dense().is_of(embedder));
+        // A model that is unavailable has no version. It is asked all the same, so that it says why.
+        if !has_vectors && !embedder.version().is_empty() {
+            return;
+        }
+        match lanes::model_vector(question, embedder) {
+            Ok(vector) => {
+                for pool in self.pools.iter_mut().filter(|pool| pool.space().dense().is_of(embedder)) {
+                    let space = pool.space();
+                    pool.model_cosines = space.dense().cosines(space.marks().len(), &vector);
+                }
+            }
+            Err(error) => self.remarks.add_silent_model(&error),
+        }
+    }
+
+    /// Asks the graph of the memory.
+    fn add_graph(&mut self, language: Language, request: &Request) -> Result<()> {
+        for pool in self.pools.iter_mut().filter(|pool| pool.corpus.is_memory()) {
+            let answer = graph::ask(pool.corpus.db, request, language, &pool.members)?;
+            pool.members.retain(|id| !answer.outdated.contains(id));
+            pool.recalled = answer.passages;
+            self.remarks.note = answer.note;
+        }
+        Ok(())
+    }
+
+    /// Remarks on the corpora whose words were indexed otherwise than they would be now.
+    fn check_words(&mut self, language: Language) -> Result<()> {
+        for Pool { corpus, .. } in &self.pools {
+            if index::stale(corpus.db, language)?.words && corpus.space.passages() > 0 {
+                self.remarks.add_stale_words(corpus);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<'a> Pool<'a> {
+    fn by_words(corpus: &'a Corpus<'a>, question: &Question, request: &Request) -> Result<Pool<'a>> {
+        let members = members(corpus, request)?;
+        let terms = lanes::words(corpus.db, question, corpus.space)?;
+        // Filters that need the rows are applied when these are read: then any passage may be needed.
+        let is_large = members.len() > index::MANY && !request.is_for_entries() && !request.includes_past();
+        Ok(Pool {
+            corpus,
+            members,
+            is_large,
+            terms,
+            cosines: Cosines::zero(corpus.space.marks().len()),
+            model_cosines: Vec::new(),
+            recalled: HashMap::new(),
+        })
+    }
+
+    pub(super) fn space(&self) -> &'a Space {
+        self.corpus.space
+    }
+
+    /// Returns exact cosines of the scope or of a sample of it, each with the number of passages it represents.
+    pub(super) fn exact_cosines(&self) -> impl Iterator<Item = (f32, f64)> {
+        let ids = self.cosines.estimate.as_ref().map_or(&self.members, |estimate| &estimate.sample);
+        let weight = self.members.len() as f64 / ids.len().max(1) as f64;
+        // A passage that waits for its vectors represents none.
+        let outdated = self.space().old();
+        let weight = move |id: &u32| if outdated.contains(id) { 0.0 } else { weight };
+        ids.iter().map(move |id| (self.cosines.values[*id as usize], weight(id)))
+    }
+
+    /// Returns the cosines of the members that have vectors by the model of the settings, in the same form.
+    pub(super) fn exact_model_cosines(&self) -> impl Iterator<Item = (f32, f64)> {
+        let cosine = |id: &u32| Some((self.model_cosines.get(*id as usize).copied().flatten()?, 1.0));
+        // Without a model of the settings the members need not be walked.
+        let walked = if self.model_cosines.is_empty() { 0 } else { usize::MAX };
+        self.members.iter().take(walked).filter_map(cosine)
+    }
+}
+
+/// Returns the ids of the passages in scope, sorted.
+fn members(corpus: &Corpus<'_>, request: &Request) -> Result<Vec<u32>> {
+    let kinds = corpus.kinds(request);
+    let past = request.includes_past();
+    let is_member = |mark: &Mark| kinds.contain(*mark) && (past || mark.is(flag::LIVE));
+    let marks = (0u32..).zip(corpus.space.marks());
+    let mut members: Vec<u32> = marks.filter(|(_, mark)| is_member(mark)).map(|(id, _)| id).collect();
+    if corpus.visibility == Visibility::Shared {
+        let visible = visible(corpus.db)?;
+        members.retain(|id| visible.binary_search(id).is_ok());
+    }
+    Ok(members)
+}
+
+/// Returns the ids of the passages that the connection may see, sorted.
+fn visible(db: &Connection) -> Result<Vec<u32>> {
+    let mut statement = db.prepare_cached("SELECT id FROM passages ORDER BY id")?;
+    let ids = statement.query_map([], |row| row.get(0))?;
+    Ok(ids.collect::<rusqlite::Result<_>>()?)
+}

@@ -1,0 +1,93 @@
+//! The databases that a question is put to, and what an answer says about them.
+
+use std::path::Path;
+
+use rusqlite::Connection;
+
+use super::request::Request;
+use crate::base::caller::Visibility;
+use crate::base::ids::CollectionName;
+use crate::base::{Error, Result};
+use crate::index::{Kinds, Renewed, Scope, Space};
+use crate::records::collection;
+
+/// One database that a question is put to: the memory of a group, or a collection.
+pub(crate) struct Corpus<'a> {
+    /// `None` for the memory.
+    pub(crate) collection: Option<&'a CollectionName>,
+    pub(crate) path: &'a Path,
+    pub(crate) db: &'a Connection,
+    pub(crate) space: &'a Space,
+    /// Limits the rows of `db`. The space has all passages.
+    pub(crate) visibility: Visibility,
+}
+
+impl Corpus<'_> {
+    pub(super) fn is_memory(&self) -> bool {
+        self.collection.is_none()
+    }
+
+    /// Returns the kinds of its passages that are in scope.
+    pub(super) fn kinds(&self, request: &Request) -> Kinds {
+        let mut kinds = Kinds::default();
+        let is_here = |scope: &&Scope| (**scope == Scope::Sources) != self.is_memory();
+        request.scope.iter().filter(is_here).for_each(|scope| kinds.add(scope.flag()));
+        kinds
+    }
+
+    /// Begins a message about it. The memory needs no name.
+    fn prefix(&self) -> String {
+        self.collection.map(|name| format!("sources: collection `{name}`: ")).unwrap_or_default()
+    }
+}
+
+/// Remarks that an answer makes beside its hits.
+#[derive(Default)]
+pub(super) struct Remarks {
+    /// Collections that can't be read.
+    unreadable: Vec<String>,
+    /// Lanes that are down or behind.
+    degraded: Vec<String>,
+    /// A note on what the graph lacks.
+    pub(super) note: Option<String>,
+}
+
+impl Remarks {
+    /// Names a collection that can't be read, which the answer leaves out. Without its memory a group can't
+    /// answer at all: then the error is returned.
+    pub(super) fn leave_out(&mut self, corpus: &Corpus<'_>, error: Error) -> Result<()> {
+        let error = error.at(corpus.path);
+        let Some(name) = corpus.collection else { return Err(error) };
+        self.unreadable.push(collection::is_down(name, &error));
+        Ok(())
+    }
+
+    /// Says that the model of the settings gave no vector.
+    pub(super) fn add_silent_model(&mut self, error: &Error) {
+        self.degraded.push(format!("embeddings ({error}): the built-in model answered alone"));
+    }
+
+    /// Describes the progress of re-embedding, if a corpus has any under way.
+    pub(super) fn add_reembedding(&mut self, corpus: &Corpus<'_>) {
+        let Some(Renewed { made, all }) = corpus.space.renewed() else { return };
+        let prefix = corpus.prefix();
+        self.degraded.push(format!(
+            "{prefix}vectors: {made} of {all} are made anew for this version's model, and the rest is found by words alone; `nacre index` or a running server makes them"
+        ));
+    }
+
+    /// Says that the words of a corpus were indexed by another version or in another language.
+    pub(super) fn add_stale_words(&mut self, corpus: &Corpus<'_>) {
+        let prefix = corpus.prefix();
+        self.degraded.push(format!(
+            "{prefix}words: the index is of another version or in another language; `nacre index` or a running server makes it anew"
+        ));
+    }
+
+    /// Returns the messages of `missing`: collections first, then lanes.
+    pub(super) fn missing(&mut self) -> Vec<String> {
+        let mut missing = std::mem::take(&mut self.unreadable);
+        missing.append(&mut self.degraded);
+        missing
+    }
+}

@@ -1,0 +1,49 @@
+//! A search request, as the tools make it.
+
+use crate::base::Time;
+use crate::base::ids::CollectionName;
+use crate::index::Scope;
+use crate::records::entry::{Entry, EntryType, Tags};
+
+/// The text to search for, and the filters on what is found.
+pub(crate) struct Request {
+    pub(crate) query: String,
+    pub(crate) scope: Vec<Scope>,
+    /// Restricts the search of collections to this one.
+    pub(crate) collection: Option<CollectionName>,
+    pub(crate) r#type: Option<EntryType>,
+    pub(crate) tags: Tags,
+    pub(crate) include_superseded: bool,
+    pub(crate) include_archived: bool,
+    pub(crate) limit: usize,
+    pub(crate) at: Time,
+    pub(crate) explain: bool,
+    /// Whether "my" means the agent.
+    pub(crate) of_agent: bool,
+}
+
+impl Request {
+    /// Tells whether anything is asked. Without a question, entries are listed.
+    pub(super) fn is_question(&self) -> bool {
+        !self.query.trim().is_empty()
+    }
+
+    /// Tells whether superseded or archived entries may be found.
+    pub(super) fn includes_past(&self) -> bool {
+        self.include_superseded || self.include_archived
+    }
+
+    /// Tells whether only entries can pass: no other kind has a type or tags.
+    pub(super) fn is_for_entries(&self) -> bool {
+        self.r#type.is_some() || !self.tags.is_empty()
+    }
+
+    /// Tells whether an entry passes the filters.
+    pub(super) fn admits(&self, entry: &Entry) -> bool {
+        let has = |wanted: &str| entry.tags.iter().any(|tag| tag.to_lowercase() == wanted.to_lowercase());
+        (self.include_superseded || entry.superseded_at.is_none())
+            && (self.include_archived || entry.archived_at.is_none())
+            && self.r#type.is_none_or(|wanted| entry.r#type == wanted)
+            && self.tags.iter().all(has)
+    }
+}

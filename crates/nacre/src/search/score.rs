@@ -1,0 +1,433 @@
+//! Fusion: one score a passage, the sum of named parts. Scores of the lanes are made comparable by their mean
+//! and spread over the scope (z), not by rank; a lane adds, it never silences another.
+//!
+//! The parts and their weights were found on public conversation sets (docs/benchmarks.md). Most of their gain
+//! comes from structure: who speaks, what answers what, when.
+#![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use super::candidates::{Candidates, Pool};
+use super::corpus::{Corpus, Remarks};
+use super::part::{Part, Parts};
+use super::question::{Mode, Question, Term};
+use super::words::{Spread, WordScores};
+use super::{dates, lanes};
+use crate::base::{Time, settings};
+use crate::index::{Language, Mark, Quantised, flag};
+
+/// A passage that far above the mean, in spreads of the cosine by the model of the settings, is found by that
+/// alone. The range of such cosines differs from model to model.
+const MIN_MODEL_SPREADS: f64 = 1.5;
+
+/// The speaker's share for the user's words where the assistant's are asked for.
+const USER_SHARE_IF_ASSISTANT_IS_ASKED: f32 = -0.2;
+
+/// The settings and the moment that ranking depends on.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'a> {
+    pub(super) search: &'a settings::Search,
+    pub(super) rank: &'a settings::Rank,
+    pub(super) now: Time,
+}
+
+/// The scores of all candidates, one scorer for each corpus.
+pub(super) struct Scores<'a> {
+    pub(super) scorers: Vec<Scorer<'a>>,
+    pub(super) rules: Rules<'a>,
+    pub(super) language: Language,
+    pub(super) remarks: Remarks,
+}
+
+/// Scores the passages of one corpus.
+pub(super) struct Scorer<'a> {
+    pub(super) corpus: &'a Corpus<'a>,
+    question: &'a Question,
+    rules: Rules<'a>,
+    /// 0 for each part that is left out.
+    weights: Parts,
+    /// The ids in scope; in a large scope, those that may be among the best.
+    pub(super) members: Vec<u32>,
+    pub(super) is_large: bool,
+    /// The weighed sum of the lanes of words and meaning, by passage id.
+    lanes: Vec<f32>,
+    /// BM25, by passage id.
+    words: Vec<f32>,
+    cosines: Vec<f32>,
+    model_cosines: Vec<Option<f32>>,
+    baselines: Baselines,
+    /// The ids of the passages that wait for vectors.
+    outdated: Range<u32>,
+    /// The question's vector, if the cosines are estimates.
+    estimate: Option<Quantised>,
+    /// From here on a cosine by the model of the settings finds a passage alone.
+    min_model_cosine: f32,
+    /// The terms that a passage has, a bit each.
+    pub(super) matched: Vec<u64>,
+    /// The share of the question's weight that a passage has.
+    pub(super) coverage: Vec<f32>,
+    /// BM25 over whole sessions as z, by the session's number.
+    sessions: Vec<f32>,
+    /// How well passages answer by the graph, 0 to 1.
+    pub(super) recalled: HashMap<u32, f32>,
+}
+
+/// The mean and spread of each lane over all corpora.
+#[derive(Clone, Copy)]
+struct Baselines {
+    words: Spread,
+    meaning: Spread,
+    model: Spread,
+}
+
+impl Baselines {
+    fn new(pools: &[Pool<'_>], words: &[WordScores]) -> Baselines {
+        let of_words = || pools.iter().zip(words).flat_map(|(pool, words)| words.of_members(pool));
+        Baselines {
+            words: Spread::of(of_words, 0.0),
+            meaning: Spread::of(|| pools.iter().flat_map(Pool::exact_cosines), 0.1),
+            model: Spread::of(|| pools.iter().flat_map(Pool::exact_model_cosines), 0.0),
+        }
+    }
+}
+
+/// The weights of the lanes' opinion of a passage's neighbours.
+struct NeighbourWeights {
+    before: f32,
+    after: f32,
+    /// For those two away on either side: the subject of a conversation outlasts a turn.
+    around: f32,
+}
+
+impl NeighbourWeights {
+    const WITHOUT_SESSION: NeighbourWeights = NeighbourWeights { before: 0.0, after: 0.0, around: 0.0 };
+    /// The assistant's reply echoes the topic of the user's turn.
+    const USER: NeighbourWeights = NeighbourWeights { before: 0.0, after: 0.2, around: 0.0 };
+    const ASSISTANT: NeighbourWeights = NeighbourWeights { before: 0.3, after: 0.05, around: 0.0 };
+    const PEOPLE: NeighbourWeights = NeighbourWeights { before: 0.1, after: 0.1, around: 0.15 };
+    const PEOPLE_ANSWERING: NeighbourWeights = NeighbourWeights { before: 0.7, after: 0.1, around: 0.15 };
+}
+
+/// Prepares the scores of all candidates. The weight of a word and the baselines are taken over all corpora
+/// together, so that scores in one can be compared with scores in another.
+pub(super) fn score<'a>(question: &'a Question, rules: Rules<'a>, candidates: Candidates<'a>) -> Scores<'a> {
+    let Candidates { pools, remarks } = candidates;
+    let words = WordScores::of_all(question.terms.len(), &pools);
+    let baselines = Baselines::new(&pools, &words);
+    let pools = pools.into_iter().zip(words);
+    let scorers = pools.map(|(pool, words)| Scorer::new(question, rules, baselines, pool, words)).collect();
+    Scores { scorers, rules, language: question.language, remarks }
+}
+
+impl<'a> Scorer<'a> {
+    fn new(
+        question: &'a Question,
+        rules: Rules<'a>,
+        baselines: Baselines,
+        pool: Pool<'a>,
+        words: WordScores,
+    ) -> Scorer<'a> {
+        let mut scorer = Scorer {
+            corpus: pool.corpus,
+            question,
+            rules,
+            weights: Parts::weights(&rules.search.without),
+            members: pool.members,
+            is_large: pool.is_large,
+            lanes: Vec::new(),
+            words: words.scores,
+            cosines: pool.cosines.values,
+            model_cosines: pool.model_cosines,
+            baselines,
+            outdated: pool.corpus.space.old(),
+            estimate: pool.cosines.estimate.map(|estimate| estimate.vector),
+            min_model_cosine: (baselines.model.mean + MIN_MODEL_SPREADS * baselines.model.spread) as f32,
+            matched: words.matched,
+            coverage: words.coverage,
+            sessions: words.sessions,
+            recalled: pool.recalled,
+        };
+        scorer.lanes = (0u32..).zip(&scorer.words).map(|(id, _)| scorer.add_lanes(id)).collect();
+        scorer
+    }
+}
+
+impl Scorer<'_> {
+    /// Tells whether the words are all that counts.
+    pub(super) fn is_words_alone(&self) -> bool {
+        self.rules.search.fusion == settings::Fusion::Words
+    }
+
+    /// Tells whether structure counts beside the lanes.
+    pub(super) fn is_hybrid(&self) -> bool {
+        self.rules.search.fusion == settings::Fusion::Hybrid
+    }
+
+    pub(super) fn language(&self) -> Language {
+        self.question.language
+    }
+
+    pub(super) fn terms(&self) -> &[Term] {
+        &self.question.terms
+    }
+
+    /// Returns the terms whose bits of `matched` are set.
+    pub(super) fn words_of(&self, bits: u64) -> Vec<&str> {
+        let terms = self.terms().iter().enumerate();
+        terms
+            .filter(|(index, _)| bits & (1 << (index % 64)) != 0)
+            .map(|(_, term)| term.term.as_str())
+            .collect()
+    }
+
+    pub(super) fn is_passage(&self, id: u32) -> bool {
+        (id as usize) < self.corpus.space.marks().len()
+    }
+
+    pub(super) fn mark(&self, id: u32) -> Mark {
+        self.corpus.space.marks()[id as usize]
+    }
+
+    /// Returns how near its meaning is to the question's, up to 1.
+    pub(super) fn similarity(&self, id: u32) -> f32 {
+        self.model_cosine(id).unwrap_or(self.cosines[id as usize])
+    }
+
+    fn model_cosine(&self, id: u32) -> Option<f32> {
+        self.model_cosines.get(id as usize).copied().flatten()
+    }
+
+    /// Tells whether a passage was found at all: by a word, its meaning or the graph, or as a neighbour of one
+    /// that was.
+    pub(super) fn is_found(&self, id: u32) -> bool {
+        let alone =
+            |id: u32| self.matched[id as usize] != 0 || self.is_near(id) || self.recalled.contains_key(&id);
+        alone(id) || [-1, 1].iter().any(|step| self.neighbour(id, *step).is_some_and(alone))
+    }
+
+    /// Tells whether its meaning is near enough to be found by that alone.
+    pub(super) fn is_near(&self, id: u32) -> bool {
+        f64::from(self.cosines[id as usize]) >= self.rules.search.least_similarity
+            || self.model_cosine(id).is_some_and(|cosine| cosine >= self.min_model_cosine)
+    }
+
+    /// Returns the neighbour in the same session, if it counts.
+    pub(super) fn neighbour(&self, id: u32, step: i64) -> Option<u32> {
+        let other = u32::try_from(i64::from(id) + step).ok()?;
+        let mark = self.corpus.space.marks().get(other as usize)?;
+        let session = self.mark(id).session;
+        (session != 0 && mark.session == session && mark.is(flag::LIVE)).then_some(other)
+    }
+
+    /// Returns the lanes' opinion of a neighbour, `steps` away.
+    fn neighbour_lanes(&self, id: u32, steps: i64) -> f32 {
+        self.neighbour(id, steps).map_or(0.0, |other| self.lanes(other))
+    }
+
+    fn words(&self, id: u32) -> f32 {
+        self.baselines.words.z(self.words[id as usize])
+    }
+
+    /// Two models' cosines can't be compared, but how unusual each finds a passage can. Together they find more
+    /// than either: LoCoMo fraction@10 on the tuning half is .834 by the built-in one, .847 by MiniLM, .855 by
+    /// both. The mean of two opinions that agree in part spreads less than one, which `MEAN_SCALE` makes good.
+    fn meaning(&self, id: u32) -> f32 {
+        const MEAN_SCALE: f32 = 1.1;
+        let by_model = self.model_cosine(id).map(|cosine| self.baselines.model.z(cosine));
+        if self.outdated.contains(&id) {
+            // Without a vector a passage counts as average: neither old nor new ones are preferred.
+            return by_model.unwrap_or(0.0);
+        }
+        let built_in = self.baselines.meaning.z(self.cosines[id as usize]);
+        by_model.map_or(built_in, |by_model| MEAN_SCALE * f32::midpoint(built_in, by_model))
+    }
+
+    /// Returns the opinion of the lanes of words and meaning together.
+    pub(super) fn lanes(&self, id: u32) -> f32 {
+        self.lanes[id as usize]
+    }
+
+    fn add_lanes(&self, id: u32) -> f32 {
+        self.weights[Part::Words] * self.words(id) + self.weights[Part::Meaning] * self.meaning(id)
+    }
+
+    /// Replaces estimates by exact cosines.
+    pub(super) fn look_closely(&mut self, ids: &[u32]) {
+        let Some(vector) = self.estimate else { return };
+        lanes::look_closely(self.corpus.space, ids, &vector, &mut self.cosines);
+        for id in ids {
+            let lanes = self.add_lanes(*id);
+            self.lanes[*id as usize] = lanes;
+        }
+    }
+
+    /// Returns the score of a passage.
+    pub(super) fn score(&self, id: u32) -> f32 {
+        self.parts(id).sum()
+    }
+
+    /// Returns the parts of its score, weighed.
+    pub(super) fn parts(&self, id: u32) -> Parts {
+        let mark = self.mark(id);
+        let mut parts = self.parts_of(mark);
+        if self.is_words_alone() {
+            // Here every part counts: `search.without` is for scores of more than the words.
+            parts[Part::Relevance] = self.coverage[id as usize].max(f32::MIN_POSITIVE).ln();
+            return parts;
+        }
+        parts[Part::Graph] = self.recalled.get(&id).copied().unwrap_or(0.0);
+        if self.is_hybrid() {
+            let weights = self.neighbour_weights(id, mark);
+            parts[Part::Words] = self.words(id);
+            parts[Part::Meaning] = self.meaning(id);
+            parts[Part::Before] =
+                weights.before * self.neighbour_lanes(id, -1) + weights.around * self.neighbour_lanes(id, -2);
+            parts[Part::After] =
+                weights.after * self.neighbour_lanes(id, 1) + weights.around * self.neighbour_lanes(id, 2);
+            parts[Part::Preference] = self.preference(mark, self.lanes(id));
+        } else {
+            parts[Part::Relevance] = self.relevance(id).max(f32::MIN_POSITIVE).ln();
+        }
+        parts.weighed_by(&self.weights)
+    }
+
+    fn neighbour_weights(&self, id: u32, mark: Mark) -> NeighbourWeights {
+        if mark.session == 0 {
+            NeighbourWeights::WITHOUT_SESSION
+        } else if mark.is(flag::USER) {
+            NeighbourWeights::USER
+        } else if mark.is(flag::ASSISTANT) {
+            NeighbourWeights::ASSISTANT
+        } else if self.neighbour(id, -1).is_some_and(|other| self.mark(other).is(flag::ASKS)) {
+            NeighbourWeights::PEOPLE_ANSWERING
+        } else {
+            NeighbourWeights::PEOPLE
+        }
+    }
+
+    /// Returns the weighted sum of nearness and words. BM25 has no upper bound: r / (1 + r) has.
+    fn relevance(&self, id: u32) -> f32 {
+        let search = self.rules.search;
+        let words = self.words[id as usize].max(0.0);
+        search.vector_weight as f32 * self.similarity(id).max(0.0)
+            + search.word_weight as f32 * words / (1.0 + words)
+    }
+
+    /// Returns a rough score: the lanes' opinion, perhaps by an estimate, and the parts that are known from the
+    /// mark. `by_flags` caches the sum of the parts known from the flags, NaN until it is known: most marks have
+    /// the flags of another.
+    pub(super) fn rough(&self, mark: Mark, lanes: f32, by_flags: &mut [f32]) -> f32 {
+        let with_preference = lanes + self.weights[Part::Preference] * self.preference(mark, lanes);
+        let needs_mark = self.question.author.is_some()
+            || !self.question.days.is_empty()
+            || mark.flags & (flag::ENTRY | flag::DATED) != 0;
+        if needs_mark {
+            return with_preference + self.parts_of(mark).weighed_by(&self.weights).sum();
+        }
+        let known = &mut by_flags[mark.flags as usize];
+        if known.is_nan() {
+            *known = self.parts_of_flags(mark).weighed_by(&self.weights).sum();
+        }
+        with_preference + *known + self.weights[Part::Session] * self.session(mark)
+    }
+
+    /// Returns how much a stated preference counts, which it does only if advice is asked for.
+    fn preference(&self, mark: Mark, lanes: f32) -> f32 {
+        let counts = self.question.advice && mark.is(flag::PREFERENCE);
+        if counts { lanes.clamp(0.0, 1.0) } else { 0.0 }
+    }
+
+    /// Returns the parts of a score that are known from the mark alone, not yet weighed; 0 for the others.
+    fn parts_of(&self, mark: Mark) -> Parts {
+        let mut parts = Parts::ZERO;
+        if self.is_hybrid() {
+            parts = self.parts_of_flags(mark);
+            parts[Part::Session] = self.session(mark);
+            if self.question.author.is_some_and(|author| author == mark.author) {
+                parts[Part::Author] = 1.0;
+            }
+            parts[Part::Time] = self.nearness(mark);
+            parts[Part::Age] = -self.age(mark);
+        } else if !self.is_words_alone() {
+            // As a factor: half of its worth after the half-life.
+            parts[Part::Age] = (1.0 - self.age(mark)).max(f32::MIN_POSITIVE).ln();
+        }
+        if let Some(standing) = mark.standing() {
+            parts[Part::Reinforcement] = standing.log_reinforcement(self.rules.rank) as f32;
+            parts[Part::Recency] = standing.log_recency(self.rules.rank, self.rules.now) as f32;
+        }
+        parts
+    }
+
+    /// Returns the parts of a score that are known from the flags of a mark, not yet weighed; 0 for the others.
+    fn parts_of_flags(&self, mark: Mark) -> Parts {
+        let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
+        // Entries, documents and facts are the user's own words.
+        let by_user = has(flag::USER).max(has(flag::ENTRY)).max(has(flag::CHUNK)).max(has(flag::GRAPH));
+        let user_share = match self.question.mode {
+            Mode::User => 1.0,
+            Mode::Assistant => USER_SHARE_IF_ASSISTANT_IS_ASKED,
+            Mode::Summary => 0.0,
+        };
+        let mut parts = Parts::ZERO;
+        parts[Part::Speaker] = user_share * by_user;
+        if self.question.mode == Mode::User {
+            // Only a passage in a session can be the first of one.
+            parts[Part::First] = has(flag::FIRST);
+            parts[Part::Person] = has(flag::FIRST_PERSON);
+        }
+        parts[Part::Answers] = self.question.wants.iter().map(|wanted| has(*wanted)).sum::<f32>();
+        parts[Part::Instruction] = has(flag::INSTRUCTION);
+        parts
+    }
+
+    /// Returns how well the words of its whole session match, as z.
+    fn session(&self, mark: Mark) -> f32 {
+        self.sessions.get(mark.session as usize).copied().unwrap_or(0.0)
+    }
+
+    /// Returns how old a dated document is: half of 1 after the half-life. Without a date of its own, a passage
+    /// stays new.
+    fn age(&self, mark: Mark) -> f32 {
+        let half_life = self.rules.search.half_life_days;
+        if !mark.is(flag::DATED) || half_life <= 0.0 {
+            return 0.0;
+        }
+        let days = self.rules.now.days_since(Time::from_millis(i64::from(mark.minute) * 60_000));
+        (1.0 - 0.5_f64.powf(days.max(0.0) / half_life)) as f32
+    }
+
+    /// Returns the standing instructions and preferences that may apply, with the lanes' opinion of them. They
+    /// must be the user's: an agent is not to follow what others say in a conversation.
+    pub(super) fn standing(&self) -> Vec<(u32, f32)> {
+        const MIN_MATCH: f32 = 0.35;
+        let applies = |id: &u32| {
+            let place = *id as usize;
+            self.is_standing(self.mark(*id)) && self.coverage[place].max(self.cosines[place]) >= MIN_MATCH
+        };
+        self.members.iter().copied().filter(applies).map(|id| (id, self.lanes(id))).collect()
+    }
+
+    /// Tells whether it is a standing instruction or preference of the user, of the kind that is asked for.
+    pub(super) fn is_standing(&self, mark: Mark) -> bool {
+        let standing = mark.is(flag::INSTRUCTION) || (self.question.advice && mark.is(flag::PREFERENCE));
+        standing && mark.flags & (flag::USER | flag::ENTRY | flag::CHUNK) != 0
+    }
+
+    /// Returns how near a passage is to a time that the question names: people speak of things after they
+    /// happened.
+    fn nearness(&self, mark: Mark) -> f32 {
+        if self.question.days.is_empty() {
+            return 0.0;
+        }
+        let day = dates::day_of(mark.minute);
+        let near = |(from, to): &(f64, f64)| {
+            let late = (day - to).max(0.0);
+            let early = (from - day).max(0.0);
+            // One of them is 0.
+            (-late / 5.0 - early / 2.0).exp() as f32
+        };
+        self.question.days.iter().map(near).fold(0.0, f32::max)
+    }
+}
