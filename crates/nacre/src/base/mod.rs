@@ -12,6 +12,7 @@ pub(crate) mod secret;
 pub mod settings;
 pub(crate) mod text;
 pub(crate) mod time;
+pub(crate) mod words;
 
 pub use error::{Error, Result};
 pub use settings::Settings;

@@ -10,6 +10,8 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::base::words::{self, List};
+
 /// Changes whenever the same text would give other words: an index made by another version is made anew.
 pub(crate) const VERSION: &str = "1";
 
@@ -70,7 +72,7 @@ impl Language {
     /// Tells whether a word, as [`words`] gives it, is so common that it says nothing about what is asked.
     /// What is common in other languages is known by how many passages have it.
     pub(crate) fn is_common(self, word: &str) -> bool {
-        self.is_english() && COMMON.binary_search(&word).is_ok()
+        self.is_english() && COMMON.has(word)
     }
 }
 
@@ -105,18 +107,7 @@ pub(crate) fn fold(text: &str) -> String {
     if folded.is_empty() { text.split_whitespace().collect() } else { folded }
 }
 
-/// Function words, question words and pronouns, stemmed as the analyser stems them.
-const COMMON: &[&str] = &[
-    "a", "about", "abov", "after", "again", "all", "also", "am", "an", "and", "ani", "are", "as", "at", "be",
-    "becaus", "been", "befor", "below", "between", "both", "but", "by", "can", "could", "did", "do", "doe",
-    "down", "dure", "each", "few", "for", "from", "further", "had", "has", "have", "he", "her", "here",
-    "hers", "him", "his", "how", "i", "if", "in", "into", "is", "it", "its", "itself", "just", "me", "more",
-    "most", "my", "myself", "no", "nor", "not", "now", "of", "off", "on", "onc", "onli", "or", "other",
-    "our", "out", "over", "own", "same", "she", "should", "so", "some", "such", "than", "that", "the",
-    "their", "them", "then", "there", "these", "they", "this", "those", "through", "to", "too", "under",
-    "until", "up", "us", "veri", "was", "we", "were", "what", "when", "where", "whi", "which", "while",
-    "who", "whom", "whose", "will", "with", "would", "you", "your",
-];
+static COMMON: List = words::COMMON.list("common");
 
 struct Words {
     stemmer: Option<Stemmer>,
@@ -282,8 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn common_words_are_sorted_for_the_search_in_them() {
-        assert!(COMMON.is_sorted());
+    fn common_words_are_known_by_their_stems() {
         let english = Language::default();
         let is_common = |word: &str| english.is_common(word);
         assert!(is_common("the") && is_common("a") && is_common("your") && !is_common("typescript"));

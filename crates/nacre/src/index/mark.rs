@@ -9,6 +9,7 @@ use regex::Regex;
 use super::Passage;
 use crate::base::Time;
 use crate::base::settings::Rank;
+use crate::base::words::{self, List};
 
 /// The bytes of one packed mark.
 pub(crate) const BYTES: usize = 16;
@@ -229,87 +230,17 @@ impl std::ops::BitOrAssign for Hints {
 }
 
 /// Words that are enough.
-const CERTAIN: &[(u16, &[&str])] = &[
-    (flag::FIRST_PERSON, &["i", "my", "me", "we", "our"]),
-    (
-        flag::NUMBER,
-        &[
-            "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-            "twelve", "dozen", "once", "twice", "hundred", "thousand", "half", "couple", "several",
-        ],
-    ),
-    (
-        flag::TIME,
-        &[
-            "yesterday",
-            "today",
-            "tonight",
-            "tomorrow",
-            "ago",
-            "since",
-            "recently",
-            "just",
-            "january",
-            "february",
-            "march",
-            "april",
-            "june",
-            "july",
-            "august",
-            "september",
-            "october",
-            "november",
-            "december",
-        ],
-    ),
+static CERTAIN: [(u16, List); 3] = [
+    (flag::FIRST_PERSON, words::MARKS.list("first person")),
+    (flag::NUMBER, words::MARKS.list("number")),
+    (flag::TIME, words::MARKS.list("time")),
 ];
 
-/// Words one of which stands in every phrase of the kind: only then is the phrase looked for.
-const POSSIBLE: &[(u16, &[&str])] = &[
-    (
-        flag::TIME,
-        &[
-            "night",
-            "morning",
-            "days",
-            "week",
-            "weeks",
-            "weekend",
-            "month",
-            "months",
-            "year",
-            "years",
-            "summer",
-            "winter",
-            "fall",
-            "spring",
-            "monday",
-            "tuesday",
-            "wednesday",
-            "thursday",
-            "friday",
-            "saturday",
-            "sunday",
-        ],
-    ),
-    (flag::INSTRUCTION, &["always", "never", "now", "when", "whenever", "forward", "every"]),
-    (
-        flag::PREFERENCE,
-        &[
-            "prefer",
-            "rather",
-            "like",
-            "want",
-            "eat",
-            "use",
-            "favorite",
-            "favourite",
-            "love",
-            "enjoy",
-            "hate",
-            "dislike",
-        ],
-    ),
+/// Words one of which occurs in every phrase of the kind: only then is the phrase looked for.
+static POSSIBLE: [(u16, List); 3] = [
+    (flag::TIME, words::MARKS.list("possible time")),
+    (flag::INSTRUCTION, words::MARKS.list("possible instruction")),
+    (flag::PREFERENCE, words::MARKS.list("possible preference")),
 ];
 
 impl Hints {
@@ -327,8 +258,8 @@ impl Hints {
         }
         let lower = run.to_lowercase();
         for word in lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '_') {
-            hints.certain |= flags_in(CERTAIN, word);
-            hints.possible |= flags_in(POSSIBLE, word);
+            hints.certain |= flags_in(&CERTAIN, word);
+            hints.possible |= flags_in(&POSSIBLE, word);
             if word.contains(|c: char| c.is_ascii_digit()) {
                 hints.certain |= flag::NUMBER | if is_time(word) { flag::TIME } else { 0 };
             }
@@ -337,8 +268,8 @@ impl Hints {
     }
 }
 
-fn flags_in(table: &[(u16, &[&str])], word: &str) -> u16 {
-    let rows = table.iter().filter(|(_, words)| words.contains(&word));
+fn flags_in(table: &[(u16, List)], word: &str) -> u16 {
+    let rows = table.iter().filter(|(_, words)| words.has(word));
     rows.fold(0, |flags, (flag, _)| flags | flag)
 }
 

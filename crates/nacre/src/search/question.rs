@@ -10,6 +10,7 @@ use std::collections::HashSet;
 use super::dates;
 use super::phrase::says;
 use crate::base::Time;
+use crate::base::words::{self, List};
 use crate::index::{Language, analyse, flag};
 
 /// More terms than this add work, not meaning.
@@ -123,120 +124,7 @@ impl Term {
     }
 }
 
-/// Words that ask, count or span time, and so match where the matter does not.
-const ASKING: &[&str] = &[
-    "about",
-    "across",
-    "advice",
-    "ago",
-    "anything",
-    "aspects",
-    "based",
-    "brought",
-    "chat",
-    "considering",
-    "conversation",
-    "conversations",
-    "could",
-    "current",
-    "currently",
-    "day",
-    "days",
-    "describe",
-    "different",
-    "discuss",
-    "discussed",
-    "discussion",
-    "excited",
-    "explain",
-    "feel",
-    "feeling",
-    "first",
-    "get",
-    "getting",
-    "give",
-    "good",
-    "got",
-    "happen",
-    "happened",
-    "happens",
-    "help",
-    "idea",
-    "ideas",
-    "items",
-    "kind",
-    "know",
-    "last",
-    "lately",
-    "like",
-    "list",
-    "long",
-    "looking",
-    "made",
-    "make",
-    "many",
-    "mention",
-    "mentioned",
-    "mentions",
-    "might",
-    "month",
-    "months",
-    "most",
-    "much",
-    "name",
-    "names",
-    "now",
-    "number",
-    "often",
-    "old",
-    "only",
-    "order",
-    "past",
-    "please",
-    "previous",
-    "previously",
-    "provide",
-    "recall",
-    "recent",
-    "recently",
-    "recommend",
-    "recommendation",
-    "recommendations",
-    "recommended",
-    "remember",
-    "remind",
-    "something",
-    "sort",
-    "suggest",
-    "suggested",
-    "suggestion",
-    "suggestions",
-    "summarize",
-    "summary",
-    "tell",
-    "think",
-    "thinking",
-    "throughout",
-    "time",
-    "times",
-    "tip",
-    "tips",
-    "told",
-    "total",
-    "type",
-    "use",
-    "used",
-    "using",
-    "walk",
-    "want",
-    "wanted",
-    "week",
-    "weeks",
-    "wondering",
-    "would",
-    "year",
-    "years",
-];
+static ASKING: List = words::SEARCH.list("asking");
 
 /// Splits lower-case text into spoken words; an apostrophe belongs to its word.
 fn spoken(lower: &str) -> Vec<String> {
@@ -245,42 +133,8 @@ fn spoken(lower: &str) -> Vec<String> {
 }
 
 fn mode(words: &[String]) -> Mode {
-    const SAID: &[&str] = &[
-        "told",
-        "said",
-        "mentioned",
-        "recommended",
-        "suggested",
-        "gave",
-        "provided",
-        "listed",
-        "explained",
-        "described",
-        "shared",
-        "helped",
-        "advised",
-        "created",
-        "wrote",
-        "came",
-        "outlined",
-        "showed",
-        "proposed",
-    ];
-    const SAY: &[&str] = &[
-        "say",
-        "mention",
-        "recommend",
-        "suggest",
-        "tell",
-        "give",
-        "advise",
-        "list",
-        "help",
-        "provide",
-        "propose",
-        "describe",
-        "explain",
-    ];
+    static SAID: List = words::SEARCH.list("you said");
+    static SAY: List = words::SEARCH.list("did you say");
     const BETWEEN: &[&str] = &["had", "have", "also", "just", "once", "previously", "originally"];
     const OF_YOURS: &[&str] = &["recommend", "suggest", "advice", "answer", "list", "plan"];
     let at = |index: usize| words.get(index).map_or("", String::as_str);
@@ -317,24 +171,11 @@ fn mode(words: &[String]) -> Mode {
 }
 
 fn wants(lower: &str) -> Vec<u16> {
-    const KINDS: &[(u16, &[&str])] = &[
-        (flag::TIME, &["when", "how long", "what date", "what day", "what month", "what year", "what time"]),
-        (
-            flag::NUMBER,
-            &[
-                "how many",
-                "how much",
-                "how old",
-                "how often",
-                "how far",
-                "total",
-                "number of",
-                "what percentage",
-                "at what",
-            ],
-        ),
-        (flag::NAME, &["where", "which city", "which country", "which place"]),
-        (flag::NAME, &["who", "whose", "what is the name", "what are the names", "what was the name"]),
+    static KINDS: [(u16, List); 4] = [
+        (flag::TIME, words::SEARCH.list("wants time")),
+        (flag::NUMBER, words::SEARCH.list("wants number")),
+        (flag::NAME, words::SEARCH.list("wants place")),
+        (flag::NAME, words::SEARCH.list("wants person")),
     ];
     KINDS
         .iter()
@@ -344,26 +185,7 @@ fn wants(lower: &str) -> Vec<u16> {
 }
 
 fn asks_advice(lower: &str) -> bool {
-    const PHRASES: &[&str] = &[
-        "recommend",
-        "suggest",
-        "suggestion",
-        "suggestions",
-        "advice",
-        "tips",
-        "idea",
-        "ideas",
-        "should i",
-        "how can i",
-        "how should i",
-        "how do i",
-        "how would i",
-        "can you help",
-        "what should",
-        "what would",
-        "how would you",
-        "could you",
-    ];
+    static PHRASES: List = words::SEARCH.list("advice");
     PHRASES.iter().any(|phrase| says(lower, phrase))
 }
 

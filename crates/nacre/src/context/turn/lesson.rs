@@ -16,6 +16,7 @@ use super::{Offer, Turning, said, speech};
 use crate::base::caller::Caller;
 use crate::base::frame::{is_injected, one_line};
 use crate::base::redact;
+use crate::base::words::{self, List};
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
 use crate::index::{self, Language, analyse};
@@ -185,7 +186,7 @@ pub(super) fn taught(user: &str) -> Vec<Draft> {
     let mut wrong = false;
     let opening = speech::opening(user, |sentence| {
         let words = said::words(sentence);
-        let reacts = |word: &String| [LEADING, REACTIONS].iter().any(|list| list.contains(&word.as_str()));
+        let reacts = |word: &String| LEADING.has(word) || REACTIONS.has(word);
         wrong |= is_correction(&words);
         let corrects = is_correction(&words) || is_too(&words) || directive(&words, wrong).is_some();
         !sentence.ends_with('?') && (corrects || words.iter().all(reacts))
@@ -226,84 +227,17 @@ pub(super) fn corrects(user: &str) -> bool {
         || said::sentences(&prose).iter().any(|sentence| is_correction(&said::words(sentence)))
 }
 
-/// Words that may stand before what a sentence says.
-const LEADING: &[&str] =
-    &["no", "please", "and", "but", "ok", "okay", "hey", "well", "so", "also", "again", "actually"];
-/// Words of which a sentence before a correction may consist.
-const REACTIONS: &[&str] =
-    &["thanks", "thank", "you", "yes", "good", "great", "nice", "sorry", "hm", "almost"];
-/// What people say with these words when they teach nothing.
-const ORDINARY_DONT: &[&str] = &[
-    "worry",
-    "know",
-    "think",
-    "care",
-    "mind",
-    "have",
-    "believe",
-    "understand",
-    "see",
-    "get",
-    "feel",
-    "remember",
-    "forget",
-    "give",
-    "panic",
-    "you",
-    "be",
-    "even",
-    "want",
-    "need",
-    "like",
-    "love",
-    "bother",
-    "judge",
-    "laugh",
-];
-const ORDINARY_ALWAYS: &[&str] = &[
-    "a", "an", "the", "been", "good", "nice", "happy", "mind", "ever", "again", "say", "heard", "had", "was",
-    "is", "knew", "thought", "seen", "been", "wanted", "a", "more", "in", "have",
-];
-const ORDINARY_SHOULD: &[&str] = &[
-    "see", "try", "watch", "visit", "hear", "know", "come", "go", "have", "be", "meet", "read", "taste",
-    "feel", "get", "find", "be",
-];
-const ABOUT_ANSWERS: &[&str] = &[
-    "you",
-    "your",
-    "answer",
-    "answers",
-    "reply",
-    "replies",
-    "response",
-    "responses",
-    "output",
-    "code",
-    "test",
-    "tests",
-    "summary",
-    "summaries",
-    "commit",
-    "commits",
-    "comment",
-    "comments",
-    "explanation",
-    "explanations",
-    "bullet",
-    "bullets",
-    "tone",
-    "format",
-    "diff",
-    "diffs",
-];
-const OTHERS: &[&str] = &[
-    "i", "i'm", "i'll", "we", "we're", "we'll", "he", "she", "they", "it", "it's", "there", "is", "was",
-    "will", "my", "our", "the", "someone",
-];
+static LEADING: List = words::LESSONS.list("leading");
+static REACTIONS: List = words::LESSONS.list("reactions");
+static ORDINARY_DONT: List = words::LESSONS.list("after don't");
+static ORDINARY_ALWAYS: List = words::LESSONS.list("after always");
+static ORDINARY_SHOULD: List = words::LESSONS.list("after should");
+static ABOUT_ANSWERS: List = words::LESSONS.list("about answers");
+static OTHERS: List = words::LESSONS.list("others");
 
 /// Tells whether a sentence tells the agent how to behave, and how plainly.
 fn directive(words: &[String], corrects: bool) -> Option<f64> {
-    let start = words.iter().position(|word| !LEADING.contains(&word.as_str()))?;
+    let start = words.iter().position(|word| !LEADING.has(word))?;
     let polite = words[..start].iter().any(|word| word == "please");
     let words = &words[start..];
     let at = |place: usize| words.get(place).map_or("", String::as_str);
@@ -314,10 +248,10 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
     let (first, second) = (at(0), at(1));
     match first {
         "stop" if second.ends_with("ing") => return Some(1.0),
-        "don't" | "dont" if !ORDINARY_DONT.contains(&second) => return Some(0.9),
-        "do" if second == "not" && !ORDINARY_DONT.contains(&at(2)) => return Some(0.9),
+        "don't" | "dont" if !ORDINARY_DONT.has(second) => return Some(0.9),
+        "do" if second == "not" && !ORDINARY_DONT.has(at(2)) => return Some(0.9),
         "avoid" if second.ends_with("ing") => return Some(0.8),
-        "always" | "never" if !ORDINARY_ALWAYS.contains(&second) => {
+        "always" | "never" if !ORDINARY_ALWAYS.has(second) => {
             return Some(if polite { 0.7 } else { 0.8 });
         }
         _ => {}
@@ -325,14 +259,11 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
     for (phrase, length) in
         [("next time", 2), ("from now on", 3), ("in future", 2), ("in the future", 3), ("going forward", 2)]
     {
-        if said::says(&words[..length.min(words.len())], phrase) && !OTHERS.contains(&at(length)) {
+        if said::says(&words[..length.min(words.len())], phrase) && !OTHERS.has(at(length)) {
             return Some(0.8);
         }
         // Behind what it is about: "keep it short from now on".
-        if length < words.len()
-            && said::says(&words[words.len() - length..], phrase)
-            && !OTHERS.contains(&first)
-        {
+        if length < words.len() && said::says(&words[words.len() - length..], phrase) && !OTHERS.has(first) {
             return Some(0.8);
         }
     }
@@ -345,7 +276,7 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
         }
         let standing = matches!(at(next), "always" | "never") || said::says(words, "every time");
         if (matches!(verb, "should" | "must" | "shouldn't" | "mustn't") || needs)
-            && (standing || corrects && !ORDINARY_SHOULD.contains(&at(next)))
+            && (standing || corrects && !ORDINARY_SHOULD.has(at(next)))
         {
             return Some(0.8);
         }
@@ -353,39 +284,13 @@ fn directive(words: &[String], corrects: bool) -> Option<f64> {
     let prefers = ["i prefer", "i'd prefer", "i would prefer", "i'd rather", "i would rather"]
         .iter()
         .any(|phrase| said::says(words, phrase));
-    if prefers && words.iter().any(|word| ABOUT_ANSWERS.contains(&word.as_str())) {
+    if prefers && words.iter().any(|word| ABOUT_ANSWERS.has(word)) {
         return Some(0.7);
     }
     None
 }
 
-/// What says that something was wrong.
-pub(super) const WRONG: &[&str] = &[
-    "that's wrong",
-    "that is wrong",
-    "this is wrong",
-    "that's not right",
-    "that is not right",
-    "that's incorrect",
-    "that is incorrect",
-    "not what i asked",
-    "not what i wanted",
-    "not what i meant",
-    "not what i said",
-    "you misunderstood",
-    "i already told you",
-    "i told you",
-    "i've told you",
-    "wrong again",
-    "still wrong",
-    "you forgot",
-    "you ignored",
-    "you did it again",
-    "you keep",
-    "that's not it",
-    "i said",
-    "how many times",
-];
+pub(super) static WRONG: List = words::LESSONS.list("wrong");
 
 /// Tells whether a sentence says that something was wrong.
 pub(crate) fn is_correction(words: &[String]) -> bool {
@@ -393,23 +298,10 @@ pub(crate) fn is_correction(words: &[String]) -> bool {
 }
 
 fn is_too(words: &[String]) -> bool {
-    const TOO: &[&str] =
-        &["long", "short", "verbose", "wordy", "formal", "technical", "vague", "complicated", "detailed"];
-    const OF: &[&str] = &[
-        "that's",
-        "that",
-        "this",
-        "it's",
-        "answer",
-        "answers",
-        "reply",
-        "summary",
-        "explanation",
-        "response",
-        "way",
-    ];
-    let too = words.windows(2).any(|pair| pair[0] == "too" && TOO.contains(&pair[1].as_str()));
-    too && words.len() <= 10 && words.iter().any(|word| OF.contains(&word.as_str()))
+    static TOO: List = words::LESSONS.list("too");
+    static OF: List = words::LESSONS.list("too what");
+    let too = words.windows(2).any(|pair| pair[0] == "too" && TOO.has(&pair[1]));
+    too && words.len() <= 10 && words.iter().any(|word| OF.has(word))
 }
 
 /// The sentence without what leads into it.
@@ -417,7 +309,7 @@ fn tidy(sentence: &str) -> String {
     let mut rest = sentence.trim();
     loop {
         let word = rest.split(|c: char| !c.is_alphanumeric() && c != '\'').next().unwrap_or_default();
-        if word.is_empty() || !LEADING.contains(&word.to_lowercase().as_str()) || word.len() == rest.len() {
+        if word.is_empty() || !LEADING.has(&word.to_lowercase()) || word.len() == rest.len() {
             break;
         }
         rest = rest[word.len()..].trim_start_matches(|c: char| !c.is_alphanumeric());

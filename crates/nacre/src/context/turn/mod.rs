@@ -21,7 +21,6 @@ mod speech;
 mod stability;
 mod state;
 mod topic;
-mod words;
 
 use std::fmt::Write as _;
 

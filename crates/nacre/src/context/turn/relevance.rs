@@ -3,7 +3,7 @@
 //! messages need nothing.
 //!
 //! What speaks for and against is a sum of named parts, as in search. The weights were found on the tuning
-//! half of `nacre-bench inject` (docs/decisions/0018). The lists of words are English; in another language a
+//! half of `nacre-bench inject` (docs/decisions/0018). The word lists are English; in another language a
 //! message is weighed by its words and their meaning alone.
 #![expect(clippy::cast_precision_loss, reason = "a few words")]
 
@@ -15,8 +15,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::said::{self, says};
-use super::words::{ANY, COMMANDS, EMPTY, FIELDS, GENERAL, PERSONAL, POINTING, RECALLS, TIMES, WANTS, WHICH};
 use crate::base::Result;
+use crate::base::words::{self, List};
 use crate::index::embed::builtin::{self, Vector};
 use crate::index::{Language, analyse};
 
@@ -51,6 +51,24 @@ const PARTS: [(&str, f64); 21] = [
     ("same field", 3.7),
 ];
 const BIAS: f64 = -5.2;
+
+static EMPTY: List = words::MESSAGES.list("empty");
+static PERSONAL: List = words::MESSAGES.list("personal");
+static RECALLS: List = words::MESSAGES.list("recalls");
+static GENERAL: List = words::MESSAGES.list("general");
+static COMMANDS: List = words::MESSAGES.list("commands");
+static WANTS: List = words::MESSAGES.list("wants");
+static DEFINITE: List = words::MESSAGES.list("definite");
+static PHRASE_ENDS: List = words::MESSAGES.list("phrase ends");
+static TIMES: List = words::MESSAGES.list("times");
+
+/// A field of life: words of a message about it, and words of a memory that is a rule for it.
+type Field = (List, List);
+
+static FIELDS: [Field; 2] = [
+    (words::MESSAGES.list("food"), words::MESSAGES.list("food rules")),
+    (words::MESSAGES.list("medicine"), words::MESSAGES.list("medicine rules")),
+];
 
 /// How many words at the beginning say what a text is about.
 const SUBJECT: usize = 3;
@@ -159,7 +177,11 @@ impl Message {
                         vector: builtin::embed_weighted(word, |_| 1.0),
                         name,
                         definite: is_definite(before),
-                        any: before.iter().rev().take(3).any(|word| ANY.contains(&word.as_str())),
+                        any: before
+                            .iter()
+                            .rev()
+                            .take(3)
+                            .any(|word| matches!(word.as_str(), "a" | "an" | "any")),
                         own: false,
                         here: 0,
                         usual: 0.0,
@@ -374,7 +396,7 @@ fn bare(word: &str) -> &str {
 }
 
 fn says_nothing(stem: &str, language: Language) -> bool {
-    language.is_common(stem) || EMPTY.contains(&stem)
+    language.is_common(stem) || EMPTY.has(stem)
 }
 
 /// What a word of a message weighs, 0 to 1.
@@ -388,16 +410,12 @@ fn weight(word: &str, name: bool) -> f32 {
 
 /// Tells whether the words before a noun say which one is meant: `the blue car`, `my car`, but not `a car`.
 fn is_definite(before: &[String]) -> bool {
-    const ENDS: &[&str] = &[
-        "a", "an", "any", "some", "of", "in", "on", "at", "for", "to", "with", "from", "about", "and", "or",
-        "is", "are", "does", "do", "",
-    ];
     let near = before.iter().rev().take(3).map(String::as_str);
-    near.take_while(|word| !ENDS.contains(word)).any(|word| WHICH.contains(&word))
+    near.take_while(|word| !word.is_empty() && !PHRASE_ENDS.has(word)).any(|word| DEFINITE.has(word))
 }
 
 fn is_time(word: &str) -> bool {
-    TIMES.contains(&word.to_lowercase().as_str())
+    TIMES.has(&word.to_lowercase())
 }
 
 /// Tells whether a word is written as no word of a language is: `checkout_v3`, `osprey-r1`, `E1234`.
@@ -418,19 +436,20 @@ fn is_name(word: &str, first: bool) -> bool {
 
 impl Traits {
     fn of(words: &[String], prose: &str) -> Traits {
-        let any = |phrases: &[&str]| phrases.iter().any(|phrase| says(words, phrase));
-        let has = |known: &[&str]| words.iter().any(|word| known.contains(&word.as_str()));
+        let any = |phrases: &List| phrases.iter().any(|phrase| says(words, phrase));
+        // Something that both see: this file, the code above.
+        let points = |word: &String| matches!(word.as_str(), "this" | "these" | "above" | "below");
         let last = words.last().map_or("", String::as_str);
         let asks_what_for =
             says(&words[..words.len().min(2)], "what does") && matches!(last, "do" | "mean" | "for");
-        let command = is_command(words, prose) || any(WANTS);
+        let command = is_command(words, prose) || any(&WANTS);
         Traits {
             personal: is_personal(words),
-            recalls: any(RECALLS),
-            general: any(GENERAL) || asks_what_for,
+            recalls: any(&RECALLS),
+            general: any(&GENERAL) || asks_what_for,
             command,
             tells: !command && !prose.contains('?'),
-            pointing: has(POINTING),
+            pointing: words.iter().any(points),
         }
     }
 }
@@ -439,7 +458,7 @@ impl Traits {
 fn is_personal(words: &[String]) -> bool {
     const TELL: &[&str] = &["tell", "show", "give", "find", "help", "let", "remind"];
     let told = |place: usize| place > 0 && TELL.contains(&words[place - 1].as_str());
-    let is = |place: usize| PERSONAL.contains(&words[place].as_str());
+    let is = |place: usize| PERSONAL.has(&words[place]);
     (0..words.len()).any(|place| is(place) && !(matches!(words[place].as_str(), "me" | "us") && told(place)))
 }
 
@@ -447,7 +466,7 @@ fn is_personal(words: &[String]) -> bool {
 fn is_command(words: &[String], prose: &str) -> bool {
     let polite = |word: &&String| matches!(word.as_str(), "please" | "now" | "then" | "and" | "so" | "ok");
     let first = words.iter().find(|word| !polite(word)).map_or("", String::as_str);
-    COMMANDS.contains(&first) && !prose.trim_end().ends_with('?')
+    COMMANDS.has(first) && !prose.trim_end().ends_with('?')
 }
 
 /// Tells whether a sentence only asks for something to be done: that it was asked for before tells nothing.
@@ -456,10 +475,8 @@ pub(super) fn is_request(sentence: &str) -> bool {
     is_command(&words, sentence) || ["can you", "could you"].iter().any(|phrase| says(&words, phrase))
 }
 
-type Field = (&'static [&'static str], &'static [&'static str]);
-
-fn fields(words: &[String], side: impl Fn(&Field) -> &'static [&'static str]) -> u8 {
-    let says = |field: &Field| words.iter().any(|word| side(field).contains(&word.as_str()));
+fn fields(words: &[String], side: impl Fn(&Field) -> &List) -> u8 {
+    let says = |field: &Field| words.iter().any(|word| side(field).has(word));
     FIELDS.iter().enumerate().fold(0, |bits, (place, field)| bits | u8::from(says(field)) << place)
 }
 

@@ -13,6 +13,7 @@ use crate::base::Result;
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
+use crate::base::words::{self, List};
 use crate::group::Group;
 use crate::index::embed::builtin;
 use crate::index::{Language, Scope, analyse};
@@ -165,10 +166,7 @@ fn same(one: &ToolUse, other: &ToolUse) -> bool {
 }
 
 fn changes(call: &ToolUse) -> bool {
-    const WORDS: &[&str] = &[
-        "edit", "write", "patch", "create", "delete", "move", "rename", "commit", "insert", "update",
-        "replace",
-    ];
+    static WORDS: List = words::CONVERSATION.list("changing tools");
     let name = call.name.to_lowercase();
     WORDS.iter().any(|word| name.contains(word))
 }
@@ -228,69 +226,13 @@ fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64,
     (score, said)
 }
 
-/// Words and phrases of somebody who has had enough.
-const FRUSTRATED: &[&str] = &[
-    "frustrating",
-    "frustrated",
-    "annoying",
-    "annoyed",
-    "useless",
-    "ridiculous",
-    "ugh",
-    "argh",
-    "wtf",
-    "terrible",
-    "awful",
-    "hopeless",
-    "infuriating",
-    "unbelievable",
-    "sick",
-    "fed",
-    "damn",
-    "dammit",
-    "stupid",
-    "garbage",
-    "nonsense",
-    "waste",
-];
-const FRUSTRATED_PHRASES: &[&str] = &[
-    "still not working",
-    "still doesn't work",
-    "still does not work",
-    "still broken",
-    "still wrong",
-    "doesn't work at all",
-    "for the third time",
-    "for the last time",
-    "how many times",
-    "are you kidding",
-    "come on",
-    "again and again",
-    "makes no sense",
-    "i give up",
-    "not again",
-    "nothing works",
-    "keeps failing",
-    "keeps breaking",
-    "what is wrong with you",
-];
-/// What somebody says who is content with how things are done.
-const PRAISE: &[&str] = &[
-    "i like",
-    "i love",
-    "exactly right",
-    "well done",
-    "thank you for",
-    "thanks for",
-    "much better",
-    "that was perfect",
-    "nicely",
-];
+static FRUSTRATED: List = words::CONVERSATION.list("frustrated");
+static FRUSTRATED_PHRASES: List = words::CONVERSATION.list("frustrated phrases");
+static PRAISE: List = words::CONVERSATION.list("praise");
 
 /// How many times a message shows that its writer has had enough. A word that is denied does not count.
 fn frustration(words: &[String], prose: &str) -> usize {
-    const DENIES: &[&str] =
-        &["not", "no", "isn't", "aren't", "wasn't", "never", "don't", "less", "without", "nothing"];
+    static DENIES: List = words::CONVERSATION.list("denials");
     // "Sick of" and "fed up" are meant; "sick" and "fed" alone are not.
     let meant = |place: usize| match words[place].as_str() {
         "sick" => words.get(place + 1).is_some_and(|next| next == "of"),
@@ -298,11 +240,9 @@ fn frustration(words: &[String], prose: &str) -> usize {
         "waste" => words.get(place + 1).is_some_and(|next| next == "of"),
         _ => true,
     };
-    let denied = |place: usize| {
-        words[place.saturating_sub(2)..place].iter().any(|word| DENIES.contains(&word.as_str()))
-    };
+    let denied = |place: usize| words[place.saturating_sub(2)..place].iter().any(|word| DENIES.has(word));
     let by_word = (0..words.len())
-        .filter(|place| FRUSTRATED.contains(&words[*place].as_str()) && meant(*place) && !denied(*place))
+        .filter(|place| FRUSTRATED.has(&words[*place]) && meant(*place) && !denied(*place))
         .count();
     let by_phrase = FRUSTRATED_PHRASES.iter().filter(|phrase| said::says(words, phrase)).count();
     let shouted = prose.split_whitespace().filter(|word| {
@@ -435,27 +375,7 @@ fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<S
     None
 }
 
-/// What of an answer claims to remember.
-const CLAIMS: &[&str] = &[
-    "you told me",
-    "you've told me",
-    "you mentioned",
-    "you've mentioned",
-    "you said",
-    "as you said",
-    "we discussed",
-    "we've discussed",
-    "we talked about",
-    "we decided",
-    "we agreed",
-    "you asked me to",
-    "you prefer",
-    "i remember that you",
-    "i remember you",
-    "i recall that you",
-    "i recall you",
-    "you decided",
-];
+static CLAIMS: List = words::CONVERSATION.list("claims");
 
 /// Finds what an answer claims to remember and nothing remembered bears out, or what was on another day.
 pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Vec<String>> {
@@ -529,8 +449,8 @@ mod tests {
     #[test]
     fn every_phrase_can_match() {
         // Phrases with a capital were looked for in lower-case text, and never found.
-        let tables = [FRUSTRATED, FRUSTRATED_PHRASES, PRAISE, lesson::WRONG].concat();
-        for phrase in tables.into_iter().chain(CLAIMS.iter().copied()) {
+        let tables = [&FRUSTRATED, &FRUSTRATED_PHRASES, &PRAISE, &CLAIMS, &lesson::WRONG];
+        for phrase in tables.into_iter().flat_map(|list| list.iter()) {
             let spoken = said::words(&format!("Well, {}!", phrase.to_uppercase()));
             assert!(said::says(&spoken, phrase), "{phrase}");
         }

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::state::State;
 use crate::base::Time;
+use crate::base::words::{self, List};
 use crate::index::embed::builtin;
 use crate::index::{Language, analyse};
 use crate::records::session::exchange::Row;
@@ -71,43 +72,9 @@ pub struct Anchor {
     pub at: Time,
 }
 
-/// What says who someone is, and what takes something back. Plain "but" is neither.
-const ANCHORED: &[(&str, &[&str])] = &[
-    (
-        "identity",
-        &[
-            "my name is",
-            "call me",
-            "i am a",
-            "i am an",
-            "i'm a",
-            "i'm an",
-            "i work as",
-            "i work at",
-            "i live in",
-            "my pronouns",
-        ],
-    ),
-    (
-        "contradiction",
-        &[
-            "i changed my mind",
-            "i've changed my mind",
-            "that's not what i said",
-            "that is not what i said",
-            "that's not what i meant",
-            "i never said",
-            "you contradict",
-            "you contradicted",
-            "that contradicts",
-            "you said the opposite",
-            "the opposite of what",
-            "earlier you said",
-            "before you said",
-            "scrap that",
-            "i take that back",
-        ],
-    ),
+static ANCHORED: [(&str, List); 2] = [
+    ("identity", words::CONVERSATION.list("identity")),
+    ("contradiction", words::CONVERSATION.list("contradiction")),
 ];
 
 /// Follows an exchange.

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::said;
 use crate::base::ids::SessionId;
 use crate::base::redact;
+use crate::base::words::{self, List};
 use crate::base::{Result, Time};
 use crate::index::{self, Passage, analyse};
 
@@ -236,23 +237,7 @@ pub(crate) fn hash(texts: &[&str]) -> String {
 /// Tells whether an exchange is only about remembering: a question whether something is remembered that the
 /// agent denies. It would outrank what it asks about.
 pub(crate) fn is_noise(user: &str, agent: &str) -> bool {
-    const DENIES: &[&str] = &[
-        "i don't have any memory",
-        "i don't have a memory",
-        "i have no memory",
-        "i don't remember",
-        "i do not remember",
-        "i don't recall",
-        "i can't recall",
-        "i cannot recall",
-        "i have no record",
-        "i don't have any record",
-        "i don't have access to previous",
-        "i don't have access to earlier",
-        "i don't have information about",
-        "don't have that in",
-        "nothing about that in",
-    ];
+    static DENIES: List = words::CONVERSATION.list("forgetting");
     const ASKS: &[&str] = &[
         "do you remember",
         "can you remember",

@@ -14,6 +14,7 @@ use std::fmt::Write as _;
 use super::transcript::{Line, Role};
 use crate::base::frame::strip_injected;
 use crate::base::redact;
+use crate::base::words::{self, List};
 use crate::group::Group;
 use crate::index::{Language, analyse};
 use crate::records::session::said;
@@ -222,35 +223,10 @@ impl Eq for Waiting {}
 /// How much a long sentence pays for its length: at 1 the words alone count, at 0 length costs nothing.
 const BY_LENGTH: f64 = 0.9;
 
-/// What makes a sentence worth more or less, by the words that stand in it.
-const DECIDES: &[&str] = &[
-    "decided", "decide", "decision", "agreed", "choose", "chose", "chosen", "settled", "plan", "planning",
-    "will", "i'll", "we'll", "going to", "let's", "must", "always", "never", "deadline", "because",
-];
-const CORRECTS: &[&str] =
-    &["actually", "instead", "wrong", "correction", "not anymore", "changed", "no longer", "rather"];
-const TELLS: &[&str] = &[
-    "i'm", "i am", "i've", "i have", "i had", "i was", "i went", "i got", "i bought", "i just", "i prefer",
-    "i like", "i love", "i need", "i want", "i work", "i live", "my", "our", "we", "me",
-];
-const FILLS: &[&str] = &[
-    "happy to help",
-    "let me know",
-    "feel free",
-    "good luck",
-    "you're welcome",
-    "thank you",
-    "thanks",
-    "great question",
-    "here are some",
-    "here's",
-    "hope this helps",
-    "certainly",
-    "of course",
-    "sounds like",
-    "that's great",
-    "sorry",
-];
+static DECIDES: List = words::SUMMARY.list("decides");
+static CORRECTS: List = words::SUMMARY.list("corrects");
+static TELLS: List = words::SUMMARY.list("tells");
+static FILLS: List = words::SUMMARY.list("fills");
 
 /// From how many times the words of the person on an agent is taken to explain things at length, which counts less.
 const WORDY: usize = 3;
@@ -304,13 +280,13 @@ fn worth(text: &str, explained: bool, listed: bool) -> f64 {
     });
     let names = names.count();
     for (holds, factor) in [
-        (has(DECIDES), 1.15),
-        (has(CORRECTS), 1.15),
-        (has(TELLS), 1.3),
+        (has(&DECIDES), 1.15),
+        (has(&CORRECTS), 1.15),
+        (has(&TELLS), 1.3),
         (numbers > 0, 1.2),
         (names > 0, 1.15),
         (text.ends_with('?'), 0.5),
-        (has(FILLS), 0.5),
+        (has(&FILLS), 0.5),
         (listed, 0.7),
         (explained, 0.5),
         (words.len() < 4, 0.6),

@@ -1,7 +1,7 @@
 //! What may get into the graph, and how it is written there (G1, G2, G7).
 //!
 //! Pure. Every rule is a function from what was given to how it is kept, or to a [`Refusal`] in words that a
-//! person understands; the lists stand in `words`. The rules are stricter for what was read than for what
+//! person understands; the word lists are in `words`. The rules are stricter for what was read than for what
 //! was said on purpose: junk in a graph is recalled again and again, a name that was left out is only typed
 //! once more.
 
@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::base::text::nearest;
 
 pub(crate) use words::CATEGORIES;
-use words::List;
+use words::NoName;
 
 /// The most characters of a name.
 pub(crate) const MAX_NAME: usize = 120;
@@ -93,20 +93,17 @@ pub(crate) fn class_of(title: &str) -> Option<&'static str> {
     if title.len() > words::LONGEST {
         return None;
     }
-    let lower = lower(title);
-    let found = words::CLASSES.binary_search_by_key(&&*lower, |(name, _)| *name);
-    found.ok().map(|at| words::CLASSES[at].1)
+    words::CLASSES.get(&lower(title))
 }
 
 /// Returns the categories that subject and object of a relation have, as far as its predicate says.
 pub(crate) fn categories_by(predicate: &str) -> (Option<&'static str>, Option<&'static str>) {
-    let row = words::ENDS.iter().find(|(predicates, ..)| predicates.contains(&predicate));
-    row.map_or((None, None), |(_, subject, object)| (*subject, *object))
+    (words::SUBJECT_CATEGORY.get(predicate), words::OBJECT_CATEGORY.get(predicate))
 }
 
 /// Whether a key's values stand side by side as a rule, and may be written as a list.
 pub(crate) fn is_multi(key: &str) -> bool {
-    words::MULTI.contains(&key)
+    words::MULTI.has(key)
 }
 
 /// Checks the name of an entity and returns it as it is kept.
@@ -167,17 +164,17 @@ fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static st
         .find_map(|article| lower.strip_prefix(article));
     let list = words::LISTED
         .get(lower)
-        .or_else(|| bare.and_then(|bare| words::LISTED.get(bare)).filter(|list| **list == List::Generic));
+        .or_else(|| bare.and_then(|bare| words::LISTED.get(bare)).filter(|list| **list == NoName::Generic));
     let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
     match list {
-        Some(List::Pronoun) => Some("is a pronoun, not a name"),
-        Some(List::Role) => {
+        Some(NoName::Pronoun) => Some("is a pronoun, not a name"),
+        Some(NoName::Role) => {
             Some("is a role in a conversation; use the category `user` or `self` for who it is")
         }
         _ if from == From::Person => None,
         _ if !living && is_day(lower) => Some("is a day or a month, not a name"),
-        Some(List::Generic) => Some("is a general word, not a name"),
-        Some(List::Title) => Some("is the title of a section, not a name"),
+        Some(NoName::Generic) => Some("is a general word, not a name"),
+        Some(NoName::Title) => Some("is the title of a section, not a name"),
         None if is_numbered_title(lower) => Some("is the title of a section, not a name"),
         None => None,
     }
@@ -186,7 +183,7 @@ fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static st
 /// Checks a key and returns it as it is kept: lower case, words joined by `_`.
 pub(crate) fn key(name: &str, from: From) -> Result<String, Refusal> {
     let key = sized(name, joined(name), "key")?;
-    if from.is_read() && words::BLOCKED_KEYS.binary_search(&key.as_str()).is_ok() {
+    if from.is_read() && words::BLOCKED_KEYS.has(&key) {
         return refuse(name, "changes all the time or says nothing lasting");
     }
     Ok(key)
@@ -235,21 +232,20 @@ pub(crate) fn value(text: &str, from: From) -> Result<String, Refusal> {
 /// the same.
 pub(crate) fn predicate(name: &str, from: From) -> Result<String, Refusal> {
     let given = joined(name);
-    if from.is_read() && words::VAGUE.contains(&given.as_str()) {
+    if from.is_read() && words::VAGUE.has(&given) {
         return refuse(name, "says only that there is a relation, not which");
     }
-    let same = words::SAME.iter().find(|(other, _)| *other == given);
-    sized(name, same.map_or(given, |(_, known)| (*known).to_owned()), "predicate")
+    let same = words::SAME.get(&given);
+    sized(name, same.map_or(given, str::to_owned), "predicate")
 }
 
 /// Returns what a relation is called from its other end; a symmetric one is its own inverse.
 pub(crate) fn inverse(predicate: &str) -> Option<&'static str> {
-    let both = words::PREDICATES.iter();
-    both.clone()
-        .find(|(name, _)| *name == predicate)
-        .map(|(_, inverse)| *inverse)
-        .or_else(|| both.clone().find(|(_, inverse)| *inverse == predicate).map(|(name, _)| *name))
-        .or_else(|| words::NARROW.iter().find(|(name, _)| *name == predicate).map(|(_, inverse)| *inverse))
+    let mut predicates = words::PREDICATES.iter();
+    words::PREDICATES
+        .get(predicate)
+        .or_else(|| predicates.find(|(_, inverse)| *inverse == predicate).map(|(name, _)| *name))
+        .or_else(|| words::NARROW.get(predicate))
 }
 
 /// Whether two values say the same in nearly the same words: four of five are shared.
@@ -367,13 +363,13 @@ fn is_unseen(c: char) -> bool {
 pub(crate) fn is_day(word: &str) -> bool {
     let lower = lower(word);
     let one = if lower.ends_with("days") { &lower[..lower.len() - 1] } else { &lower };
-    words::DAYS.binary_search(&one).is_ok()
+    words::DAYS.has(one)
 }
 
 /// Returns the number of the month that a word names.
 pub(crate) fn month(word: &str) -> Option<u32> {
     let lower = lower(word);
-    let known = words::DAYS.binary_search(&&*lower).is_ok();
+    let known = words::DAYS.has(&lower);
     let at = words::MONTHS.iter().position(|month| known && lower.starts_with(month))?;
     u32::try_from(at + 1).ok()
 }
@@ -412,7 +408,7 @@ fn is_file(name: &str) -> bool {
     };
     let capital = stem.starts_with(char::is_uppercase) && !stem.contains('/');
     let ending = lower(ending);
-    words::FILES.binary_search(&&*ending).is_ok() && !(capital && matches!(&*ending, "js" | "py" | "rs"))
+    words::FILES.has(&ending) && !(capital && matches!(&*ending, "js" | "py" | "rs"))
         || name.starts_with(['/', '~'])
         || name.starts_with("./")
 }

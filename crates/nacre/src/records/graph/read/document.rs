@@ -550,16 +550,15 @@ impl<'a> Reader<'a> {
     fn values(&mut self, subject: &Subject, key: &str, value: &str, line: usize) {
         let Ok(known) = guard::key(key, From::Person) else { return };
         // A comma is part of a value where nothing says that there are several: `1 Main St, Springfield`.
-        let listed = guard::is_multi(&known)
-            || ALIASES.contains(&&*known)
-            || matches!(known.as_str(), "depends_on" | "uses");
+        let listed =
+            guard::is_multi(&known) || ALIASES.has(&known) || matches!(known.as_str(), "depends_on" | "uses");
         // `horse hair, mild; takes a tablet` is told, not listed.
         let listed = listed && !(value.contains(',') && value.contains(';'));
         let parts = || value.split([',', ';']).map(str::trim).filter(|part| !part.is_empty());
         let values = if listed && parts().count() <= LIST { parts().collect() } else { vec![value] };
         for value in values {
             let value = value.strip_prefix("and ").unwrap_or(value).trim_matches('`');
-            if ALIASES.contains(&&*known) {
+            if ALIASES.has(&known) {
                 let owner = subject.category.is_some_and(|category| category == "user" || category == "self");
                 if whole_name(value).is_some() || owner {
                     self.say(Claim::Alias { alias: value.into(), entity: subject.name.clone() }, line);
@@ -651,7 +650,7 @@ impl<'a> Reader<'a> {
         };
         let title = plain(head[0]).trim().to_lowercase();
         let second = plain(head.get(1).copied().unwrap_or_default()).trim().to_lowercase();
-        if head.len() == 2 && (title.is_empty() || second.is_empty() || KEYS.contains(&&*title)) {
+        if head.len() == 2 && (title.is_empty() || second.is_empty() || KEYS.has(&title)) {
             let value = cells.next().unwrap_or_default();
             if !value.is_empty() {
                 self.pair(&first, value, line);
@@ -671,7 +670,7 @@ impl<'a> Reader<'a> {
             }
             return;
         }
-        if COUNTS.contains(&&*title) {
+        if COUNTS.has(&title) {
             return;
         }
         let category = guard::class_of(&title).or_else(|| self.outline.last().and_then(|head| head.class));

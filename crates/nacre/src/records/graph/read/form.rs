@@ -3,6 +3,7 @@
 //! Everything here is a function from a text to parts of it. None looks further than the line is long.
 
 use super::words::sentences;
+use crate::base::words::{self, List};
 use crate::records::graph::guard;
 
 /// The characters of an event's name.
@@ -142,15 +143,10 @@ fn is_key(key: &str, most: usize) -> bool {
         && key.split_whitespace().count() <= most
         && !key.contains([',', '!', '?', '[', '"', '=', '/', '*'])
         && dots
-        && !key.split(' ').any(|word| CLAUSES.contains(&word))
+        && !key.split(' ').any(|word| CLAUSES.has(word))
 }
 
-/// Words that make a key a sentence.
-#[rustfmt::skip]
-const CLAUSES: &[&str] = &[
-    "It", "That", "This", "We", "You", "are", "can", "do", "does", "has", "have", "is", "it", "must", "not", "should",
-    "that", "this", "was", "we", "were", "will", "you",
-];
+static CLAUSES: List = words::GRAPH_SENTENCES.list("clauses");
 
 /// The tag that a line begins with, and what follows.
 pub(crate) fn leading_tag(text: &str) -> Option<(Tag<'_>, &str)> {

@@ -187,11 +187,7 @@ fn defined(sentence: &str) -> Option<&str> {
     let named = is_code
         || words.iter().all(|word| is_name(word)) && (!article || words.len() <= 3)
         || !article && words.len() == 1 && is_name(bare);
-    if !named
-        || words.len() > 4
-        || NO_NAME.contains(&first.as_str())
-        || bare.contains([',', '(', ';', ':', '?'])
-    {
+    if !named || words.len() > 4 || NO_NAME.has(&first) || bare.contains([',', '(', ';', ':', '?']) {
         return None;
     }
     // "Running the tests is a …": an activity, not a thing.
@@ -200,7 +196,7 @@ fn defined(sentence: &str) -> Option<&str> {
     }
     let kind: Vec<&str> =
         rest.split_whitespace().take(2).map(|word| word.trim_end_matches([',', '.', ';', ':'])).collect();
-    let thought = kind.iter().any(|word| OPINION.contains(&word.to_lowercase().as_str()));
+    let thought = kind.iter().any(|word| OPINION.has(&word.to_lowercase()));
     // What it is has to be said: "X is the best", "X is a mess" say something else.
     let says = rest.split_whitespace().count() >= 3;
     let is_best = verb == " is the "

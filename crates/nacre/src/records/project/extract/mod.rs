@@ -103,7 +103,7 @@ fn says_something(content: &str) -> bool {
     let is_placeholder = content.starts_with(['<', '{']) && content.ends_with(['>', '}'])
         || content.starts_with("...")
         || content.starts_with('…')
-        || rules::NOTHING.contains(&content.trim_end_matches(['.', '!']).to_lowercase().as_str());
+        || rules::NOTHING.has(&content.trim_end_matches(['.', '!']).to_lowercase());
     words >= 2 && !is_placeholder && !content.ends_with('?')
 }
 

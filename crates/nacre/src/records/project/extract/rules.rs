@@ -4,7 +4,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::ItemType::{self, Claim, Decision, Entity, Note, Task};
+use super::ItemType;
+use crate::base::words::{self, List, Section};
 
 /// How a file is read.
 #[derive(Clone, Copy, Debug)]
@@ -100,274 +101,27 @@ pub(super) const LANGUAGES: &[(&[&str], Language)] = &[
     (&["ml", "mli"], Language::Code(&ML)),
 ];
 
-/// Endings of files that a program made.
-pub(super) const MADE: &[&str] = &[
-    ".min.js",
-    ".min.css",
-    ".bundle.js",
-    ".pb.go",
-    "_pb2.py",
-    ".g.dart",
-    ".lock",
-    "-lock.json",
-    "-lock.yaml",
-    ".svg",
-];
+pub(super) static MADE: List = words::NAMES.list("generated files");
+pub(super) static TAGS: Section<Rule> = words::EXTRACT.rows("tags", rule);
+pub(super) static LABELS: Section<Rule> = words::EXTRACT.rows("labels", rule);
+pub(super) static SECTIONS: Section<Rule> = words::EXTRACT.rows("sections", rule);
+pub(super) static NOTHING: List = words::EXTRACT.list("nothing");
+pub(super) static NO_NAME: List = words::EXTRACT.list("no name");
+pub(super) static OPINION: List = words::EXTRACT.list("opinion");
 
-/// What a comment may begin with, in capitals.
-pub(super) const TAGS: &[(&str, ItemType, f64)] = &[
-    ("TODO", Task, 0.9),
-    ("FIXME", Task, 0.9),
-    ("BUG", Task, 0.8),
-    ("XXX", Task, 0.7),
-    ("HACK", Note, 0.8),
-    ("WORKAROUND", Note, 0.8),
-    ("NOTE", Note, 0.8),
-    ("WARNING", Note, 0.8),
-    ("IMPORTANT", Note, 0.8),
-    ("NB", Note, 0.7),
-    ("PERF", Note, 0.7),
-    ("DECISION", Decision, 0.9),
-    ("SAFETY", Claim, 0.9),
-    ("INVARIANT", Claim, 0.9),
-    ("ASSUMPTION", Claim, 0.8),
-    ("PANICS", Claim, 0.7),
-];
+/// The words that an item starts with, its type and its confidence.
+pub(super) type Rule = (&'static str, ItemType, f64);
 
-/// What a paragraph or bullet may begin with, before a colon. Folded.
-pub(super) const LABELS: &[(&str, ItemType, f64)] = &[
-    ("decision", Decision, 0.9),
-    ("decided", Decision, 0.9),
-    ("we decided", Decision, 0.9),
-    ("resolution", Decision, 0.7),
-    ("todo", Task, 0.9),
-    ("fixme", Task, 0.9),
-    ("action", Task, 0.8),
-    ("action item", Task, 0.9),
-    ("next step", Task, 0.8),
-    ("follow-up", Task, 0.8),
-    ("claim", Claim, 0.9),
-    ("assumption", Claim, 0.9),
-    ("invariant", Claim, 0.9),
-    ("constraint", Claim, 0.8),
-    ("requirement", Claim, 0.8),
-    ("finding", Claim, 0.8),
-    ("lesson", Claim, 0.8),
-    ("lesson learned", Claim, 0.8),
-    ("root cause", Claim, 0.8),
-    ("definition", Entity, 0.8),
-    ("note", Note, 0.8),
-    ("nb", Note, 0.8),
-    ("n.b.", Note, 0.8),
-    ("warning", Note, 0.8),
-    ("caution", Note, 0.8),
-    ("important", Note, 0.8),
-    ("caveat", Note, 0.8),
-    ("gotcha", Note, 0.8),
-    ("known issue", Note, 0.8),
-    ("limitation", Note, 0.8),
-];
-
-/// Headings whose bullets are all of one type. Folded, whole.
-pub(super) const SECTIONS: &[(&str, ItemType, f64)] = &[
-    ("decisions", Decision, 0.85),
-    ("key decisions", Decision, 0.85),
-    ("decision log", Decision, 0.85),
-    ("decisions made", Decision, 0.85),
-    ("design decisions", Decision, 0.8),
-    ("architecture decisions", Decision, 0.8),
-    ("architectural decisions", Decision, 0.8),
-    ("todo", Task, 0.8),
-    ("todos", Task, 0.8),
-    ("to do", Task, 0.8),
-    ("to-do", Task, 0.8),
-    ("action items", Task, 0.85),
-    ("next steps", Task, 0.7),
-    ("open tasks", Task, 0.85),
-    ("follow-ups", Task, 0.75),
-    ("remaining work", Task, 0.75),
-    ("invariants", Claim, 0.85),
-    ("assumptions", Claim, 0.85),
-    ("constraints", Claim, 0.75),
-    ("guarantees", Claim, 0.75),
-    ("lessons learned", Claim, 0.75),
-    ("key findings", Claim, 0.75),
-    ("glossary", Entity, 0.9),
-    ("terminology", Entity, 0.85),
-    ("definitions", Entity, 0.85),
-    ("terms", Entity, 0.75),
-    ("caveats", Note, 0.75),
-    ("gotchas", Note, 0.75),
-    ("known issues", Note, 0.75),
-    ("limitations", Note, 0.7),
-    ("known limitations", Note, 0.75),
-];
+fn rule(row: &'static str) -> Rule {
+    let (words, meaning) = words::pair(row);
+    let (name, confidence) = meaning.split_once(' ').expect("a type and a confidence");
+    let known = ItemType::ALL.iter().find(|known| known.as_str() == name);
+    (words, *known.expect("the name of a type"), confidence.parse().expect("a number"))
+}
 
 /// Headings of a record of a decision under which the decision itself stands. Folded, whole.
 pub(super) const OUTCOMES: &[&str] =
     &["decision", "decision outcome", "outcome", "choice", "resolution", "what we decided"];
-
-/// What stands where nothing has been written yet.
-pub(super) const NOTHING: &[&str] = &[
-    "none",
-    "none yet",
-    "n/a",
-    "not applicable",
-    "to be done",
-    "to be decided",
-    "to be determined",
-    "nothing yet",
-    "lorem ipsum",
-];
-
-/// First words that name nothing: what they stand for is elsewhere.
-pub(super) const NO_NAME: &[&str] = &[
-    "a",
-    "all",
-    "an",
-    "and",
-    "another",
-    "any",
-    "anything",
-    "as",
-    "at",
-    "because",
-    "below",
-    "both",
-    "but",
-    "by",
-    "each",
-    "either",
-    "every",
-    "everything",
-    "first",
-    "for",
-    "from",
-    "he",
-    "hence",
-    "her",
-    "here",
-    "his",
-    "how",
-    "however",
-    "i",
-    "if",
-    "in",
-    "it",
-    "its",
-    "last",
-    "like",
-    "most",
-    "much",
-    "my",
-    "neither",
-    "next",
-    "no",
-    "nobody",
-    "none",
-    "not",
-    "nothing",
-    "now",
-    "of",
-    "on",
-    "one",
-    "only",
-    "or",
-    "our",
-    "same",
-    "second",
-    "she",
-    "since",
-    "so",
-    "some",
-    "something",
-    "such",
-    "that",
-    "their",
-    "then",
-    "there",
-    "therefore",
-    "these",
-    "they",
-    "this",
-    "those",
-    "though",
-    "thus",
-    "to",
-    "today",
-    "unless",
-    "until",
-    "we",
-    "what",
-    "when",
-    "where",
-    "whether",
-    "which",
-    "while",
-    "who",
-    "why",
-    "with",
-    "yet",
-    "you",
-    "your",
-    "let",
-    "note",
-    "example",
-    "part",
-    "step",
-    "option",
-];
-
-/// What follows "is a" and says what someone thinks of a thing, not what it is.
-pub(super) const OPINION: &[&str] = &[
-    "bad",
-    "better",
-    "big",
-    "bit",
-    "breaking",
-    "bug",
-    "challenge",
-    "common",
-    "few",
-    "good",
-    "great",
-    "hard",
-    "huge",
-    "known",
-    "little",
-    "long",
-    "lot",
-    "matter",
-    "mess",
-    "mistake",
-    "much",
-    "must",
-    "nice",
-    "no-brainer",
-    "no-op",
-    "pain",
-    "pity",
-    "possible",
-    "potential",
-    "priority",
-    "problem",
-    "question",
-    "real",
-    "requirement",
-    "shame",
-    "sign",
-    "significant",
-    "terrible",
-    "thing",
-    "tricky",
-    "typo",
-    "valid",
-    "very",
-    "waste",
-    "way",
-    "wip",
-    "work-in-progress",
-];
 
 /// Says in a sentence that something was chosen. What was not, and what is asked, is told apart before.
 pub(super) static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
