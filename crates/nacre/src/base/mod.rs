@@ -7,6 +7,7 @@ pub(crate) mod error;
 pub mod files;
 pub(crate) mod frame;
 pub(crate) mod ids;
+pub(crate) mod markdown;
 pub mod redact;
 pub(crate) mod secret;
 pub mod settings;

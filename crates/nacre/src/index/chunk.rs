@@ -5,6 +5,8 @@
 //! are. Where it is cut for its size alone, its end is repeated at the start of the next. Headings are those
 //! of `#` to `######`; inside fenced code there are none.
 
+use crate::base::markdown::{Fence, Fenced, heading};
+
 /// Changes whenever the same text would give other chunks: an index made by another version is made anew.
 pub(crate) const VERSION: &str = "1";
 
@@ -65,20 +67,13 @@ struct Piece<'a> {
 
 fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
-    let mut fence: Option<(char, usize)> = None;
+    let mut fence = Fence::default();
     let mut start = 0;
     for (index, line) in text.split_inclusive('\n').enumerate() {
         let end = start + line.len();
         let chars = line.chars().count();
         let bare = line.trim_start_matches('\u{feff}').trim_end();
-        let heading = if fence.is_none() { heading(bare) } else { None };
-        match (fence, fence_of(bare)) {
-            (None, Some((mark, length, _))) => fence = Some((mark, length)),
-            (Some((open, least)), Some((mark, length, true))) if mark == open && length >= least => {
-                fence = None;
-            }
-            _ => {}
-        }
+        let heading = if fence.next(bare) == Fenced::Outside { heading(bare) } else { None };
         if chars <= SIZE {
             pieces.push(Piece { start, end, chars, line: index + 1, heading });
         } else {
@@ -95,34 +90,6 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
         start = end;
     }
     pieces
-}
-
-/// Reads a heading: up to three spaces, one to six `#`, a space, the text, perhaps `#` again.
-pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
-    let text = without_indent(line)?;
-    let level = text.chars().take_while(|c| *c == '#').count();
-    let rest = &text[level..];
-    if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
-        return None;
-    }
-    let bare = rest.trim();
-    let open = bare.trim_end_matches('#');
-    Some((level, if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { bare }))
-}
-
-/// Reads a fence of code: its character, its length, and whether it may close one.
-pub(crate) fn fence_of(line: &str) -> Option<(char, usize, bool)> {
-    let text = without_indent(line)?;
-    let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
-    let length = text.chars().take_while(|c| *c == mark).count();
-    let rest = &text[length..];
-    (length >= 3 && !(mark == '`' && rest.contains('`'))).then(|| (mark, length, rest.trim().is_empty()))
-}
-
-/// The line without its indent; `None` where that makes it code.
-fn without_indent(line: &str) -> Option<&str> {
-    let text = line.trim_start_matches(' ');
-    (line.len() - text.len() <= 3).then_some(text)
 }
 
 /// The headings that what follows stands under.

@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::edit::line_end;
-use crate::index::chunk::{fence_of, heading};
+use crate::base::markdown::{Fence, Fenced, heading};
 use crate::records::graph::read::{ending_tag, leading_tag};
 
 /// What a line is.
@@ -61,7 +61,7 @@ impl<'a> Line<'a> {
 /// Reads the lines of a text. Put together they are the text.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut found = Vec::new();
-    let mut fence: Option<(char, usize)> = None;
+    let mut fence = Fence::default();
     let mut comment = false;
     let mut front = false;
     for (place, full) in text.split_inclusive('\n').enumerate() {
@@ -74,16 +74,10 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
         } else if comment {
             comment = !content.contains("-->");
             Kind::Quiet
-        } else if let Some((open, least)) = fence {
-            if fence_of(bare).is_some_and(|(mark, length, ends)| ends && mark == open && length >= least) {
-                fence = None;
-            }
-            Kind::Quiet
+        } else if let code @ (Fenced::Opens | Fenced::Inside) = fence.next(bare) {
+            if code == Fenced::Opens { Kind::Other { indent } } else { Kind::Quiet }
         } else if content.is_empty() {
             Kind::Blank
-        } else if let Some((mark, length, _)) = fence_of(bare) {
-            fence = Some((mark, length));
-            Kind::Other { indent }
         } else if content.starts_with("<!--") {
             comment = !content.contains("-->");
             Kind::Quiet

@@ -15,10 +15,10 @@ use super::form::{
     whole_sentences, without_number,
 };
 use super::keys::{ALIASES, COUNTS, KEYS, RELATIONS, VALUES, is_hosting};
-use super::markdown::{self, Block, Text, plain};
 use super::words::{first_name, sentences, whole_name};
 use super::{Claim, Reading, Said, USUAL, checked, fact, relation, sentence};
 use crate::base::Time;
+use crate::base::markdown::{self, Block, Text, plain};
 use crate::records::graph::guard::{self, From, Refusal};
 
 /// What is tagged with less is not kept (origin of the tags: logs are pruned by it).

@@ -1,14 +1,13 @@
 //! Text to claims (G7): what a document says about something that has a name.
 //!
 //! Pure, linear in the text, and never wrong about where it read: any text gives a [`Reading`]. It is meant
-//! to be right rather than complete, since what is missed is still found as a passage. `markdown` walks the
-//! lines, `form` knows what one looks like and `keys` what it means, `document` what each is about; `sentence`
+//! to be right rather than complete, since what is missed is still found as a passage. `base::markdown`
+//! walks the lines, `form` knows what one looks like and `keys` what it means, `document` what each is about; `sentence`
 //! reads prose. All of it goes through the guard; what is refused is listed.
 
 mod document;
 mod form;
 mod keys;
-pub(crate) mod markdown;
 mod sentence;
 mod words;
 

@@ -3,7 +3,7 @@
 
 use super::rules::{CHOSEN, LABELS, NO_NAME, OPINION, OUTCOMES, SECTIONS, UNDECIDED};
 use super::{Found, ItemType, found};
-use crate::records::graph::read::markdown::{Block, Text, plain, walk};
+use crate::base::markdown::{Block, Text, plain, walk};
 
 /// Reads a document.
 pub(super) fn read(path: &str, text: &str) -> Vec<Found> {

@@ -1,17 +1,85 @@
-//! The lines of a Markdown document as blocks: headings, bullets, paragraphs, rows of tables.
+//! Markdown as far as Nacre reads it: headings and fenced code by the line, and documents by the block.
 //!
-//! Left out are code, comments, front matter, quotations, and text that Nacre itself put there (E13).
-//! A block is borrowed where it is one line; a wrapped one is joined, with where its lines begin.
+//! [`walk`] gives headings, bullets, paragraphs and rows of tables. It skips code, comments, front matter,
+//! quotations, and text that Nacre itself injected. A block of one line is borrowed; a wrapped one is joined, with the
+//! offsets of its lines.
 
-use crate::base::frame;
 use std::borrow::Cow;
 
-use crate::index::chunk::{fence_of, heading};
+use super::frame;
 
 /// Longer lines are data, not prose.
-pub(super) const LONGEST_LINE: usize = 20_000;
+const LONGEST_LINE: usize = 20_000;
 /// The most bytes of a wrapped paragraph.
 const LONGEST_BLOCK: usize = 8_000;
+
+/// Reads a heading: up to three spaces, one to six `#`, a space, the text, perhaps `#` again.
+pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
+    let text = without_indent(line)?;
+    let level = text.chars().take_while(|c| *c == '#').count();
+    let rest = &text[level..];
+    if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
+        return None;
+    }
+    let bare = rest.trim();
+    let open = bare.trim_end_matches('#');
+    Some((level, if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { bare }))
+}
+
+/// Follows fenced code from line to line.
+#[derive(Default)]
+pub(crate) struct Fence {
+    /// The character and the length of the fence that is open.
+    open: Option<(char, usize)>,
+}
+
+/// How a line relates to fenced code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fenced {
+    Outside,
+    Opens,
+    /// Code, or the fence that ends it.
+    Inside,
+}
+
+impl Fence {
+    /// Takes the next line.
+    pub(crate) fn next(&mut self, line: &str) -> Fenced {
+        match (self.open, fence_of(line)) {
+            (None, None) => Fenced::Outside,
+            (None, Some((mark, length, _))) => {
+                self.open = Some((mark, length));
+                Fenced::Opens
+            }
+            (Some((open, least)), found) => {
+                if found.is_some_and(|(mark, length, ends)| ends && mark == open && length >= least) {
+                    self.open = None;
+                }
+                Fenced::Inside
+            }
+        }
+    }
+
+    /// Tells whether the next line is code.
+    pub(crate) fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+}
+
+/// Reads a fence of code: its character, its length, and whether it may close one.
+fn fence_of(line: &str) -> Option<(char, usize, bool)> {
+    let text = without_indent(line)?;
+    let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
+    let length = text.chars().take_while(|c| *c == mark).count();
+    let rest = &text[length..];
+    (length >= 3 && !(mark == '`' && rest.contains('`'))).then(|| (mark, length, rest.trim().is_empty()))
+}
+
+/// Returns the line without its indent; `None` if the indent makes it code.
+fn without_indent(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches(' ');
+    (line.len() - text.len() <= 3).then_some(text)
+}
 
 /// A part of a document.
 #[derive(Debug, PartialEq)]
@@ -59,7 +127,7 @@ impl<'a> Text<'a> {
     }
 
     /// Each line, with where it begins.
-    pub(super) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let starts = std::iter::once(0).chain(self.breaks.iter().copied());
         // Between two lines stands the space that joins them.
         let ends = self.breaks.iter().map(|next| next - 1).chain(std::iter::once(self.text.len()));
@@ -80,7 +148,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let has_listings = text.contains("d ago)");
     let frames = frame::frames(text);
     let mut next = 0;
-    let mut fence: Option<(char, usize)> = None;
+    let mut fence = Fence::default();
     // What ends the comment or the block of ours under way.
     let mut until: Option<&str> = None;
     let mut open: Option<Block<'a>> = None;
@@ -106,25 +174,20 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             bare = bare[at + end.len()..].trim_start();
             until = None;
         }
-        if fence.is_none() && frames.iter().any(|frame| frame.start == start) {
+        if !fence.is_open() && frames.iter().any(|frame| frame.start == start) {
             until = Some(frame::CLOSE);
             continue;
         }
-        if fence.is_none() && has_comments {
+        if !fence.is_open() && has_comments {
             bare = before_comment(bare, &mut until);
         }
-        match (fence, fence_of(bare)) {
-            (None, Some((mark, length, _))) => {
-                fence = Some((mark, length));
+        match fence.next(bare) {
+            Fenced::Outside => {}
+            Fenced::Opens => {
                 flush(&mut open, &mut each);
                 continue;
             }
-            (Some((wanted, least)), Some((mark, length, true))) if mark == wanted && length >= least => {
-                fence = None;
-                continue;
-            }
-            (Some(_), _) => continue,
-            _ => {}
+            Fenced::Inside => continue,
         }
         let content = bare.trim_start();
         if content.is_empty() {
@@ -236,13 +299,13 @@ fn bullet(content: &str) -> Option<&str> {
 }
 
 /// The cells of a row, without the bars at its ends.
-pub(super) fn cells(row: &str) -> impl Iterator<Item = &str> + Clone {
+pub(crate) fn cells(row: &str) -> impl Iterator<Item = &str> + Clone {
     let inner = row.strip_prefix('|').unwrap_or(row);
     inner.strip_suffix('|').unwrap_or(inner).split('|').map(str::trim)
 }
 
 /// Whether a row is the one under the head of a table.
-pub(super) fn is_rule(row: &str) -> bool {
+pub(crate) fn is_rule(row: &str) -> bool {
     row.contains('-') && row.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\t'))
 }
 
