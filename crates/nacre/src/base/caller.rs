@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
 
 use crate::base::ids::SessionId;
+use crate::base::markdown::front_matter;
 use crate::base::text::decode;
 use crate::base::{Time, Zone};
 
@@ -145,13 +146,8 @@ pub(crate) fn folded(path: &str) -> String {
 
 /// Tells whether a document says of itself, in its front matter, that it is private.
 pub(crate) fn is_marked(text: &str) -> bool {
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut lines = text.lines().map(str::trim_end);
-    if lines.next() != Some("---") {
-        return false;
-    }
-    let front: Vec<&str> = lines.take_while(|line| !matches!(*line, "---" | "...")).collect();
-    front.iter().any(|line| {
+    let Some(front) = front_matter(text) else { return false };
+    front.fields.lines().any(|line| {
         let Some((key, value)) = line.split_once(':') else { return false };
         let value = value.split(" #").next().unwrap_or_default().trim().trim_matches(['"', '\'']);
         match key.trim().to_ascii_lowercase().as_str() {

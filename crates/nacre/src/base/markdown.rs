@@ -1,4 +1,4 @@
-//! Markdown as far as Nacre reads it: headings and fenced code by the line, and documents by the block.
+//! Markdown as far as Nacre reads it: front matter, headings and fenced code, and documents by the block.
 //!
 //! [`walk`] gives headings, bullets, paragraphs and rows of tables. It skips code, comments, front matter,
 //! quotations, and text that Nacre itself injected. A block of one line is borrowed; a wrapped one is joined, with the
@@ -12,6 +12,33 @@ use super::frame;
 const LONGEST_LINE: usize = 20_000;
 /// The most bytes of a wrapped paragraph.
 const LONGEST_BLOCK: usize = 8_000;
+
+/// What a document says about itself before its text, between a first line `---` and the next `---` or `...`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FrontMatter<'a> {
+    /// The lines in between.
+    pub(crate) fields: &'a str,
+    /// The text that follows; `None` if the front matter does not end.
+    pub(crate) body: Option<&'a str>,
+}
+
+/// Reads the front matter of a document.
+pub(crate) fn front_matter(text: &str) -> Option<FrontMatter<'_>> {
+    let text = text.trim_start_matches('\u{feff}');
+    let (first, inside) = text.split_at(text.find('\n').map_or(text.len(), |end| end + 1));
+    if first.trim_end() != "---" {
+        return None;
+    }
+    let mut at = 0;
+    for line in inside.split_inclusive('\n') {
+        let end = at + line.len();
+        if matches!(line.trim_end(), "---" | "...") {
+            return Some(FrontMatter { fields: &inside[..at], body: Some(&inside[end..]) });
+        }
+        at = end;
+    }
+    Some(FrontMatter { fields: inside, body: None })
+}
 
 /// Reads a heading: up to three spaces, one to six `#`, a space, the text, perhaps `#` again.
 pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
@@ -154,16 +181,18 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let mut open: Option<Block<'a>> = None;
     let mut list = false;
     let mut blank = true;
-    let mut front = text.trim_start_matches('\u{feff}').starts_with("---\n") || text.starts_with("---\r\n");
+    // Where the text begins. Only here, a first line with other white space behind it is a rule.
+    let is_front = text.trim_start_matches('\u{feff}').starts_with("---\n") || text.starts_with("---\r\n");
+    let front = front_matter(text).filter(|_| is_front);
+    let body = front.map_or(0, |front| text.len() - front.body.map_or(0, str::len));
     for (index, full) in text.split('\n').enumerate() {
         let line = index + 1;
         let start = next;
         next += full.len() + 1;
-        let mut bare = full.trim_start_matches('\u{feff}').trim_end();
-        if front {
-            front = line == 1 || !matches!(bare, "---" | "...");
+        if start < body {
             continue;
         }
+        let mut bare = full.trim_start_matches('\u{feff}').trim_end();
         if bare.len() > LONGEST_LINE {
             flush(&mut open, &mut each);
             each(Block::Long { text: bare, line });
@@ -374,4 +403,27 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     }
     out.push_str(rest);
     out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn front_matter_is_between_two_rules_at_the_start() {
+        for (text, expected) in [
+            ("---\na: b\n---\ntext", Some(("a: b\n", Some("text")))),
+            ("\u{feff}---\r\na: b\r\n...\r\n", Some(("a: b\r\n", Some("")))),
+            ("--- \n---", Some(("", Some("")))),
+            ("---\na: b\n", Some(("a: b\n", None))),
+            ("---", Some(("", None))),
+            ("----\na: b\n---\n", None),
+            ("\n---\na: b\n---\n", None),
+            ("text\n---\na: b\n---\n", None),
+            ("", None),
+        ] {
+            let expected = expected.map(|(fields, body)| FrontMatter { fields, body });
+            assert_eq!(front_matter(text), expected, "{text:?}");
+        }
+    }
 }

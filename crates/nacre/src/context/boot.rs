@@ -15,6 +15,7 @@ use serde::Serialize;
 use crate::base::caller::Caller;
 use crate::base::caller::{Visibility, is_marked, is_private};
 use crate::base::frame::{one_line, without_marks};
+use crate::base::markdown::front_matter;
 use crate::base::redact;
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
@@ -235,8 +236,7 @@ pub(crate) fn is_shown(group: &Group, visibility: Visibility, path: &FilePath) -
 /// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
 fn is_head_shown(group: &Group, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
     let text = files::lossy(head);
-    let mut lines = text.lines().map(str::trim_end);
-    let all_front = lines.next() == Some("---") && !lines.any(|line| matches!(line, "---" | "..."));
+    let all_front = front_matter(&text).is_some_and(|front| front.body.is_none());
     let cut = all_front && head.len() as u64 >= SKILL_HEAD;
     visibility == Visibility::Private
         || !cut && visibility.sees_file(&group.settings().visibility.private, path.as_str(), head)
@@ -352,7 +352,7 @@ fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
             continue;
         }
         let folder = path.names().nth(1).unwrap_or_default();
-        let (name, about) = front_matter(&text);
+        let (name, about) = name_and_description(&text);
         let name = harmless(name.as_deref().unwrap_or(folder), SKILL_NAME);
         let about = harmless(about.as_deref().unwrap_or_default(), SKILL_TOKENS);
         let about = if about.is_empty() { "no description".into() } else { about };
@@ -408,12 +408,9 @@ fn tasks(group: &Group, most: usize) -> Option<Piece> {
 
 /// Returns `name` and `description` of a front matter. A value may be quoted, or go on in lines that are
 /// indented.
-fn front_matter(text: &str) -> (Option<String>, Option<String>) {
-    let mut lines = text.lines().map(str::trim_end);
-    if lines.next() != Some("---") {
-        return (None, None);
-    }
-    let front: Vec<&str> = lines.take_while(|line| !matches!(*line, "---" | "...")).collect();
+fn name_and_description(text: &str) -> (Option<String>, Option<String>) {
+    let Some(front) = front_matter(text) else { return (None, None) };
+    let front: Vec<&str> = front.fields.lines().map(str::trim_end).collect();
     let value = |wanted: &str| {
         let at = front.iter().position(|line| line.split_once(':').is_some_and(|(key, _)| key == wanted))?;
         let first = front[at].split_once(':')?.1.trim();

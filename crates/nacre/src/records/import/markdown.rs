@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::base::Time;
 use crate::base::frame::{is_ours, strip_injected};
+use crate::base::markdown::{FrontMatter, front_matter};
 use crate::records::session::import::moment;
 
 /// The values of a document's front matter, by key; a key within another is joined to it by a dot.
@@ -33,19 +34,14 @@ impl Front {
 
 /// Cuts a document into its front matter and the rest, with the number of the rest's first line.
 pub(super) fn front(text: &str) -> (Front, &str, usize) {
-    const MOST: usize = 500;
-    let none = (Front::default(), text, 1);
-    let Some(rest) = text.strip_prefix("---\n") else { return none };
+    const MAX_LINES: usize = 500;
+    let found = front_matter(text).filter(|found| found.fields.lines().take(MAX_LINES).count() < MAX_LINES);
+    let Some(FrontMatter { fields, body: Some(body) }) = found.filter(|_| text.starts_with("---\n")) else {
+        return (Front::default(), text, 1);
+    };
     let mut front = Front::default();
     let (mut above, mut key) = (String::new(), String::new());
-    let (mut at, mut number) = (0, 2);
-    for line in rest.split_inclusive('\n').take(MOST) {
-        at += line.len();
-        let bare = line.trim_end();
-        if matches!(bare, "---" | "...") {
-            return (front, &rest[at..], number + 1);
-        }
-        number += 1;
+    for bare in fields.lines().map(str::trim_end) {
         let inner = bare.trim_start();
         if inner.is_empty() || inner.starts_with('#') {
             continue;
@@ -71,7 +67,7 @@ pub(super) fn front(text: &str) -> (Front, &str, usize) {
             front.0.entry(key.clone()).or_default().extend(values);
         }
     }
-    none
+    (front, body, fields.lines().count() + 3)
 }
 
 fn scalar(text: &str) -> Option<String> {

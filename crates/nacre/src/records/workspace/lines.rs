@@ -4,7 +4,7 @@
 use std::ops::Range;
 
 use super::edit::line_end;
-use crate::base::markdown::{Fence, Fenced, heading};
+use crate::base::markdown::{Fence, Fenced, front_matter, heading};
 use crate::records::graph::read::{ending_tag, leading_tag};
 
 /// What a line is.
@@ -63,13 +63,15 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut found = Vec::new();
     let mut fence = Fence::default();
     let mut comment = false;
-    let mut front = false;
+    let body = front_matter(text).map_or(0, |front| text.len() - front.body.map_or(0, str::len));
+    let mut at = 0;
     for (place, full) in text.split_inclusive('\n').enumerate() {
+        let start = at;
+        at += full.len();
         let bare = if place == 0 { full.trim_start_matches('\u{feff}') } else { full }.trim_end();
         let content = bare.trim_start();
         let indent = bare.len() - content.len();
-        let kind = if front || place == 0 && bare == "---" {
-            front = place == 0 || !matches!(bare, "---" | "...");
+        let kind = if start < body {
             Kind::Quiet
         } else if comment {
             comment = !content.contains("-->");
