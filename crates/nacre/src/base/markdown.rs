@@ -1,4 +1,4 @@
-//! Markdown as far as Nacre reads it: front matter, headings and fenced code, and documents by the block.
+//! Markdown as far as Nacre reads it: front matter, headings, list items and fenced code, and documents by the block.
 //!
 //! [`walk`] gives headings, bullets, paragraphs and rows of tables. It skips code, comments, front matter,
 //! quotations, and text that Nacre itself injected. A block of one line is borrowed; a wrapped one is joined, with the
@@ -10,6 +10,8 @@ use super::frame;
 
 /// Longer lines are data, not prose.
 const LONGEST_LINE: usize = 20_000;
+/// A longer number at the start of a line is a year or an amount, not that of a list item.
+const MAX_DIGITS: usize = 3;
 /// The most bytes of a wrapped paragraph.
 const LONGEST_BLOCK: usize = 8_000;
 
@@ -51,6 +53,15 @@ pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
     let bare = rest.trim();
     let open = bare.trim_end_matches('#');
     Some((level, if open.is_empty() || open.ends_with([' ', '\t']) { open.trim_end() } else { bare }))
+}
+
+/// Reads the text of a list item: after `-`, `*`, `+`, or a number of up to `max_digits` digits.
+pub(crate) fn list_item(content: &str, max_digits: usize) -> Option<&str> {
+    let rest = content.strip_prefix(['-', '*', '+']).or_else(|| {
+        let digits = content.bytes().take_while(u8::is_ascii_digit).count();
+        content[digits..].strip_prefix(['.', ')']).filter(|_| (1..=max_digits).contains(&digits))
+    })?;
+    rest.strip_prefix([' ', '\t']).map(str::trim_start)
 }
 
 /// Follows fenced code from line to line.
@@ -256,7 +267,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
         } else if content.starts_with('|') {
             flush(&mut open, &mut each);
             each(Block::Row { text: content, line });
-        } else if let Some(text) = bullet(content) {
+        } else if let Some(text) = list_item(content, MAX_DIGITS) {
             flush(&mut open, &mut each);
             list = true;
             open = Some(Block::Bullet { indent, text: Text::new(text, line) });
@@ -312,19 +323,6 @@ fn underline(content: &str) -> Option<usize> {
         b'-' if all(b'-') => Some(2),
         _ => None,
     }
-}
-
-/// The text of a list item: after `-`, `*`, `+`, or a number.
-fn bullet(content: &str) -> Option<&str> {
-    let rest = match content.as_bytes()[0] {
-        b'-' | b'*' | b'+' => &content[1..],
-        b'0'..=b'9' => {
-            let digits = content.bytes().take_while(u8::is_ascii_digit).count();
-            content[digits..].strip_prefix(['.', ')']).filter(|_| digits <= 3)?
-        }
-        _ => return None,
-    };
-    rest.strip_prefix([' ', '\t']).map(str::trim_start)
 }
 
 /// The cells of a row, without the bars at its ends.

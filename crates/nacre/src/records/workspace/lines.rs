@@ -4,8 +4,11 @@
 use std::ops::Range;
 
 use super::edit::line_end;
-use crate::base::markdown::{Fence, Fenced, front_matter, heading};
+use crate::base::markdown::{Fence, Fenced, front_matter, heading, list_item};
 use crate::records::graph::read::{ending_tag, leading_tag};
+
+/// The most digits of a list item's number, as in CommonMark.
+const MAX_DIGITS: usize = 9;
 
 /// What a line is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +88,7 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
             Kind::Quiet
         } else if let Some((level, title)) = heading(bare) {
             Kind::Heading { level, title }
-        } else if let Some(text) = bullet(content) {
+        } else if let Some(text) = list_item(content, MAX_DIGITS) {
             Kind::Bullet { indent, text }
         } else {
             Kind::Other { indent }
@@ -98,15 +101,6 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
 /// Tells of every line of a text whether it is part of code, a comment or front matter.
 pub(crate) fn quiet(text: &str) -> Vec<bool> {
     lines(text).iter().map(|line| line.kind == Kind::Quiet).collect()
-}
-
-/// The text of a list item.
-fn bullet(content: &str) -> Option<&str> {
-    let rest = content.strip_prefix(['-', '*', '+']).or_else(|| {
-        let digits = content.bytes().take_while(u8::is_ascii_digit).count();
-        content[digits..].strip_prefix(['.', ')']).filter(|_| (1..=9).contains(&digits))
-    })?;
-    rest.strip_prefix([' ', '\t']).map(str::trim)
 }
 
 /// The lines that belong to one: to a heading its section, to a bullet what is wrapped and what is below it.
