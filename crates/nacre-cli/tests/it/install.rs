@@ -198,7 +198,7 @@ fn what_an_earlier_program_was_set_up_with_is_brought_up_to_date() {
 
 #[test]
 fn a_second_install_is_not_what_was_there_before_us() {
-    for client in ["claude-code", "codex", "goose", "gemini-cli"] {
+    for client in ["claude-code", "codex", "gemini-cli"] {
         let user = User::new();
         user.install(&[client, "--group", "one"]);
         user.install(&[client, "--group", "two"]);

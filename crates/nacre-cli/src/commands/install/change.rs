@@ -21,6 +21,8 @@ pub struct Change {
     pub file: PathBuf,
     before: Option<String>,
     pub after: Option<String>,
+    /// What the person still has to do, in a file that Nacre does not edit.
+    pub by_hand: Option<String>,
 }
 
 impl Change {
@@ -28,18 +30,30 @@ impl Change {
     pub fn install(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
         // What we would write into an empty file is what a person has to add to this one.
         let by_hand = || {
-            let all = install(parts, "", program).expect("an empty file takes every part");
+            let pasted = parts.iter().find_map(|part| part.lines_to_paste(program));
+            let all = pasted
+                .unwrap_or_else(|| install(parts, "", program).expect("an empty file takes every part"));
             format!("add this to it:\n{}", all.trim_end())
         };
-        let after =
-            |_: &Path, before: Option<&str>| install(parts, before.unwrap_or_default(), program).map(Some);
-        Change::new(file, after, by_hand)
+        let after = |_: &Path, before: Option<&str>| {
+            let after = install(parts, before.unwrap_or_default(), program)?;
+            // A file that only the person edits is not created either.
+            Ok((before.is_some() || !after.is_empty()).then_some(after))
+        };
+        Ok(Change::new(file, after, by_hand)?.with_manual_steps(parts, program, false))
     }
 
     /// What taking back does to it.
     pub fn undo(file: PathBuf, parts: &[Part], program: &Program) -> Result<Change> {
         let by_hand = || format!("take out of it what says `{SERVER}`");
-        Change::new(file, |file, before| undone(file, parts, before, program), by_hand)
+        let change = Change::new(file, |file, before| undone(file, parts, before, program), by_hand)?;
+        Ok(change.with_manual_steps(parts, program, true))
+    }
+
+    fn with_manual_steps(mut self, parts: &[Part], program: &Program, undo: bool) -> Change {
+        let text = self.before.as_deref().unwrap_or_default();
+        self.by_hand = parts.iter().find_map(|part| part.by_hand(&self.file, text, program, undo));
+        self
     }
 
     fn new(
@@ -73,16 +87,17 @@ impl Change {
             Err(source) => return Err(nacre::Error::Io { path: file, source }.into()),
         };
         let after = after(&file, before.as_deref()).map_err(foreign)?;
-        Ok(Change { file, before, after })
+        Ok(Change { file, before, after, by_hand: None })
     }
 
+    /// Tells whether neither Nacre nor the person has anything to change.
     pub fn is_none(&self) -> bool {
-        self.before == self.after
+        self.before == self.after && self.by_hand.is_none()
     }
 
     /// Does it. What was there before us is kept beside the file, and goes when we do.
     pub fn write(&self, undo: bool) -> Result<()> {
-        if self.is_none() {
+        if self.before == self.after {
             return Ok(());
         }
         let backup = backup_of(&self.file);
@@ -130,7 +145,10 @@ impl Change {
     }
 
     pub fn json(&self) -> Value {
-        let mut shown = json!({ "path": self.file, "changed": !self.is_none() });
+        let mut shown = json!({ "path": self.file, "changed": self.before != self.after });
+        if let Some(steps) = &self.by_hand {
+            shown["by_hand"] = json!(steps);
+        }
         let backup = backup_of(&self.file);
         if kept(&self.file).is_some() {
             shown["backup"] = json!(backup);

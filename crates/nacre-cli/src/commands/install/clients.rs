@@ -188,7 +188,7 @@ pub static CLIENTS: &[Client] = &[
                 (Other, "$XDG_CONFIG_HOME/goose/config.yaml"),
                 (Any, "~/.config/goose/config.yaml"),
             ],
-            &[Part::Yaml],
+            &[Part::Paste],
         )],
         next: "The next session of Goose has the tools.",
     },

@@ -9,7 +9,6 @@ pub mod clients;
 mod json;
 mod part;
 mod toml;
-mod yaml;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -201,6 +200,16 @@ fn said(client: &Client, changes: &[Change], dry_run: bool, undo: bool) -> Strin
         return format!("{} is {state} already; nothing to do\n", client.title);
     }
     let mut text = String::new();
+    let manual: Vec<&str> = changes.iter().filter_map(|change| change.by_hand.as_deref()).collect();
+    if !manual.is_empty() {
+        text.push_str(&render::plain(&manual.concat()));
+        text.push_str(match (dry_run, undo) {
+            (true, _) => "Nothing was written, and nothing will be without --dry-run.\n",
+            (false, true) => "Nothing was written.\n",
+            (false, false) => "Nothing was written. `nacre uninstall` says which lines to delete again.\n",
+        });
+        return text;
+    }
     for change in changes {
         let file = render::plain(&change.file.display().to_string());
         if dry_run {

@@ -1,9 +1,11 @@
 //! What stands for us in the settings of clients, and how it is put there and taken out: pure functions of a text.
 
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::json::{Document, Step};
-use super::{Program, toml, yaml};
+use super::{Program, toml};
 
 /// The name of the server in every client.
 pub const SERVER: &str = "nacre";
@@ -49,8 +51,9 @@ pub enum Part {
     Hooks(&'static [Hook]),
     /// The server in `mcp_servers` of a TOML file: Codex.
     Toml,
-    /// The server in `extensions` of a YAML file: Goose.
-    Yaml,
+    /// The server in `extensions` of Goose's YAML file. No crate edits YAML and keeps its comments, so Nacre leaves the file
+    /// alone and the person pastes these lines.
+    Paste,
 }
 
 impl Part {
@@ -60,7 +63,7 @@ impl Part {
             Part::Server(keys, shape) => install_server(text, keys, &shape(program)),
             Part::Hooks(hooks) => install_hooks(text, hooks, program),
             Part::Toml => toml::install(text, program),
-            Part::Yaml => yaml::install(text, program),
+            Part::Paste => Ok(text.to_owned()),
         }
     }
 
@@ -70,7 +73,7 @@ impl Part {
             Part::Server(keys, _) => remove_server(text, keys, before),
             Part::Hooks(hooks) => remove_hooks(text, hooks, before),
             Part::Toml => toml::remove(text, before),
-            Part::Yaml => yaml::remove(text, before),
+            Part::Paste => Ok(text.to_owned()),
         }
     }
 
@@ -80,8 +83,37 @@ impl Part {
             Part::Server(..) | Part::Hooks(_) => {
                 read(text).is_ok_and(|document| document.get(&[]) == Some(json!({})))
             }
-            Part::Toml | Part::Yaml => text.trim().is_empty(),
+            Part::Toml | Part::Paste => text.trim().is_empty(),
         }
+    }
+
+    /// Returns what the person has to change in a file that Nacre does not edit, and `None` where there is nothing to change.
+    pub fn by_hand(&self, file: &Path, text: &str, program: &Program, undo: bool) -> Option<String> {
+        let lines = self.lines_to_paste(program)?;
+        let file = file.display();
+        let named = text.lines().any(|line| line.trim() == format!("{SERVER}:"));
+        if undo {
+            return named.then(|| {
+                format!("Nacre does not edit YAML. Delete `{SERVER}:` and the lines below it from `extensions` in {file}.\n")
+            });
+        }
+        let words = [vec![program.path.clone()], program.arguments(&["mcp"])].concat();
+        // Goose rewrites the file without quotes where it can.
+        let written = |word: &String| text.contains(word) || text.contains(&json!(word).to_string());
+        (!named || !words.iter().all(written)).then(|| {
+            format!("Nacre does not edit YAML. Put these lines into {file}, below `extensions:` if it has one:\n\n{lines}\n")
+        })
+    }
+
+    /// Returns the lines of a part that the person pastes. A JSON string or list is YAML too.
+    pub fn lines_to_paste(&self, program: &Program) -> Option<String> {
+        let Part::Paste = self else { return None };
+        let command = json!(program.path);
+        let arguments = json!(program.arguments(&["mcp"]));
+        Some(format!(
+            "extensions:\n  {SERVER}:\n    enabled: true\n    type: stdio\n    name: {SERVER}\n    \
+             description: Memory across sessions\n    cmd: {command}\n    args: {arguments}\n"
+        ))
     }
 }
 
