@@ -3,7 +3,6 @@
 //! What is shown may be hostile and may hold credentials: whatever can't be seen is shown by name, whatever is secret
 //! is masked. Lines are compared as the bytes they are, their ends included.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::ops::Range;
 
@@ -11,11 +10,6 @@ use crate::base::redact;
 
 /// Lines shown around a change.
 const AROUND: usize = 2;
-/// Steps after which the least difference is no longer looked for: all between the first and the last change is
-/// shown as changed.
-const STEPS: usize = 5_000_000;
-/// The most single changes that are told apart.
-const MOST: usize = 2_000;
 
 /// The difference of two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -255,124 +249,19 @@ struct Block {
     after: Range<usize>,
 }
 
-/// What differs between two lists, in order, as little as can be found in time.
-fn blocks<T: Eq + std::hash::Hash>(old: &[T], new: &[T]) -> Vec<Block> {
-    let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
-    let tail = old[head..].iter().rev().zip(new[head..].iter().rev()).take_while(|(one, other)| one == other);
-    let tail = tail.count();
-    // Numbers are compared quicker than lines.
-    let mut numbers = HashMap::new();
-    let mut numbered = Vec::with_capacity(2);
-    for side in [&old[head..old.len() - tail], &new[head..new.len() - tail]] {
-        let side: Vec<usize> = side
-            .iter()
-            .map(|item| {
-                let next = numbers.len();
-                *numbers.entry(item).or_insert(next)
-            })
-            .collect();
-        numbered.push(side);
-    }
-    let (out, into) = (&numbered[0], &numbered[1]);
-    if out.is_empty() && into.is_empty() {
-        return Vec::new();
-    }
-    let whole = || vec![Block { before: 0..out.len(), after: 0..into.len() }];
-    let mut blocks = least(out, into).unwrap_or_else(whole);
-    for Block { before, after } in &mut blocks {
-        *before = before.start + head..before.end + head;
-        *after = after.start + head..after.end + head;
-    }
-    blocks
-}
-
-/// The least difference (Myers' greedy way): from each number of changes to the furthest place that so many reach on
-/// each diagonal. `None`: it takes too long.
-fn least(old: &[usize], new: &[usize]) -> Option<Vec<Block>> {
-    let mut steps = 0;
-    let mut reached: Vec<Vec<usize>> = Vec::new();
-    let most = (old.len() + new.len()).min(MOST);
-    // Of `changes` changes: how far in `old`, for each diagonal from -changes to changes in steps of two.
-    for changes in 0..=most {
-        let mut furthest = Vec::with_capacity(changes + 1);
-        for diagonal in 0..=changes {
-            let mut one = match reached.last() {
-                None => 0,
-                Some(last) => furthest_from(last, changes, diagonal).0,
-            };
-            // `old` minus `new` is 2 * diagonal - changes.
-            let Some(mut other) = (one + changes).checked_sub(2 * diagonal) else {
-                furthest.push(usize::MAX);
-                continue;
-            };
-            if one > old.len() || other > new.len() {
-                furthest.push(usize::MAX);
-                continue;
-            }
-            while one < old.len() && other < new.len() && old[one] == new[other] {
-                (one, other, steps) = (one + 1, other + 1, steps + 1);
-            }
-            steps += 1;
-            furthest.push(one);
-            if one == old.len() && other == new.len() {
-                reached.push(furthest);
-                return Some(walk_back(&reached, old.len(), new.len()));
-            }
-        }
-        if steps > STEPS {
-            return None;
-        }
-        reached.push(furthest);
-    }
-    None
-}
-
-/// The furthest place in `old` that one more change reaches on a diagonal, before what is the same; and whether the
-/// change took a line out.
-fn furthest_from(last: &[usize], changes: usize, diagonal: usize) -> (usize, bool) {
-    let at = |index: Option<usize>| {
-        index.and_then(|index| last.get(index)).copied().filter(|at| *at != usize::MAX)
-    };
-    // Taking out comes from the diagonal below, putting in from the one above.
-    let out = at(diagonal.checked_sub(1)).map(|at| at + 1);
-    let into = at((diagonal < changes).then_some(diagonal));
-    match (out, into) {
-        (Some(out), Some(into)) if into > out => (into, false),
-        (Some(out), _) => (out, true),
-        (None, Some(into)) => (into, false),
-        (None, None) => (usize::MAX / 2, true),
-    }
-}
-
-/// The blocks of the way that was found, from its end.
-fn walk_back(reached: &[Vec<usize>], old: usize, new: usize) -> Vec<Block> {
-    let mut blocks: Vec<Block> = Vec::new();
-    let (mut one, mut other) = (old, new);
-    for changes in (1..reached.len()).rev() {
-        let diagonal = (one + changes - other) / 2;
-        let (start, out) = furthest_from(&reached[changes - 1], changes, diagonal);
-        let start_other = start + changes - 2 * diagonal;
-        // From here on both were the same; the change is before.
-        (one, other) = if out { (start - 1, start_other) } else { (start, start_other - 1) };
-        let block = Block { before: one..start, after: other..start_other };
-        match blocks.last_mut() {
-            Some(next) if next.before.start == block.before.end && next.after.start == block.after.end => {
-                next.before.start = one;
-                next.after.start = other;
-            }
-            _ => blocks.push(block),
-        }
-    }
-    blocks.reverse();
-    blocks
+/// Returns the ranges that differ between two lists, in order. Large and hostile lists are compared by `similar`'s
+/// heuristics, as Git does, so that this ends in time.
+fn blocks<T: Eq + std::hash::Hash + Ord>(old: &[T], new: &[T]) -> Vec<Block> {
+    let changes = similar::capture_diff_slices(similar::Algorithm::Myers, old, new);
+    let changes = changes.into_iter().filter(|change| change.tag() != similar::DiffTag::Equal);
+    changes.map(|change| Block { before: change.old_range(), after: change.new_range() }).collect()
 }
 
 /// The parts in which two lines differ; none, where they have little in common.
 fn parts(one: &str, other: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let (words, others) = (words(one), words(other));
-    let text =
-        |text: &str, words: &[Range<usize>]| words.iter().map(|word| text[word.clone()].to_owned()).collect();
-    let (left, right): (Vec<String>, Vec<String>) = (text(one, &words), text(other, &others));
+    let left: Vec<&str> = words.iter().map(|word| &one[word.clone()]).collect();
+    let right: Vec<&str> = others.iter().map(|word| &other[word.clone()]).collect();
     let blocks = blocks(&left, &right);
     let range = |words: &[Range<usize>], range: &Range<usize>| {
         (!range.is_empty()).then(|| words[range.start].start..words[range.end - 1].end)
