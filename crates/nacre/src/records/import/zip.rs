@@ -4,10 +4,8 @@ use std::fs::File;
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::path::Path;
 
-use miniz_oxide::inflate::stream::{InflateState, inflate};
-use miniz_oxide::{DataFormat, MZError, MZFlush, MZStatus};
-
-use crate::base::checksum::Crc32;
+use flate2::Crc;
+use flate2::bufread::DeflateDecoder;
 
 /// The end of the archive, which says where its list stands, without the comment that may follow.
 const END: u64 = 22;
@@ -107,27 +105,21 @@ impl Archive {
         }
         let (name, extra) = (u16_at(&local, 26).ok_or_else(cut)?, u16_at(&local, 28).ok_or_else(cut)?);
         file.seek(SeekFrom::Start(member.at + 30 + u64::from(name) + u64::from(extra))).map_err(|_| cut())?;
-        let state = match member.method {
-            0 => None,
-            8 => Some(InflateState::new_boxed(DataFormat::Raw)),
+        let packed = BufReader::with_capacity(1 << 16, file.take(member.packed));
+        let input: Box<dyn Read> = match member.method {
+            0 => Box::new(packed),
+            8 => Box::new(DeflateDecoder::new(packed)),
             method => return Err(format!("is packed by method {method}, which is not known")),
         };
-        Ok(Unpacked {
-            input: BufReader::with_capacity(1 << 16, file.take(member.packed)),
-            state,
-            left: member.unpacked,
-            crc: Crc32::default(),
-            expected: member.crc,
-        })
+        Ok(Unpacked { input, left: member.unpacked, crc: Crc::new(), expected: member.crc })
     }
 }
 
 /// The content of a file of an archive. Ends with an error where it is not what the archive says.
 pub(super) struct Unpacked {
-    input: BufReader<io::Take<File>>,
-    state: Option<Box<InflateState>>,
+    input: Box<dyn Read>,
     left: u64,
-    crc: Crc32,
+    crc: Crc,
     expected: u32,
 }
 
@@ -139,25 +131,16 @@ impl Read for Unpacked {
             let whole = self.left > 0 || self.crc.sum() == self.expected;
             return if whole { Ok(0) } else { Err(damaged()) };
         }
-        let written = match &mut self.state {
-            None => self.input.read(&mut out[..room])?,
-            Some(state) => loop {
-                let input = io::BufRead::fill_buf(&mut self.input)?;
-                let ended = input.is_empty();
-                let done = inflate(state, input, &mut out[..room], MZFlush::None);
-                io::BufRead::consume(&mut self.input, done.bytes_consumed);
-                match done.status {
-                    Ok(_) if done.bytes_written > 0 => break done.bytes_written,
-                    Ok(MZStatus::StreamEnd) => break 0,
-                    Ok(_) | Err(MZError::Buf) if !ended => {}
-                    _ => return Err(damaged()),
-                }
-            },
-        };
+        let written = self.input.read(&mut out[..room]).map_err(|problem| match problem.kind() {
+            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
+                damaged()
+            }
+            _ => problem,
+        })?;
         if written == 0 {
             return Err(damaged());
         }
-        self.crc.add(&out[..written]);
+        self.crc.update(&out[..written]);
         self.left -= written as u64;
         Ok(written)
     }
