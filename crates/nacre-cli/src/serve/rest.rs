@@ -193,32 +193,7 @@ fn gather(
 
 /// The pairs of a query string, decoded.
 pub fn pairs(query: &str) -> Vec<(String, String)> {
-    let decode = |text: &str| {
-        let text = text.replace('+', " ");
-        let bytes = text.as_bytes();
-        let mut out = Vec::with_capacity(bytes.len());
-        let mut at = 0;
-        while at < bytes.len() {
-            let code = (bytes[at] == b'%').then(|| text.get(at + 1..at + 3)).flatten();
-            match code.and_then(|code| u8::from_str_radix(code, 16).ok()) {
-                Some(byte) => {
-                    out.push(byte);
-                    at += 3;
-                }
-                None => {
-                    out.push(bytes[at]);
-                    at += 1;
-                }
-            }
-        }
-        String::from_utf8_lossy(&out).into_owned()
-    };
-    query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .map(|pair| pair.split_once('=').unwrap_or((pair, "")))
-        .map(|(name, value)| (decode(name), decode(value)))
-        .collect()
+    form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
 /// Reads a text as what the schema wants there; what does not fit is left for the schema to refuse.

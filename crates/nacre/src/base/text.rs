@@ -13,6 +13,18 @@ pub(crate) fn canonical(text: &str) -> String {
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
+/// Replaces each `%` and two hexadecimal digits by their byte, once. `None`: a `%` lacks its digits, or the bytes are not
+/// UTF-8.
+pub(crate) fn percent_decode(text: &str) -> Option<String> {
+    // The crate leaves a `%` without digits as it is.
+    let is_code =
+        |rest: &str| rest.as_bytes().get(..2).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit));
+    if !text.split('%').skip(1).all(is_code) {
+        return None;
+    }
+    percent_encoding::percent_decode_str(text).decode_utf8().ok().map(Into::into)
+}
+
 /// How much of a file is looked at to tell whether it is binary.
 const PROBED: usize = 8 << 10;
 
@@ -174,6 +186,22 @@ mod tests {
         }
         for binary in [&b"\x7fELF\0"[..], b"\xff\xfe\0\0a\0\0\0"] {
             assert_eq!(decode(binary).unwrap_err(), "is binary");
+        }
+    }
+
+    #[test]
+    fn paths_of_addresses_are_decoded_once() {
+        for (path, expected) in [
+            ("MEMORY.md", Some("MEMORY.md")),
+            ("memory/a%20b.md", Some("memory/a b.md")),
+            ("gr%C3%B6%C3%9Fe.md", Some("größe.md")),
+            ("%252e%252e/x.md", Some("%2e%2e/x.md")),
+            ("x%2", None),
+            ("x%+1", None),
+            ("x%zz", None),
+            ("x%ff.md", None),
+        ] {
+            assert_eq!(percent_decode(path).as_deref(), expected, "{path}");
         }
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::base::caller::{Caller, Role};
 use crate::base::redact;
+use crate::base::text::percent_decode;
 use crate::base::{Error, Result};
 use crate::context::boot;
 use crate::group::Group;
@@ -76,7 +77,7 @@ pub fn resource(group: &mut Group, caller: &Caller, uri: &str) -> Result<Option<
         return Err(Error::RoleDenied { tool: "resources".into(), role: caller.role.as_str() });
     }
     let Some(path) = uri.strip_prefix(SCHEME).and_then(|name| match name.strip_prefix(FILES) {
-        Some(path) => decoded(path)?.parse().ok(),
+        Some(path) => percent_decode(path)?.parse().ok(),
         None => RESOURCES.iter().find(|resource| resource.name == name)?.path(group, caller),
     }) else {
         return Ok(None);
@@ -99,41 +100,4 @@ pub fn resource(group: &mut Group, caller: &Caller, uri: &str) -> Result<Option<
     let (name, session) = (group.name().clone(), caller.session.clone());
     group.tell(&Event { name: "memory:read", at: caller.now, group: name, session, data });
     Ok(Some(text))
-}
-
-/// Takes the percent signs out of the path of an address, once.
-fn decoded(path: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(path.len());
-    let mut rest = path.bytes();
-    while let Some(byte) = rest.next() {
-        if byte == b'%' {
-            let digits = [rest.next()?, rest.next()?];
-            let digits = std::str::from_utf8(&digits).ok().filter(|digits| !digits.starts_with('+'))?;
-            bytes.push(u8::from_str_radix(digits, 16).ok()?);
-        } else {
-            bytes.push(byte);
-        }
-    }
-    String::from_utf8(bytes).ok()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn paths_of_addresses_are_decoded_once() {
-        for (path, expected) in [
-            ("MEMORY.md", Some("MEMORY.md")),
-            ("memory/a%20b.md", Some("memory/a b.md")),
-            ("gr%C3%B6%C3%9Fe.md", Some("größe.md")),
-            ("%252e%252e/x.md", Some("%2e%2e/x.md")),
-            ("x%2", None),
-            ("x%+1", None),
-            ("x%zz", None),
-            ("x%ff.md", None),
-        ] {
-            assert_eq!(decoded(path).as_deref(), expected, "{path}");
-        }
-    }
 }

@@ -10,14 +10,14 @@ use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::gzip;
 use crate::base::ids::SessionId;
-use crate::base::text::shorten;
-use crate::base::text::tokens;
+use crate::base::text::{percent_decode, shorten, tokens};
 use crate::base::{Error, Result, Time, files};
 
 /// The folder of transcripts in the group's folder, and that of what is put away in it.
@@ -156,16 +156,15 @@ pub(crate) fn folder(group: &Path) -> PathBuf {
     group.join(FOLDER)
 }
 
+/// Every ASCII character that a file name does not have as it is.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
+
 impl Files {
     /// Returns the files of a session. Characters that a file name may not have are written as `%` and two digits.
     pub(crate) fn of(group: &Path, session: &SessionId) -> Result<Files> {
-        let mut name = String::new();
-        for (place, byte) in session.as_str().bytes().enumerate() {
-            match byte {
-                b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' => name.push(char::from(byte)),
-                b'.' if place > 0 => name.push('.'),
-                _ => name.push_str(&format!("%{byte:02X}")),
-            }
+        let mut name = utf8_percent_encode(session.as_str(), ENCODED).to_string();
+        if name.starts_with('.') {
+            name.replace_range(..1, "%2E");
         }
         if name.len() > MAX_NAME {
             let (given, length) = (shorten(session.as_str()), name.len());
@@ -301,24 +300,10 @@ pub(crate) fn put_back(group: &Path, from: &Path, meant: impl Fn(&str) -> bool) 
     Ok(put)
 }
 
+/// Returns the session whose file has this name, without its ending.
 fn decoded(name: &str) -> Option<String> {
-    let mut bytes = Vec::new();
-    let mut rest = name.as_bytes();
-    while let Some((first, after)) = rest.split_first() {
-        match first {
-            b'%' => {
-                let digits = std::str::from_utf8(after.get(..2)?).ok()?;
-                bytes.push(u8::from_str_radix(digits, 16).ok()?);
-                rest = &after[2..];
-            }
-            b'~' => return None,
-            byte => {
-                bytes.push(*byte);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok()
+    // A file with a `~` keeps what a compaction replaced.
+    if name.contains('~') { None } else { percent_decode(name) }
 }
 
 /// The right to write transcripts of a group. The system takes it back when the process ends, however it ends.

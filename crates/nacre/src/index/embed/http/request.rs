@@ -4,6 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use jiff::fmt::rfc2822;
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
@@ -13,6 +14,8 @@ use crate::base::{Error, Result};
 
 /// More of an answer that is no vectors is not read.
 const MOST_SAID: usize = 64 * 1024;
+/// The ASCII characters that a model's name may not have in a path: all that RFC 3986 does not call unreserved.
+const NOT_IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// Where a model is asked.
 pub(super) struct Endpoint {
@@ -47,7 +50,7 @@ pub(super) struct Broken {
 impl Endpoint {
     pub(super) fn new(options: &Options) -> Result<Endpoint> {
         let section = "embedding";
-        let model = percent(options.model.trim());
+        let model = utf8_percent_encode(options.model.trim(), NOT_IN_A_PATH);
         let (path, key_name) = match &options.provider {
             Provider::OpenAi => ("/embeddings".to_owned(), AUTHORIZATION),
             Provider::AzureOpenAi { api_version } => {
@@ -181,19 +184,6 @@ fn address(section: &'static str, base: &str, path: &str) -> Result<(String, Uri
 
 fn wrong(section: &'static str, field: &'static str, problem: &str) -> Error {
     Error::BadProvider { section, field, problem: problem.to_owned() }
-}
-
-/// Returns a name as it may stand in a path.
-fn percent(name: &str) -> String {
-    name.bytes().fold(String::new(), |mut path, byte| {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                path.push(char::from(byte))
-            }
-            _ => path.push_str(&format!("%{byte:02X}")),
-        }
-        path
-    })
 }
 
 /// Returns how long `Retry-After` asks to wait. A date is compared with the date of the answer itself, so that
