@@ -51,7 +51,7 @@ pub(super) fn walk(
     while let Some((below, rules)) = folders.pop() {
         let folder = root.join(&below);
         // The rules of the first were read with those above it.
-        let rules = if below.is_empty() { rules } else { Rules::within(&rules, &folder, &below) };
+        let rules = if below.is_empty() { rules } else { Rules::within(&rules, &folder) };
         let mut entries = Vec::new();
         match fs::read_dir(&folder).and_then(|found| {
             for entry in found {
@@ -76,7 +76,7 @@ pub(super) fn walk(
             let path = if below.is_empty() { shown.to_string() } else { format!("{below}/{shown}") };
             let Ok(kind) = entry.file_type() else { continue };
             let is_foreign = kind.is_dir() && FOREIGN.contains(&&*shown);
-            if shown.starts_with('.') || is_foreign || rules.leave_out(&path, kind.is_dir()) {
+            if shown.starts_with('.') || is_foreign || rules.leave_out(&entry.path(), kind.is_dir()) {
                 passed.ignored += 1;
             } else if kind.is_symlink() {
                 // It may lead out of the folder; what it leads to within it is found there.
