@@ -3,8 +3,10 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Error, Result};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nacre::diff::{Diff, Mark};
 use nacre::{Kind, Time};
 use serde::Serialize;
@@ -102,10 +104,75 @@ pub fn ask(question: &str) -> Result<Option<bool>> {
     Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
 }
 
-/// Says how far long work has come, where a person is looking; the last call, with nothing, clears the line.
-pub fn progress(text: &str) {
-    if io::stderr().is_terminal() {
-        eprint!("\r\x1b[2K{text}");
+/// A progress bar on standard error. Nothing is drawn with `--json`, or where standard error is not a terminal. The bar is
+/// cleared when this is dropped.
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    const WITH_TOTAL: &str =
+        "[{bar:16}] {percent}% {human_pos}/{human_len} {prefix}, {per_sec:1}, {eta} left  {wide_msg}";
+    const BYTES: &str =
+        "[{bar:16}] {percent}% {bytes}/{total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg}";
+    const WITHOUT_TOTAL: &str = "{spinner} {human_pos} {prefix}, {per_sec:1}, {elapsed}  {wide_msg}";
+    const WITHOUT_COUNT: &str = "{spinner} {wide_msg} {elapsed}";
+
+    fn new(as_json: bool, what: &str, total: Option<u64>, template: &str) -> Progress {
+        let target = if as_json { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let style = ProgressStyle::with_template(template).expect("a test draws every template");
+        let bar = ProgressBar::with_draw_target(total, target)
+            .with_style(style.progress_chars("=> "))
+            .with_message(line(what, 60));
+        if total.is_none() {
+            bar.enable_steady_tick(Duration::from_millis(200));
+        }
+        Progress(bar)
+    }
+
+    /// Counts what is done; the total is shown once it is known.
+    pub fn count(as_json: bool, what: &str, unit: &'static str) -> Progress {
+        let progress = Progress::new(as_json, what, None, Progress::WITHOUT_TOTAL);
+        progress.0.set_prefix(unit);
+        progress
+    }
+
+    /// Counts the bytes that are read of a file of this size.
+    pub fn bytes(as_json: bool, what: &str, total: u64) -> Progress {
+        Progress::new(as_json, what, Some(total), Progress::BYTES)
+    }
+
+    /// Work whose steps can't be counted.
+    pub fn busy(as_json: bool, what: &str) -> Progress {
+        Progress::new(as_json, what, None, Progress::WITHOUT_COUNT)
+    }
+
+    pub fn done(&self, done: impl TryInto<u64>) {
+        self.0.set_position(done.try_into().unwrap_or(0));
+    }
+
+    pub fn done_of(&self, done: impl TryInto<u64>, total: impl TryInto<u64>) {
+        if self.0.length().is_none() {
+            let style =
+                ProgressStyle::with_template(Progress::WITH_TOTAL).expect("a test draws every template");
+            self.0.disable_steady_tick();
+            self.0.set_style(style.progress_chars("=> "));
+        }
+        self.0.set_length(total.try_into().unwrap_or(0));
+        self.done(done);
+    }
+
+    pub fn say(&self, what: &str) {
+        self.0.set_message(line(what, 60));
+    }
+
+    /// Moves the bar by what is read.
+    pub fn reading<R: io::Read>(&self, input: R) -> impl io::Read {
+        self.0.wrap_read(input)
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
     }
 }
 
@@ -222,4 +289,15 @@ pub fn table(rows: &[(String, String)]) -> String {
 /// The width to write in.
 pub fn width() -> usize {
     std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Progress;
+
+    #[test]
+    fn every_template_can_be_drawn() {
+        let _ = (Progress::bytes(true, "a", 1), Progress::busy(true, "a"));
+        Progress::count(true, "a", "files").done_of(1, 2);
+    }
 }

@@ -12,7 +12,7 @@ use serde_json::json;
 use crate::args::{Audit, Maintain};
 use crate::context::Context;
 use crate::mcp::behind;
-use crate::render::{self, Paint, line, plain};
+use crate::render::{self, Paint, Progress, line, plain};
 
 pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     context.home.create()?;
@@ -296,18 +296,24 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
 
 pub fn index(context: &Context) -> Result<ExitCode> {
     let mut group = context.group()?;
-    let done = group.sync(&context.caller())?;
+    let progress = |what: &str, unit: &'static str| Progress::count(context.global.json, what, unit);
+    let bar = progress("documents", "files");
+    let done = group.sync_with(&context.caller(), &mut |done, all| bar.done_of(done, all));
+    drop(bar);
+    let done = done?;
+    let bar = progress("vectors", "passages");
     let renewed = group.renew(context.now(), usize::MAX, &mut |so_far| {
-        render::progress(&format!("vectors: {} of {} made anew", so_far.made, so_far.all));
+        bar.done_of(so_far.made, so_far.all);
         std::thread::sleep(behind::PAUSE);
         ControlFlow::Continue(())
     });
-    render::progress("");
+    drop(bar);
     let renewed = renewed.context("documents are indexed, vectors are not all made anew")?;
+    let bar = progress("vectors of the provider", "passages");
     let embedded = group.embed(context.now(), usize::MAX, &mut |so_far| {
-        render::progress(&format!("vectors: {} made, {} left", so_far.done, so_far.left));
+        bar.done_of(so_far.done, so_far.done + so_far.left);
     });
-    render::progress("");
+    drop(bar);
     let embedded = embedded.context("documents are indexed, vectors of the provider are not all made")?;
     if context.global.json {
         let mut answer = serde_json::to_value(&done)?;
@@ -380,7 +386,10 @@ pub fn synced_rows(done: &Synced) -> Vec<(String, String)> {
 }
 
 pub fn reindex(context: &Context) -> Result<ExitCode> {
-    let passages = context.group()?.reindex(&context.caller())?;
+    let bar = Progress::busy(context.global.json, "rebuilding the index");
+    let passages = context.group()?.reindex(&context.caller());
+    drop(bar);
+    let passages = passages?;
     if context.global.json {
         render::json(&json!({ "passages": passages }))?;
     } else {

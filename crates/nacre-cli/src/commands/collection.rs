@@ -12,7 +12,7 @@ use super::care::{megabytes, synced_rows};
 use super::entry::show_found;
 use crate::args::Collection;
 use crate::context::Context;
-use crate::render::{self, Paint, line};
+use crate::render::{self, Paint, Progress, line};
 
 pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
     match args {
@@ -35,9 +35,10 @@ pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
 fn add(context: &Context, name: &CollectionName, sources: &[PathBuf]) -> Result<ExitCode> {
     let sources: Vec<PathBuf> =
         sources.iter().map(std::path::absolute).collect::<Result<_, _>>().context("a source is no path")?;
-    let done = context.group()?.add_collection(&context.caller(), name, &sources, &mut progress(name));
-    render::progress("");
-    let done = done?;
+    let mut group = context.group()?;
+    let done = with_progress(context, name, |progress| {
+        group.add_collection(&context.caller(), name, &sources, progress)
+    })?;
     if context.global.json {
         render::json(&done)?;
     } else {
@@ -54,8 +55,9 @@ fn reindex(context: &Context, name: Option<CollectionName>, reading: Reading) ->
     }
     let (mut all, mut failed) = (Vec::new(), None);
     for name in &names {
-        let done = group.reindex_collection(&context.caller(), name, reading, &mut progress(name));
-        render::progress("");
+        let done = with_progress(context, name, |progress| {
+            group.reindex_collection(&context.caller(), name, reading, progress)
+        });
         match done {
             Ok(done) if context.global.json => all.push(done),
             Ok(done) => say(&done)?,
@@ -71,8 +73,13 @@ fn reindex(context: &Context, name: Option<CollectionName>, reading: Reading) ->
     Ok(ExitCode::SUCCESS)
 }
 
-fn progress(name: &CollectionName) -> impl FnMut(usize, usize) {
-    move |done, all| render::progress(&format!("{name}: {done} of {all} files"))
+fn with_progress<T>(
+    context: &Context,
+    name: &CollectionName,
+    work: impl FnOnce(&mut dyn FnMut(usize, usize)) -> T,
+) -> T {
+    let bar = Progress::count(context.global.json, name.as_str(), "files");
+    work(&mut |done, all| bar.done_of(done, all))
 }
 
 const NONE: &str = "There are no collections; `nacre collection add NAME FOLDER` makes one.";

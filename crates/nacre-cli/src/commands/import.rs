@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::args::Import;
 use crate::context::{Context, user_folder};
-use crate::render::{self, line, plain};
+use crate::render::{self, Progress, line, plain};
 
 /// What is brought in that another Nacre wrote, by the word on the command line.
 pub const OWN: &[(&str, &str)] = &[
@@ -30,9 +30,10 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     }
     let mut group = context.whole_group("import")?;
     let options = Options { dry_run: args.dry_run, name: args.name.clone() };
-    let mut told = |items: usize| render::progress(&format!("{name}: {items}"));
-    let done = group.import_from(&context.caller(), format, &path, &options, &mut told);
-    render::progress("");
+    let bar = Progress::count(context.global.json, name, "items");
+    let done =
+        group.import_from(&context.caller(), format, &path, &options, &mut |items: usize| bar.done(items));
+    drop(bar);
     let done = done?;
     if context.global.json {
         render::json(&done)?;

@@ -10,15 +10,15 @@ use serde_json::json;
 use crate::args;
 use crate::context::Context;
 use crate::minilm::{self, Weights};
-use crate::render;
+use crate::render::{self, Progress};
 
 pub fn run(context: &Context, args: &args::Model) -> Result<ExitCode> {
     match args {
         args::Model::Install { path, trust } => {
             let weights = if *trust { Weights::Any } else { Weights::Published };
-            render::progress("reading the weights and rounding them to 4 bits");
+            let bar = Progress::busy(context.global.json, "reading the weights and rounding them to 4 bits");
             let installed = minilm::install(context.home.path(), path, weights);
-            render::progress("");
+            drop(bar);
             let installed = installed?;
             if context.global.json {
                 render::json(&installed)?;

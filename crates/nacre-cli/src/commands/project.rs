@@ -12,7 +12,7 @@ use super::entry::show_answer;
 use super::text_or_stdin;
 use crate::args::{Extract, Items, Task};
 use crate::context::Context;
-use crate::render::{self, Paint, line};
+use crate::render::{self, Paint, Progress, line};
 
 pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     let mut group = context.group()?;
@@ -47,11 +47,9 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     }
     let (mut all, mut failed) = (Vec::new(), None);
     for (folder, name) in &folders {
-        let mut progress = |looked: usize| {
-            render::progress(&format!("{}: {looked} files", line(&folder.to_string_lossy(), 60)))
-        };
-        let done = group.extract(&context.caller(), folder, name.as_ref(), &mut progress);
-        render::progress("");
+        let bar = Progress::count(context.global.json, &folder.to_string_lossy(), "files");
+        let done = group.extract(&context.caller(), folder, name.as_ref(), &mut |looked| bar.done(looked));
+        drop(bar);
         match done {
             Ok(done) => all.push(done),
             // The others are seen to all the same.

@@ -19,7 +19,7 @@ use super::text_or_stdin;
 
 use crate::args::Session;
 use crate::context::Context;
-use crate::render::{self, Paint, line, plain};
+use crate::render::{self, Paint, Progress, line, plain};
 
 pub fn run(context: &Context, args: &Session) -> Result<ExitCode> {
     match args {
@@ -215,9 +215,11 @@ fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<ExitCode> {
         let name =
             file.file_name().map_or_else(|| "session".into(), |name| name.to_string_lossy().into_owned());
         let input = File::open(file).with_context(|| format!("{} can't be opened", file.display()))?;
-        let told = |messages: usize| render::progress(&format!("{name}: {messages} messages"));
-        let done = group.import_session(&context.caller(), BufReader::new(input), &name, told);
-        render::progress("");
+        let bar =
+            Progress::bytes(context.global.json, &name, input.metadata().map_or(0, |found| found.len()));
+        let told = |messages: usize| bar.say(&format!("{name}: {messages} messages"));
+        let done = group.import_session(&context.caller(), BufReader::new(bar.reading(input)), &name, told);
+        drop(bar);
         all.push((file.as_path(), done?));
     }
     if context.global.json {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::sealed::{NOW, Sealed, files};
+use crate::sealed::{NOW, Sealed, files, shown_at_terminal};
 
 #[track_caller]
 fn keys(value: &Value) -> Vec<&str> {
@@ -510,4 +510,28 @@ fn models_are_listed_and_what_is_none_is_refused() {
     let (_, error) = home.error(["model", "install", "nowhere"]);
     assert_eq!(error["message"].as_str().unwrap().matches("os error 2").count(), 1, "{error}");
     assert!(!home.home().exists(), "nothing was written");
+}
+
+#[test]
+fn progress_is_drawn_for_people_alone() {
+    let home = Sealed::new();
+    let message = json!({ "session": "birds", "role": "user", "text": "The zebrafinch sings" }).to_string();
+    let file = home.beside("talk.jsonl");
+    std::fs::write(&file, (message + "\n").repeat(2_000)).unwrap();
+    std::fs::create_dir_all(home.home().join("groups/main")).unwrap();
+    std::fs::write(home.home().join("groups/main/MEMORY.md"), "# Birds\n\nThe zebrafinch sings.\n").unwrap();
+    for (args, bar) in [
+        (&["session", "import", &file][..], "talk.jsonl"),
+        (&["reindex"], "rebuilding the index"),
+        (&["index"], ""),
+    ] {
+        let shown = shown_at_terminal(home.command(args).env("TERM", "xterm"));
+        assert!(shown.contains(bar), "{args:?}: {shown:?}");
+        if args[0] == "session" {
+            assert!(shown.contains('%') && shown.contains("B/s") && shown.contains(" left"), "{shown:?}");
+        }
+        let quiet = shown_at_terminal(home.command([&["--json"], args].concat()).env("TERM", "xterm"));
+        assert_eq!(quiet, "", "{args:?}");
+        assert_eq!(home.run(args).stderr, "", "{args:?}");
+    }
 }

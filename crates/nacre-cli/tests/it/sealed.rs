@@ -177,13 +177,7 @@ impl Process {
 
     /// Starts it with a terminal as its standard input.
     pub fn start_at_terminal(command: &mut Command) -> Process {
-        use rustix::fs::{Mode, OFlags, open};
-        use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-        let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-        grantpt(&terminal).unwrap();
-        unlockpt(&terminal).unwrap();
-        let name = ptsname(&terminal, Vec::new()).unwrap();
-        let input = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+        let (terminal, input) = terminal();
         Process::spawn(command.stdin(input), Some(terminal))
     }
 
@@ -204,6 +198,38 @@ impl Process {
         let text = |bytes| String::from_utf8(bytes).expect("the program speaks UTF-8");
         Output { status: status.code().unwrap_or(-1), stdout: text(stdout), stderr: text(stderr) }
     }
+}
+
+/// A terminal: the end that shows it, and the end for a program.
+fn terminal() -> (OwnedFd, OwnedFd) {
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&terminal).unwrap();
+    unlockpt(&terminal).unwrap();
+    let name = ptsname(&terminal, Vec::new()).unwrap();
+    let program = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
+    (terminal, program)
+}
+
+/// Runs a command with a terminal as its standard error, and returns what that has shown.
+pub fn shown_at_terminal(command: &mut Command) -> String {
+    let (terminal, errors) = terminal();
+    let shown = std::thread::spawn(move || {
+        let mut shown = Vec::new();
+        let mut buffer = [0; 4096];
+        let mut terminal = std::fs::File::from(terminal);
+        // A terminal that nobody writes to any more can't be read.
+        while let Ok(read @ 1..) = terminal.read(&mut buffer) {
+            shown.extend_from_slice(&buffer[..read]);
+        }
+        shown
+    });
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(errors).status().unwrap();
+    // The command holds the program's end of the terminal.
+    command.stderr(Stdio::null());
+    assert!(status.success());
+    String::from_utf8(shown.join().unwrap()).unwrap()
 }
 
 /// A server over standard input and output, and a client of few words.

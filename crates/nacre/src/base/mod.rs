@@ -1,7 +1,6 @@
 //! The ground floor: values that know nothing of the memory. Text, time, ids, errors, settings, and who asks.
 
 pub(crate) mod caller;
-pub(crate) mod checksum;
 pub mod diff;
 pub(crate) mod error;
 pub mod files;

@@ -32,7 +32,7 @@ impl Crate {
                         Some((path, name)) => (path.trim().to_owned(), name.trim().to_owned()),
                         None => (path.clone(), path.rsplit("::").next().unwrap_or_default().to_owned()),
                     };
-                    let Some(target) = found.from_root(module, &path) else { continue };
+                    let Some(target) = found.absolute(module, &path) else { continue };
                     if *is_public {
                         found.exports.insert((module.clone(), name), target.clone());
                     }
@@ -40,7 +40,7 @@ impl Crate {
                 }
             }
             for path in inner_paths(&rest) {
-                found.named.extend(found.from_root(module, &path).map(|target| (module.clone(), target)));
+                found.named.extend(found.absolute(module, &path).map(|target| (module.clone(), target)));
             }
         }
         found
@@ -54,7 +54,7 @@ impl Crate {
     }
 
     /// A path as a path from the root; `None`: it is not one of this crate.
-    fn from_root(&self, module: &[String], path: &str) -> Option<Module> {
+    fn absolute(&self, module: &[String], path: &str) -> Option<Module> {
         let mut names = path.split("::").map(str::trim).filter(|name| *name != "self").peekable();
         let mut from: Module = match names.peek().copied() {
             Some("crate") => {

@@ -464,7 +464,7 @@ fn render(blocks: &[Block]) -> String {
 }
 
 fn frame(text: &str) -> String {
-    format!("{}\n{text}{}", OPEN, CLOSE)
+    format!("{OPEN}\n{text}{CLOSE}")
 }
 
 /// Notes what was put in, so that it is not put in again at once. What costs nothing if it is lost needs no

@@ -299,7 +299,7 @@ pub(crate) fn import(
     if !options.dry_run
         && report.kinds.get("document").is_some_and(|counts| counts.added + counts.changed > 0)
     {
-        group.sync_with(caller, progress)?;
+        group.sync_with(caller, &mut |done, _| progress(done))?;
     }
     Ok(report)
 }

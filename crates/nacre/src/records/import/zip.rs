@@ -164,7 +164,12 @@ fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base::checksum::crc32;
+
+    fn crc32(bytes: &[u8]) -> u32 {
+        let mut crc = flate2::Crc::new();
+        crc.update(bytes);
+        crc.sum()
+    }
 
     /// An archive of one file, which says of itself what it is told to.
     fn archive(packed: &[u8], method: u16, crc: u32, unpacked: u32) -> Vec<u8> {

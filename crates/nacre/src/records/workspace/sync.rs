@@ -442,11 +442,11 @@ impl Group {
     /// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
     /// walk over the folder, and no write where nothing changed.
     pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
-        self.sync_with(caller, &mut |_| {})
+        self.sync_with(caller, &mut |_, _| {})
     }
 
-    /// The same; `progress` is told how many documents have been looked at.
-    pub(crate) fn sync_with(&mut self, caller: &Caller, progress: &mut dyn FnMut(usize)) -> Result<Synced> {
+    /// The same; `progress` is told how many documents have been looked at, and how many there are.
+    pub fn sync_with(&mut self, caller: &Caller, progress: &mut dyn FnMut(usize, usize)) -> Result<Synced> {
         self.refresh(caller.now)?;
         // What a dead process has decided about files is done first.
         if self.memory.on_disk() && self.memory.read(change::is_unsettled)? {
@@ -460,7 +460,7 @@ impl Group {
             return Ok(Synced::default());
         }
         let (found, graph) = (documents(self.folder()), self.settings().graph.documents);
-        sync(&mut self.memory, caller, found, graph, &mut |done, _| progress(done))
+        sync(&mut self.memory, caller, found, graph, progress)
     }
 
     /// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is
