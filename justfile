@@ -2,6 +2,12 @@
 check:
     scripts/check
 
+# The inner loop: format, lints and unit tests.
+quick:
+    cargo fmt --all --check
+    cargo clippy --workspace --all-targets --quiet -- --deny warnings
+    cargo test --workspace --lib --bins --quiet
+
 # Eight processes, 500 writes each, 20 rounds of kills.
 stress:
     NACRE_STRESS=full cargo test --release -p nacre-cli --test it nothing_lost -- --nocapture

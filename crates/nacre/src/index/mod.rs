@@ -4,6 +4,7 @@
 //! anew from the owners. A message of a session is its own owner: its passage is the only place where its
 //! text stands.
 
+pub(crate) mod alike;
 pub(crate) mod analyse;
 pub(crate) mod chunk;
 pub(crate) mod database;

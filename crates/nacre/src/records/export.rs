@@ -18,9 +18,10 @@ use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
 use crate::base::{Error, Result, Time, files};
-use crate::context::turn::Kept;
 use crate::records::entry::{self, Entry, EntryType, Version};
+use crate::records::lesson::{self, Lesson};
 use crate::records::project::{item, task};
+use crate::records::session::exchange;
 use crate::records::{collection, graph, session};
 use crate::store::audit;
 use crate::store::beside;
@@ -57,8 +58,8 @@ pub(crate) struct Records {
     #[serde(default, skip_serializing_if = "graph::Records::is_empty")]
     pub(crate) graph: graph::Records,
     /// Exchanges and lessons.
-    #[serde(default, skip_serializing_if = "Kept::is_empty")]
-    turns: Kept,
+    #[serde(default, skip_serializing_if = "Turns::is_empty")]
+    turns: Turns,
     #[serde(default, skip_serializing_if = "task::Kept::is_empty")]
     tasks: task::Kept,
     /// Which projects there were, and their folders; what was taken out of them is made again.
@@ -162,7 +163,7 @@ pub(crate) fn write(
         collection::all(db)?.into_iter().map(|record| (record.name, record.sources)).collect();
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
-    let (graph, turns, tasks) = (graph::Records::all(db)?, Kept::read(db)?, task::Kept::read(db)?);
+    let (graph, turns, tasks) = (graph::Records::all(db)?, Turns::read(db)?, task::Kept::read(db)?);
     let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
     let (projects, rows) = (projects(db)?, Rows::all(db)?);
     let records = Records {
@@ -305,7 +306,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         collections: BTreeMap::new(),
         graph: graph::Records::all(&db).unwrap_or_default(),
         // Of an older schema there are none.
-        turns: Kept::read(&db).unwrap_or_default(),
+        turns: Turns::read(&db).unwrap_or_default(),
         tasks: task::Kept::read(&db).unwrap_or_default(),
         projects: projects(&db).unwrap_or_default(),
         rows: Rows::all(&db).unwrap_or_default(),
@@ -446,5 +447,37 @@ impl Group {
             audit::append(tx, caller, &row, audit::Outcome::Done)?;
             Ok(imported)
         })
+    }
+}
+
+/// What turns have left behind, for an export.
+#[derive(Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Turns {
+    exchanges: Vec<exchange::Row>,
+    lessons: Vec<Lesson>,
+}
+
+impl Turns {
+    pub(crate) fn read(db: &Connection) -> Result<Turns> {
+        let mut lessons = lesson::all(db)?;
+        lessons.reverse();
+        Ok(Turns { exchanges: exchange::all(db)?, lessons })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.exchanges.is_empty() && self.lessons.is_empty()
+    }
+
+    /// Takes in what is not here yet. Returns how many exchanges and lessons that was.
+    pub(crate) fn take_in(&self, db: &Connection) -> Result<(usize, usize)> {
+        let mut done = (0, 0);
+        for row in &self.exchanges {
+            done.0 += usize::from(exchange::insert_new(db, row)?);
+        }
+        for lesson in &self.lessons {
+            done.1 += usize::from(lesson::insert(db, lesson)?);
+        }
+        Ok(done)
     }
 }

@@ -2,9 +2,11 @@
 
 pub(crate) mod collection;
 pub(crate) mod entry;
+pub(crate) mod erase;
 pub(crate) mod export;
 pub mod graph;
 pub mod import;
+pub(crate) mod lesson;
 pub mod project;
 pub(crate) mod schema;
 pub mod session;

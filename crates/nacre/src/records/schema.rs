@@ -4,7 +4,7 @@ use rusqlite::functions::FunctionFlags;
 use rusqlite::{Connection, Transaction};
 
 use super::workspace::memory_file;
-use super::{entry, graph, project, session};
+use super::{entry, erase, graph, project, session};
 use crate::base::Result;
 use crate::group::{Pending, Recalled, Records};
 use crate::index::Schema;
@@ -23,7 +23,7 @@ pub(crate) static RECORDS: Records = Records {
         ],
     },
     settle,
-    opened: entry::purge_on_opening,
+    opened: erase::purge_on_opening,
 };
 
 /// One migration after the other. Only ever added to.

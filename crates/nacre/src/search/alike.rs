@@ -5,6 +5,7 @@ use rusqlite::Connection;
 use super::lanes;
 use crate::base::Result;
 use crate::base::ids::EntryId;
+use crate::index::alike::{meaning, shared};
 use crate::index::{self, Language, analyse};
 use crate::records::entry;
 
@@ -41,28 +42,6 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
         }
     }
     Ok(best.map(|(_, id)| id))
-}
-
-/// The distinct words of a text that are not common ones, sorted.
-pub(super) fn meaning(text: &str, language: Language) -> Vec<String> {
-    let mut words = analyse::words(text, language);
-    words.retain(|word| !language.is_common(word));
-    words.sort();
-    words.dedup();
-    words
-}
-
-/// The share of the words of both that both have.
-pub(super) fn shared(left: &[String], right: &[String]) -> f64 {
-    let both = left.iter().filter(|word| right.binary_search(word).is_ok()).count();
-    #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
-    let share = both as f64 / (left.len() + right.len() - both).max(1) as f64;
-    share
-}
-
-/// How alike two texts are, 0 to 1: the share of the words of both that both have.
-pub(crate) fn likeness(left: &str, right: &str, language: Language) -> f64 {
-    shared(&meaning(left, language), &meaning(right, language))
 }
 
 /// Tells whether two texts begin with the same words, these words among them: "Ida's dentist is …".

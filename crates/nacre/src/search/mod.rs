@@ -46,7 +46,7 @@ use crate::index::{self, Language, Scope};
 use question::Question;
 use score::Rules;
 
-pub(crate) use alike::{likeness, resembling};
+pub(crate) use alike::resembling;
 pub use answer::Found;
 pub(crate) use answer::behavioral;
 pub(crate) use corpus::Corpus;

@@ -1,7 +1,7 @@
 //! Ranking: the best of all corpora in their final order, in which the newer of two statements comes first and
 //! hits differ from each other.
 
-use super::alike::{begin_alike, meaning, shared};
+use super::alike::begin_alike;
 use super::corpus::Remarks;
 use super::hit::{self, Contender};
 use super::narrow;
@@ -9,6 +9,7 @@ use super::request::Request;
 use super::score::{Scorer, Scores};
 use crate::base::Result;
 use crate::index::Language;
+use crate::index::alike::{meaning, shared};
 
 /// The most standing instructions and preferences that come with an answer.
 pub(super) const MAX_STANDING_HITS: usize = 3;

@@ -19,7 +19,7 @@ use crate::base::caller::Caller;
 use crate::base::{Error, Result, Time, Zone, files};
 use crate::group::Group;
 use crate::records::collection::Reading;
-use crate::records::{entry, graph};
+use crate::records::{entry, erase, graph};
 use crate::store::audit;
 
 /// One job.
@@ -439,7 +439,7 @@ fn reindex(group: &mut Group, caller: &Caller) -> Result<Report> {
 
 /// E8. What is gone is gone.
 fn purge(group: &mut Group, caller: &Caller) -> Result<Report> {
-    let purged = i64::try_from(entry::purge(group, caller.now)?).unwrap_or(i64::MAX);
+    let purged = i64::try_from(erase::purge(group, caller.now)?).unwrap_or(i64::MAX);
     Ok(Report::new(format!("{purged} superseded entries purged"), "purged", purged))
 }
 

@@ -18,9 +18,9 @@ use crate::group::Group;
 use crate::group::Recalled;
 use crate::index::Scope;
 use crate::records::collection::Collection;
-use crate::records::entry::{self, Draft, Edit, Entry, EntryType, OnDuplicate, Tags, Version};
-use crate::records::import;
+use crate::records::entry::{self, Draft, Edit, Entry, EntryType, Erased, OnDuplicate, Tags, Version};
 use crate::records::workspace::memory_file;
+use crate::records::{erase, import};
 use crate::search::{self, Found};
 use crate::store::event::payload;
 
@@ -714,12 +714,11 @@ impl Request for DeleteRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
         call.check_seen(&self.id)?;
-        let (entry, texts) = call.write(|write| {
-            let texts = entry::said(write.db, &entry::get(write.db, &self.id)?)?;
-            let entry = entry::delete(write.db, &self.id)?;
+        let Erased { entry, texts } = call.write(|write| {
+            let erased = erase::entry(write.db, &self.id)?;
             write.spend(Action::Delete)?;
-            write.record(&entry.id, "deleted", 1);
-            Ok((entry, texts))
+            write.record(&erased.entry.id, "deleted", 1);
+            Ok(erased)
         })?;
         // The text still stands in the write-ahead log until that is emptied.
         call.group().forget_log()?;

@@ -7,31 +7,27 @@
 //! conversation was calmer afterwards says nothing: it always is.
 
 use crate::base::text::cut;
-use rusqlite::{Connection, OptionalExtension};
-use serde::{Deserialize, Serialize};
+use rusqlite::Connection;
+use serde::Serialize;
 
 use super::relevance::{About, is_request};
 use super::state::State;
 use super::{Offer, Turning, said, speech};
 use crate::base::caller::Caller;
 use crate::base::frame::{is_injected, one_line};
-use crate::base::redact;
 use crate::base::words::{self, List};
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
-use crate::index::{self, Language, analyse};
-use crate::search;
+use crate::index::{self, analyse};
+use crate::records::lesson::{self as rows, LONGEST, Lesson, SAME, alike, get, is_known, source};
+use crate::records::session::exchange;
 use crate::store::audit;
 
 /// How many lessons are kept, and how many a turn gets at most.
 const MOST: usize = 200;
 const LINES: usize = 2;
-/// The most characters of a lesson.
-const LONGEST: usize = 300;
 /// A longer name of a session is not shown with its lessons.
 const MAX_SESSION_CHARS: usize = 40;
-/// From which likeness on two lessons are one.
-const SAME: f64 = 0.5;
 /// From which likeness on what the user says now is what a lesson says: it was broken.
 const SAID_AGAIN: f64 = 0.34;
 /// What a new lesson counts at least: it is worth most on the day it was learned.
@@ -45,38 +41,6 @@ const RIPE_EFFECTIVENESS: f64 = 0.8;
 /// A lesson that was put in this often and hardly ever kept is not put in any more.
 const SPENT_INJECTED: i64 = 10;
 const SPENT_EFFECTIVENESS: f64 = 0.2;
-
-/// Something the user taught.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Lesson {
-    /// Its number.
-    pub number: i64,
-    /// What the user said.
-    pub text: String,
-    /// What had been asked.
-    pub asked: String,
-    /// How plainly it was said, 0 to 1.
-    pub weight: f64,
-    /// How often it was said again.
-    pub recurred: i64,
-    /// How often it was put in.
-    pub injected: i64,
-    /// How often the user then had no need to say it again, and how often they had.
-    pub kept: i64,
-    /// Said again all the same.
-    pub broken: i64,
-    /// When.
-    pub learned_at: Time,
-    /// In which session.
-    pub session: String,
-    /// Shared sessions never see it; nearly all are.
-    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
-    pub private: bool,
-}
-
-fn yes() -> bool {
-    true
-}
 
 /// A lesson that may become a principle. A person decides; nothing is written by itself.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -92,14 +56,6 @@ pub struct Proposal {
 }
 
 impl Lesson {
-    /// Returns how well it works, 0 to 1: the share of outcomes in which it was kept. Before any, it is
-    /// believed.
-    pub fn effectiveness(&self) -> f64 {
-        #[expect(clippy::cast_precision_loss, reason = "small counts")]
-        let share = (self.kept + 1) as f64 / (self.kept + self.broken + 1) as f64;
-        share
-    }
-
     /// What it counts when it is matched. Never nothing, from the first day.
     fn counts(&self) -> f64 {
         FLOOR.max(self.effectiveness())
@@ -134,18 +90,13 @@ impl Lesson {
             ),
         })
     }
-
-    pub(super) fn redact(&mut self) {
-        self.text = redact::text(&self.text).into_owned();
-        self.asked = redact::text(&self.asked).into_owned();
-    }
 }
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     if !turning.message.says_something() {
         return Ok(Vec::new());
     }
-    let lessons = turning.group.read(all)?;
+    let lessons = turning.group.read(rows::all)?;
     let now = turning.caller.now;
     let about = About { behavioral: true, ..About::default() };
     let mut offers = Vec::new();
@@ -334,7 +285,7 @@ pub(super) fn learn(
                 .execute([same])?;
             continue;
         }
-        let folded = crate::records::session::exchange::hash(&[&analyse::fold(&draft.text)]);
+        let folded = exchange::hash(&[&analyse::fold(&draft.text)]);
         let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
             ON CONFLICT DO NOTHING";
         // What was only told before says nothing about when the lesson applies.
@@ -353,10 +304,6 @@ pub(super) fn learn(
 }
 
 /// Tells whether a lesson says this already.
-pub(super) fn is_known(db: &Connection, text: &str) -> Result<bool> {
-    Ok(alike(db, text, SAME, index::language(db)?)?.is_some())
-}
-
 /// Learns what was said on purpose; `None`: it was known.
 pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
     let injected = is_injected(text);
@@ -378,7 +325,7 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
     let corrects = said::sentences(user).iter().any(|sentence| is_correction(&said::words(sentence)));
     for number in std::mem::take(&mut state.awaiting) {
         let Some(lesson) = get(db, number)? else { continue };
-        let said_again = |text: &str| search::likeness(&lesson.text, text, language) >= SAID_AGAIN;
+        let said_again = |text: &str| index::alike::likeness(&lesson.text, text, language) >= SAID_AGAIN;
         let broken = drafts.iter().any(|draft| said_again(&draft.text)) || (corrects && said_again(user));
         let sql = if broken {
             "UPDATE lessons SET broken = broken + 1 WHERE number = ?1"
@@ -388,35 +335,6 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
         db.prepare_cached(sql)?.execute([number])?;
     }
     state.awaiting = std::mem::take(&mut state.lessons);
-    Ok(())
-}
-
-/// Writes a lesson of an export, unless one that says the same is here.
-pub(super) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
-    let language = index::language(db)?;
-    let Lesson {
-        text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
-    } = lesson;
-    let text = cut(text, LONGEST);
-    if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
-        return Ok(false);
-    }
-    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
-    let (folded, asked) =
-        (crate::records::session::exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
-    let weight = weight.clamp(0.0, 1.0);
-    let written = db.prepare_cached(sql)?.execute((
-        &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
-    ))?;
-    Ok(written > 0)
-}
-
-pub(super) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {
-    for number in numbers {
-        db.prepare_cached("UPDATE lessons SET injected = injected + 1 WHERE number = ?1")?
-            .execute([number])?;
-    }
     Ok(())
 }
 
@@ -433,54 +351,6 @@ pub(super) fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<
     })?;
     lesson.redact();
     Ok(lesson)
-}
-
-fn source(number: i64) -> String {
-    format!("lesson:{number}")
-}
-
-/// The number of the lesson that a line is made from, if it is one.
-pub(super) fn number(source: &str) -> Option<i64> {
-    source.strip_prefix("lesson:")?.parse().ok()
-}
-
-const COLUMNS: &str =
-    "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
-
-/// All lessons, newest first.
-pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons ORDER BY number DESC"))?;
-    Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
-}
-
-fn get(db: &Connection, number: i64) -> Result<Option<Lesson>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons WHERE number = ?1"))?;
-    Ok(statement.query_row([number], from_row).optional()?)
-}
-
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Lesson> {
-    Ok(Lesson {
-        number: row.get(0)?,
-        text: row.get(1)?,
-        asked: row.get(2)?,
-        weight: row.get(3)?,
-        recurred: row.get(4)?,
-        injected: row.get(5)?,
-        kept: row.get(6)?,
-        broken: row.get(7)?,
-        learned_at: row.get(8)?,
-        session: row.get(9)?,
-        private: row.get(10)?,
-    })
-}
-
-fn alike(db: &Connection, text: &str, least: f64, language: Language) -> Result<Option<i64>> {
-    let lessons = all(db)?;
-    let found = lessons.iter().map(|lesson| (search::likeness(&lesson.text, text, language), lesson.number));
-    Ok(found
-        .filter(|(share, _)| *share >= least)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map(|(_, number)| number))
 }
 
 #[cfg(test)]

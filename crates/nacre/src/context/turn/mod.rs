@@ -35,6 +35,7 @@ use crate::base::frame::{CLOSE, OPEN, heading};
 use crate::base::redact;
 use crate::base::{Error, Result};
 use crate::group::Group;
+use crate::records::lesson as rows;
 pub(crate) use crate::records::session::{exchange, said};
 use crate::records::workspace::memory_file::{self, Use};
 use crate::records::workspace::seen;
@@ -46,9 +47,10 @@ use relevance::{Known, Message};
 
 pub use crate::base::text::tokens;
 pub use crate::group::{BriefPlugin, MakeBrief, Said};
+pub use crate::records::lesson::Lesson;
 pub use crate::records::session::exchange::Exchange;
 pub use archive::Archived;
-pub use lesson::{Lesson, Proposal};
+pub use lesson::Proposal;
 pub use plugin::{Plugin, harmless, heard};
 pub use policy::{Policies, Policy, Problem};
 pub use relevance::Evidence;
@@ -316,7 +318,7 @@ pub fn state(group: &Group, caller: &Caller) -> Result<State> {
 pub fn lessons(group: &Group, caller: &Caller) -> Result<Vec<Lesson>> {
     allow(caller)?;
     group.see_as(caller);
-    let mut lessons = group.read(lesson::all)?;
+    let mut lessons = group.read(rows::all)?;
     lessons.iter_mut().for_each(Lesson::redact);
     Ok(lessons)
 }
@@ -338,7 +340,7 @@ pub(crate) fn known_lessons<'t>(
     db: &Connection,
     texts: impl IntoIterator<Item = &'t str>,
 ) -> Result<Vec<bool>> {
-    texts.into_iter().map(|text| lesson::is_known(db, text)).collect()
+    texts.into_iter().map(|text| rows::is_known(db, text)).collect()
 }
 
 /// Learns what was said on purpose; `None`: it was known.
@@ -351,38 +353,6 @@ pub fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson>
     allow(caller)?;
     group.begin(caller)?;
     lesson::forget(group, caller, number)
-}
-
-/// What turns have left behind, for an export.
-#[derive(Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
-pub(crate) struct Kept {
-    exchanges: Vec<exchange::Row>,
-    lessons: Vec<Lesson>,
-}
-
-impl Kept {
-    pub(crate) fn read(db: &Connection) -> Result<Kept> {
-        let mut lessons = lesson::all(db)?;
-        lessons.reverse();
-        Ok(Kept { exchanges: exchange::all(db)?, lessons })
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.exchanges.is_empty() && self.lessons.is_empty()
-    }
-
-    /// Takes in what is not here yet. Returns how many exchanges and lessons that was.
-    pub(crate) fn take_in(&self, db: &Connection) -> Result<(usize, usize)> {
-        let mut done = (0, 0);
-        for row in &self.exchanges {
-            done.0 += usize::from(exchange::insert_new(db, row)?);
-        }
-        for lesson in &self.lessons {
-            done.1 += usize::from(lesson::insert(db, lesson)?);
-        }
-        Ok(done)
-    }
 }
 
 /// A skill gets what it needs handed over (A1).
@@ -472,7 +442,7 @@ fn frame(text: &str) -> String {
 fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -> Result<()> {
     let lines = || turn.blocks.iter().flat_map(|block| &block.lines);
     state.note_injected(lines().map(|line| line.source.clone()));
-    let shown: Vec<i64> = lines().filter_map(|line| lesson::number(&line.source)).collect();
+    let shown: Vec<i64> = lines().filter_map(|line| rows::number(&line.source)).collect();
     state.lessons.extend(&shown);
     group.note_returned(lines().filter_map(|line| line.source.parse().ok()), caller.now);
     let used: Vec<_> = lines().map(|line| (memory_file::lines_of(group, &line.source), &line.text)).collect();
@@ -483,7 +453,7 @@ fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -
         lines().filter_map(|line| line.source.rsplit_once('#')).map(|(path, _)| path.to_owned()).collect();
     seen::note(group, caller, paths.iter().map(String::as_str));
     group.write(caller.now, |tx| {
-        lesson::count_injected(tx, &shown)?;
+        rows::count_injected(tx, &shown)?;
         state::save(tx, caller, &state)
     })
 }

@@ -7,6 +7,7 @@ use crate::base::frame::one_line;
 use crate::base::text::cut;
 use crate::base::{Result, Time};
 use crate::index::Scope;
+use crate::index::alike::likeness;
 use crate::search::{self, Hit};
 
 /// How many hits are weighed.
@@ -132,8 +133,7 @@ fn chosen(turning: &mut Turning<'_>, of: impl Fn(&Hit) -> bool) -> Result<Vec<Re
     let language = turning.message.language();
     let mut kept: Vec<Recalled> = Vec::new();
     for one in good {
-        let same =
-            kept.iter().position(|other| search::likeness(&other.hit.text, &one.hit.text, language) >= SAME);
+        let same = kept.iter().position(|other| likeness(&other.hit.text, &one.hit.text, language) >= SAME);
         match same {
             // Of two that say the same the newer one holds.
             Some(place) if one.hit.at > kept[place].hit.at => kept[place] = one,

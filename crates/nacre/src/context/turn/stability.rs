@@ -15,6 +15,7 @@ use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::words::{self, List};
 use crate::group::Group;
+use crate::index::alike::likeness;
 use crate::index::embed::builtin;
 use crate::index::{Language, Scope, analyse};
 use crate::records::session::exchange::Row;
@@ -201,9 +202,8 @@ fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64,
     let corrections = sentences.iter().filter(|one| lesson::is_correction(&said::words(one))).count()
         + usize::from(!lesson::detect(&row.user).is_empty());
     let frustration = frustration(&words, &prose);
-    let repeats = |one: &str, other: &str| {
-        said::words(one).len() > 3 && search::likeness(one, other, language) >= REPEATS
-    };
+    let repeats =
+        |one: &str, other: &str| said::words(one).len() > 3 && likeness(one, other, language) >= REPEATS;
     let asked_again = state.answered.iter().filter(|before| repeats(&prose, &before.user)).count();
     let agent = said::prose(&row.agent);
     let answered_again = state.answered.iter().filter(|before| repeats(&agent, &before.agent)).count();
@@ -306,7 +306,7 @@ fn align(state: &mut State, row: &Row, principles: &[Principle], language: Langu
             let meant = builtin::embed_weighted(sentence, |_| 1.0);
             clauses.iter().any(|clause| {
                 meant.dot(&builtin::embed_weighted(clause, |_| 1.0)) >= NEAR
-                    || search::likeness(sentence, clause, language) >= ALIKE
+                    || likeness(sentence, clause, language) >= ALIKE
             })
         };
         let mut seen: Vec<(bool, String)> = Vec::new();

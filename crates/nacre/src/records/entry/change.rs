@@ -13,8 +13,6 @@ use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
 use crate::base::settings::Rank;
 use crate::base::{Error, Result, Time, text};
 use crate::index::{self, Lexicon, Writer};
-use crate::records::import;
-use crate::records::workspace::proposal;
 
 /// Who writes: what becomes the provenance of an entry.
 pub(crate) struct Origin<'a> {
@@ -254,18 +252,25 @@ pub(crate) fn reinforce(
     Ok(entry)
 }
 
-/// Deletes an entry for good: row, earlier texts, links, passage, words in the index (E4).
+/// What was erased: the entry, and all that it says and said before, folded.
+pub(crate) struct Erased {
+    pub(crate) entry: Entry,
+    pub(crate) texts: Vec<String>,
+}
+
+/// Deletes an entry for good: row, earlier texts, links, passage, words in the index. What others keep of it is for
+/// `records::erase`.
 ///
 /// What stood before it in a chain stays superseded, by what came after it if anything did.
-pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Entry> {
+pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Erased> {
     let entry = get(db, named)?;
-    proposal::forget(db, "main", &said(db, &entry)?)?;
+    let texts = said(db, &entry)?;
     erase(db, &entry)?;
-    Ok(entry)
+    Ok(Erased { entry, texts })
 }
 
 /// All that an entry says and said before, folded.
-pub(crate) fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
+fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
     let before = super::versions(db, &entry.id)?;
     let texts = before.iter().map(|version| version.content.as_str());
     Ok(texts.chain([entry.content.as_str()]).map(folded).collect())
@@ -276,7 +281,6 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     index::remove(db, KIND, id.as_str())?;
     db.execute("DELETE FROM entry_history WHERE entry = ?1", [id])?;
     db.execute("DELETE FROM entry_links WHERE entry = ?1 OR other = ?1", [id])?;
-    import::forget(db, id)?;
     db.execute("UPDATE entries SET superseded_by = ?2 WHERE superseded_by = ?1", (id, &entry.superseded_by))?;
     if let Some(newer) = &entry.superseded_by {
         db.execute("UPDATE entries SET supersedes = ?2 WHERE id = ?1", (newer, &entry.supersedes))?;
@@ -285,21 +289,10 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what was superseded before `before`, counted from supersession (E8). Returns the ids.
-pub(crate) fn purge_superseded(db: &Connection, before: Time) -> Result<Vec<EntryId>> {
+/// Deletes what was superseded before `before`, counted from supersession. Returns what was erased.
+pub(crate) fn delete_superseded(db: &Connection, before: Time) -> Result<Vec<Erased>> {
     let old = select(db, "superseded_at < ?1 ORDER BY number", [before])?;
-    // One look at what was proposed for all of them, and none where nothing is old.
-    let mut texts = Vec::new();
-    for entry in &old {
-        texts.extend(said(db, entry)?);
-    }
-    if !texts.is_empty() {
-        proposal::forget(db, "main", &texts)?;
-    }
-    for entry in &old {
-        erase(db, entry)?;
-    }
-    Ok(old.into_iter().map(|entry| entry.id).collect())
+    old.into_iter().map(|entry| delete(db, &EntryRef::Id(entry.id))).collect()
 }
 
 /// Archives the share of current entries that ranks lowest by score and recency (E9). Returns the ids.

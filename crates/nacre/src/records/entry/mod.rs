@@ -5,9 +5,6 @@
 mod change;
 pub(crate) mod link;
 
-use crate::group::Group;
-use crate::store::audit;
-use crate::store::event::Event;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,8 +21,8 @@ use crate::base::{Error, Result, Time};
 use crate::index::{Passage, Standing};
 
 pub(crate) use change::{
-    Draft, Edit, OnDuplicate, Origin, archive_lowest, checked, delete, folded, identity, insert,
-    insert_version, insert_with, purge_superseded, reinforce, said, same_content, store, update,
+    Draft, Edit, Erased, OnDuplicate, Origin, archive_lowest, checked, delete, delete_superseded, folded,
+    identity, insert, insert_version, insert_with, reinforce, same_content, store, update,
 };
 
 /// The most characters an entry holds (E1).
@@ -511,39 +508,4 @@ pub(crate) fn note_returned<'a>(
         statement.execute((id, at))?;
     }
     Ok(())
-}
-
-/// Deletes what was superseded long ago (E8), if there is any: looking costs no write.
-pub(crate) fn purge(group: &mut Group, now: Time) -> Result<usize> {
-    let days = group.settings().entries.purge_superseded_days;
-    if days == 0 || !group.memory.on_disk() {
-        return Ok(0);
-    }
-    let before = now.plus_days(-days);
-    let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < ?1)";
-    if !group.memory.read(|db| Ok(db.query_row(due, [before], |row| row.get(0))?))? {
-        return Ok(0);
-    }
-    let purged = group.memory.write(now, |tx| {
-        let ids = purge_superseded(tx, before)?;
-        let mut row = audit::Row::new("purge");
-        row.ids.extend(ids.iter().map(ToString::to_string));
-        row.detail.insert("purged".into(), ids.len().into());
-        audit::append_own(tx, now, &row)?;
-        Ok(ids.len())
-    });
-    let purged = match purged {
-        // A home that can't be written can still be read.
-        Err(Error::ReadOnly { .. }) => return Ok(0),
-        purged => purged?,
-    };
-    let data = Map::from_iter([("type".into(), "purge".into()), ("purged".into(), purged.into())]);
-    let session = SessionId::new(now);
-    group.tell(&Event { name: "memory:write", at: now, group: group.name().clone(), session, data });
-    Ok(purged)
-}
-
-/// Purges when a database was opened.
-pub(crate) fn purge_on_opening(group: &mut Group, now: Time) -> Result<()> {
-    purge(group, now).map(drop)
 }

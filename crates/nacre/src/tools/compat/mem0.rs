@@ -14,8 +14,9 @@ use crate::base::{Error, Result, Time};
 use crate::group::Group;
 use crate::index::Scope;
 use crate::records::entry::{
-    self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
+    self, Data, Draft, Edit, Entry, EntryType, Erased, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
 };
+use crate::records::erase;
 use crate::search;
 use crate::store::event::payload;
 use crate::tools::memory::is_behavioral;
@@ -509,23 +510,24 @@ impl Request for GoneRequest {
             let mut gone = Vec::new();
             for Entry { id, .. } in &going {
                 let named = EntryRef::Id(id.clone());
-                let texts = entry::said(write.db, &entry::get(write.db, &named)?)?;
-                let entry = entry::delete(write.db, &named)?;
-                write.record(&entry.id, "deleted", 1);
-                gone.push((entry, texts));
+                let erased = erase::entry(write.db, &named)?;
+                write.record(&erased.entry.id, "deleted", 1);
+                gone.push(erased);
             }
             write.spend(Action::Delete)?;
             Ok(gone)
         })?;
         // The text still stands in the write-ahead log until that is emptied.
         call.group().forget_log()?;
-        for (entry, _) in &gone {
+        for Erased { entry, .. } in &gone {
             let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
             tell(call, &entry.id, delta.into());
         }
         let deleted = gone.len();
-        let gone: Vec<Gone> =
-            gone.into_iter().map(|(entry, texts)| Gone { reference: entry.id.to_string(), texts }).collect();
+        let gone: Vec<Gone> = gone
+            .into_iter()
+            .map(|Erased { entry, texts }| Gone { reference: entry.id.to_string(), texts })
+            .collect();
         call.forget_in_checkpoints(&gone);
         Ok(GoneAll { deleted })
     }

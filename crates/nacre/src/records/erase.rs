@@ -1,0 +1,66 @@
+//! Entries erased with what other rooms keep of them: proposals that would have stored them, and where they came from.
+
+use rusqlite::Connection;
+use serde_json::Map;
+
+use super::workspace::proposal;
+use super::{entry, import};
+use crate::base::ids::{EntryRef, SessionId};
+use crate::base::{Error, Result, Time};
+use crate::group::Group;
+use crate::records::entry::Erased;
+use crate::store::audit;
+use crate::store::event::Event;
+
+/// Deletes an entry for good, every trace of it.
+pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<Erased> {
+    let erased = entry::delete(db, named)?;
+    forget(db, std::slice::from_ref(&erased))?;
+    Ok(erased)
+}
+
+/// Takes what was erased out of proposals and imports. That an entry was imported once is all that stays, so that it does not
+/// come again.
+fn forget(db: &Connection, erased: &[Erased]) -> Result<()> {
+    let texts: Vec<String> = erased.iter().flat_map(|erased| erased.texts.clone()).collect();
+    if !texts.is_empty() {
+        proposal::forget(db, "main", &texts)?;
+    }
+    erased.iter().try_for_each(|erased| import::forget(db, &erased.entry.id))
+}
+
+/// Deletes what was superseded long ago, if there is any: looking costs no write.
+pub(crate) fn purge(group: &mut Group, now: Time) -> Result<usize> {
+    let days = group.settings().entries.purge_superseded_days;
+    if days == 0 || !group.memory.on_disk() {
+        return Ok(0);
+    }
+    let before = now.plus_days(-days);
+    let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < ?1)";
+    if !group.memory.read(|db| Ok(db.query_row(due, [before], |row| row.get(0))?))? {
+        return Ok(0);
+    }
+    let purged = group.memory.write(now, |tx| {
+        let erased = entry::delete_superseded(tx, before)?;
+        forget(tx, &erased)?;
+        let mut row = audit::Row::new("purge");
+        row.ids.extend(erased.iter().map(|erased| erased.entry.id.to_string()));
+        row.detail.insert("purged".into(), erased.len().into());
+        audit::append_own(tx, now, &row)?;
+        Ok(erased.len())
+    });
+    let purged = match purged {
+        // A home that can't be written can still be read.
+        Err(Error::ReadOnly { .. }) => return Ok(0),
+        purged => purged?,
+    };
+    let data = Map::from_iter([("type".into(), "purge".into()), ("purged".into(), purged.into())]);
+    let session = SessionId::new(now);
+    group.tell(&Event { name: "memory:write", at: now, group: group.name().clone(), session, data });
+    Ok(purged)
+}
+
+/// Purges when a database was opened.
+pub(crate) fn purge_on_opening(group: &mut Group, now: Time) -> Result<()> {
+    purge(group, now).map(drop)
+}

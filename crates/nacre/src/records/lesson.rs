@@ -1,0 +1,141 @@
+//! Lessons: what the user corrected, as rows. How they are learned and when they are told is for `context::turn`.
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
+
+use super::session::exchange;
+use crate::base::text::cut;
+use crate::base::{Result, Time, redact};
+use crate::index::{self, Language, alike as words, analyse};
+
+/// The most characters of a lesson.
+pub(crate) const LONGEST: usize = 300;
+/// From which likeness on two lessons are one.
+pub(crate) const SAME: f64 = 0.5;
+
+/// Something the user taught.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lesson {
+    /// Its number.
+    pub number: i64,
+    /// What the user said.
+    pub text: String,
+    /// What had been asked.
+    pub asked: String,
+    /// How plainly it was said, 0 to 1.
+    pub weight: f64,
+    /// How often it was said again.
+    pub recurred: i64,
+    /// How often it was put in.
+    pub injected: i64,
+    /// How often the user then had no need to say it again, and how often they had.
+    pub kept: i64,
+    /// Said again all the same.
+    pub broken: i64,
+    /// When.
+    pub learned_at: Time,
+    /// In which session.
+    pub session: String,
+    /// Shared sessions never see it; nearly all are.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    pub private: bool,
+}
+
+fn yes() -> bool {
+    true
+}
+
+impl Lesson {
+    /// Returns how well it works, 0 to 1: the share of outcomes in which it was kept. Before any, it is
+    /// believed.
+    pub fn effectiveness(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "small counts")]
+        let share = (self.kept + 1) as f64 / (self.kept + self.broken + 1) as f64;
+        share
+    }
+
+    pub(crate) fn redact(&mut self) {
+        self.text = redact::text(&self.text).into_owned();
+        self.asked = redact::text(&self.asked).into_owned();
+    }
+}
+
+pub(crate) fn is_known(db: &Connection, text: &str) -> Result<bool> {
+    Ok(alike(db, text, SAME, index::language(db)?)?.is_some())
+}
+
+/// Writes a lesson of an export, unless one that says the same is here.
+pub(crate) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
+    let language = index::language(db)?;
+    let Lesson {
+        text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
+    } = lesson;
+    let text = cut(text, LONGEST);
+    if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
+        return Ok(false);
+    }
+    let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
+        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
+    let (folded, asked) = (exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
+    let weight = weight.clamp(0.0, 1.0);
+    let written = db.prepare_cached(sql)?.execute((
+        &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
+    ))?;
+    Ok(written > 0)
+}
+
+pub(crate) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {
+    for number in numbers {
+        db.prepare_cached("UPDATE lessons SET injected = injected + 1 WHERE number = ?1")?
+            .execute([number])?;
+    }
+    Ok(())
+}
+
+pub(crate) fn source(number: i64) -> String {
+    format!("lesson:{number}")
+}
+
+/// The number of the lesson that a line is made from, if it is one.
+pub(crate) fn number(source: &str) -> Option<i64> {
+    source.strip_prefix("lesson:")?.parse().ok()
+}
+
+const COLUMNS: &str =
+    "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
+
+/// All lessons, newest first.
+pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons ORDER BY number DESC"))?;
+    Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
+}
+
+pub(crate) fn get(db: &Connection, number: i64) -> Result<Option<Lesson>> {
+    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons WHERE number = ?1"))?;
+    Ok(statement.query_row([number], from_row).optional()?)
+}
+
+fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Lesson> {
+    Ok(Lesson {
+        number: row.get(0)?,
+        text: row.get(1)?,
+        asked: row.get(2)?,
+        weight: row.get(3)?,
+        recurred: row.get(4)?,
+        injected: row.get(5)?,
+        kept: row.get(6)?,
+        broken: row.get(7)?,
+        learned_at: row.get(8)?,
+        session: row.get(9)?,
+        private: row.get(10)?,
+    })
+}
+
+pub(crate) fn alike(db: &Connection, text: &str, least: f64, language: Language) -> Result<Option<i64>> {
+    let lessons = all(db)?;
+    let found = lessons.iter().map(|lesson| (words::likeness(&lesson.text, text, language), lesson.number));
+    Ok(found
+        .filter(|(share, _)| *share >= least)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, number)| number))
+}
