@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Call;
+use super::call::Call;
 use super::memory::make_brief;
-use super::table::Request;
+use super::tool::Request;
 use crate::base::settings::Inject;
 use crate::base::{Error, Result, Time};
 use crate::context::boot::{self, Boot, Project};

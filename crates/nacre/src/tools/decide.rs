@@ -1,13 +1,11 @@
 //! What waits for a person, over the table of tools: listed, looked at, decided. For people alone, as all that decides is.
 
-use crate::base::caller::Caller;
-use crate::group::Group;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Call;
-use super::table::Request;
+use super::call::Call;
+use super::tool::Request;
 use crate::base::redact;
 use crate::base::{Result, Time};
 use crate::records::workspace::proposal::{self, Kind, Proposal};
@@ -129,9 +127,10 @@ impl Request for DecideRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<Decided> {
         let (caller, number) = (call.caller, self.number);
+        let run_approved = call.run_approved;
         let group = call.group();
         let decided = match self.decision {
-            Verdict::Approve => approve(group, caller, number)?,
+            Verdict::Approve => proposal::approve(group, caller, number, run_approved)?,
             Verdict::Deny => proposal::deny(group, caller, number, &self.reason)?,
             Verdict::Rebase => proposal::rebase(group, caller, number)?,
             Verdict::Revert => proposal::revert(group, caller, number)?,
@@ -142,14 +141,4 @@ impl Request for DecideRequest {
     fn say(answer: &Decided, _: Time) -> String {
         format!("Proposal {} is {}.", answer.0.number, answer.0.state.as_str())
     }
-}
-
-/// Approves a proposal: what it would write is written. Only a person can.
-pub fn approve(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
-    proposal::approve(group, caller, number, super::run_approved)
-}
-
-/// Notes what the person is said to have answered in their client, and decides by it where the settings accept that.
-pub fn answered(group: &mut Group, caller: &Caller, number: i64, accepted: bool) -> Result<Proposal> {
-    proposal::answered(group, caller, number, accepted, super::run_approved)
 }

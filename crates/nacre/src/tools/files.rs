@@ -5,8 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::table::Request;
-use super::{Answer, Call};
+use super::call::Call;
+use super::tool::Answer;
+use super::tool::Request;
 use crate::base::diff::Diff;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};

@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::table::Request;
-use super::{Action, Call};
+use super::call::Call;
+use super::limits::Action;
+use super::tool::Request;
 use crate::base::caller::Actor;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Call;
+use super::call::Call;
 use super::memory::SearchRequest;
-use super::table::Request;
+use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::redact;
 use crate::base::text::tokens;

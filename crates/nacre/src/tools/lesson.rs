@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Call;
-use super::table::Request;
+use super::call::Call;
+use super::tool::Request;
 use crate::base::{Result, Time};
 use crate::context::turn;
 

@@ -6,9 +6,10 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::call::Call;
 use super::files::{self, FileShown};
-use super::table::Request;
-use super::{Action, Call, Gone};
+use super::limits::Action;
+use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, EntryRef};
 use crate::base::settings::DefaultType;
@@ -19,6 +20,7 @@ use crate::group::Recalled;
 use crate::index::Scope;
 use crate::records::collection::Collection;
 use crate::records::entry::{self, Draft, Edit, Entry, EntryType, Erased, OnDuplicate, Tags, Version};
+use crate::records::workspace::checkpoint::Gone;
 use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
 use crate::search::{self, Found};
@@ -73,6 +75,7 @@ pub struct Stored {
 
 impl Request for StoreRequest {
     type Answer = Stored;
+    const TYPED: bool = true;
 
     fn steers(&self, group: &Group) -> Result<bool> {
         let r#type = self.r#type.unwrap_or_else(|| default_type(group.settings().entries.default_type));

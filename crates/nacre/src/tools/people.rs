@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Call;
-use super::table::Request;
+use super::call::Call;
+use super::tool::Request;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::records::graph::{self, Picture};

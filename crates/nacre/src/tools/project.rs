@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::table::Request;
-use super::{Action, Call};
+use super::call::Call;
+use super::limits::Action;
+use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{ProjectName, TaskId};
 use crate::base::{Error, Result, Time};

@@ -8,9 +8,6 @@ use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::{Map, Value, json};
 
-use super::{MAX_DEPTH, Tool};
-use crate::base::Settings;
-use crate::base::settings::DefaultType;
 use crate::base::text::nearest;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
@@ -56,23 +53,21 @@ fn join(schema: &mut Value) {
     *schema = json!({ "type": "object", "properties": properties });
 }
 
-/// Returns what the settings make of a tool's schema, where that is something else.
-pub(super) fn adapted(tool: &Tool, schema: &Value, settings: &Settings) -> Option<Value> {
-    if let Some(across) = super::access::adapted(tool, schema, settings) {
-        return Some(across);
-    }
-    if tool.name != "memory_store" || settings.entries.default_type != DefaultType::Required {
-        return None;
-    }
-    let mut schema = schema.clone();
-    schema.get_mut("required").and_then(Value::as_array_mut)?.push("type".into());
-    Some(schema)
+/// How deep a request may be nested.
+pub const MAX_DEPTH: usize = 64;
+
+/// What becomes of fields that a schema does not have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    Refuse,
+    /// Clients of another program may send what only that program knows.
+    Drop,
 }
 
 /// Checks arguments and returns them without the fields that were given as null.
-pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Result<Value> {
+pub(super) fn check(tool: &str, schema: &Value, unknown: Unknown, arguments: Value) -> Result<Value> {
     let wrong = |field: &str, problem: String| Error::BadArgument {
-        tool: tool.name.into(),
+        tool: tool.into(),
         field: shorten(field),
         problem,
         nearest: None,
@@ -83,9 +78,9 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
         other => return Err(wrong("arguments", format!("is {}, an object is needed", name_of(&other)))),
     };
     fields.retain(|_, value| !value.is_null());
-    if tool.compat.is_some() {
+    if unknown == Unknown::Drop {
         let mut whole = Value::Object(fields);
-        prune(&tool.schema(settings), &mut whole);
+        prune(schema, &mut whole);
         let Value::Object(pruned) = whole else { unreachable!("it was an object") };
         fields = pruned;
     }
@@ -97,7 +92,6 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
             return Err(wrong(field, format!("has the control character U+{:04X}", u32::from(control))));
         }
     }
-    let schema = tool.schema(settings);
     let properties = schema["properties"].as_object();
     if let Some(unknown) =
         fields.keys().find(|field| properties.is_none_or(|known| !known.contains_key(*field)))
@@ -106,7 +100,7 @@ pub(super) fn check(tool: &Tool, settings: &Settings, arguments: Value) -> Resul
         let near = nearest(unknown, known).map(str::to_owned);
         let problem = "is not an argument".to_owned();
         return Err(Error::BadArgument {
-            tool: tool.name.into(),
+            tool: tool.into(),
             field: shorten(unknown),
             problem,
             nearest: near,
@@ -369,7 +363,7 @@ mod tests {
             }
         }
         for tool in TOOLS.iter().chain(&COMPAT_TOOLS) {
-            walk(tool.name, &tool.input_schema(&Settings::default()));
+            walk(tool.name, &tool.input_schema(&crate::base::Settings::default()));
         }
     }
 }

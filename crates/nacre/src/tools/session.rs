@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Call;
-use super::table::Request;
+use super::call::Call;
+use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
 use crate::base::text::shorten;

@@ -17,11 +17,13 @@ use crate::records::entry::{
     self, Data, Draft, Edit, Entry, EntryType, Erased, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
 };
 use crate::records::erase;
+use crate::records::workspace::checkpoint::Gone;
 use crate::search;
 use crate::store::event::payload;
+use crate::tools::call::Call;
+use crate::tools::limits::Action;
 use crate::tools::memory::is_behavioral;
-use crate::tools::table::Request;
-use crate::tools::{Action, Call, Gone};
+use crate::tools::tool::Request;
 
 /// The fields that say whose a memory is.
 pub const OWNERS: &[&str] = &["user_id", "agent_id", "app_id", "run_id"];

@@ -14,9 +14,11 @@ use crate::base::{Error, Result, Time};
 use crate::records::graph::fact::{self, Draft, Fact};
 use crate::records::graph::relation::{self, Named};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
+use crate::records::workspace::checkpoint::Gone;
+use crate::tools::call::Call;
 use crate::tools::graph::{source, tell_write};
-use crate::tools::table::Request;
-use crate::tools::{Action, Call, Gone};
+use crate::tools::limits::Action;
+use crate::tools::tool::Request;
 
 /// How many of anything one call may have.
 const MOST: u32 = 1_000;
@@ -132,7 +134,7 @@ fn category_of(db: &Connection, given: &str, r#type: &str) -> Option<String> {
 
 /// Sets a fact. Tells whether it is new.
 fn set(
-    write: &crate::tools::Write<'_>,
+    write: &crate::tools::call::Write<'_>,
     source: graph::Source,
     entity: &str,
     [key, value]: [&str; 2],

@@ -16,8 +16,8 @@ use crate::records::workspace::proposal::{self, Made};
 use crate::records::workspace::{self, FilePath, MEMORIES, files};
 use crate::store::audit;
 use crate::store::event::payload;
-use crate::tools::table::Request;
-use crate::tools::{Call, Mode};
+use crate::tools::call::{Call, Mode};
+use crate::tools::tool::Request;
 
 /// The name of the tool.
 const MEMORY_TOOL: &str = "memory_tool";

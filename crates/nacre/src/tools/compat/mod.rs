@@ -15,8 +15,7 @@ use memory_server::{
 };
 use memory_tool::MemoryToolRequest;
 
-use super::Access;
-use super::table::{Request, Tool, tool_for};
+use super::tool::{Access, Request, Tool, tool_for};
 
 /// One compatibility API.
 pub struct CompatApi {

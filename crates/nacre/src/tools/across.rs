@@ -1,0 +1,53 @@
+//! Calls that read in another group. A group handle can't reach another group: the home opens the other one, for as long as one
+//! call takes.
+
+use serde_json::Value;
+
+use super::home::Home;
+use super::pipeline::call;
+use super::table::tool;
+use super::tool::{Answer, GROUP};
+use crate::base::caller::{Caller, Role, Visibility};
+use crate::base::ids::GroupName;
+use crate::base::text::shorten;
+use crate::base::{Error, Result, Settings};
+use crate::group::Group;
+
+/// Calls a tool in the caller's group, or reads in the group that the arguments name, where the caller's role and the
+/// settings allow it.
+pub fn call_across(
+    home: &Home,
+    group: &mut Group,
+    caller: &Caller,
+    name: &str,
+    arguments: Value,
+) -> Result<Answer> {
+    let named = arguments.get(GROUP).and_then(Value::as_str).map(str::to_owned);
+    let (Some(named), Some(known)) = (named, tool(name)) else {
+        return call(group, caller, name, arguments);
+    };
+    let across = !home.settings().access.admin_group.is_empty() && known.across;
+    if !across || named == group.name().as_str() {
+        return call(group, caller, name, arguments);
+    }
+    let denied = || Error::GroupDenied { group: shorten(&named) };
+    let other: GroupName = named.parse().map_err(|_| denied())?;
+    let visibility = reads(caller.role, home.settings(), &other, caller.visibility).ok_or_else(denied)?;
+    // Reading makes nothing.
+    if !home.groups().contains(&other) {
+        return Err(denied());
+    }
+    call(&mut home.group(&other, caller.now)?, &Caller { visibility, ..caller.clone() }, name, arguments)
+}
+
+/// As what a role may read in another group; `None`: not at all.
+fn reads(role: Role, settings: &Settings, other: &GroupName, visibility: Visibility) -> Option<Visibility> {
+    let access = &settings.access;
+    match role {
+        Role::Admin => Some(visibility),
+        Role::Project if access.admin_group != other.as_str() => None,
+        Role::Project if access.private => Some(visibility),
+        Role::Project => Some(Visibility::Shared),
+        Role::Skill => None,
+    }
+}

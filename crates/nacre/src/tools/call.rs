@@ -1,0 +1,199 @@
+//! A call under way: what a tool may use. It can read, and it can write only through [`Call::write`], which makes the write, its
+//! audit row and its share of the limits one transaction.
+
+use rusqlite::{Connection, Transaction};
+use serde_json::{Map, Value};
+
+use super::limits::{self, Action};
+use crate::base::caller::{Actor, Caller, Visibility};
+use crate::base::ids::EntryRef;
+use crate::base::{Error, Result, Settings};
+use crate::group::Group;
+use crate::index::Scope;
+use crate::records::entry::{Origin, Source};
+use crate::records::graph::Cite;
+use crate::records::workspace::checkpoint::{self, Gone};
+use crate::records::workspace::proposal::{self, RunCall};
+use crate::records::workspace::seen;
+use crate::store::audit;
+use crate::store::event::Event;
+
+/// A call under way: what a tool may use.
+pub(crate) struct Call<'a> {
+    pub(super) group: &'a mut Group,
+    pub(crate) caller: &'a Caller,
+    /// The name of the tool.
+    pub(super) name: &'static str,
+    pub(super) mode: Mode<'a>,
+    /// Whether it has written.
+    pub(super) marked: bool,
+    /// Runs a call that a person approved.
+    pub(super) run_approved: RunCall,
+}
+
+/// What becomes of what a tool writes.
+#[derive(Clone, Copy)]
+pub(super) enum Mode<'a> {
+    /// It is done.
+    Run,
+    /// It is undone at once: only whether it could be done is asked.
+    Try,
+    /// It is done as proposal `number`, which this person approved.
+    Approved { number: i64, by: &'a Caller },
+}
+
+impl Call<'_> {
+    pub(crate) fn settings(&self) -> &Settings {
+        self.group.settings()
+    }
+
+    /// Reads one consistent state.
+    pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.group.read(work)
+    }
+
+    /// Leaves out what the session does not see of the lines that say something.
+    pub(crate) fn seen_cites(&self, cites: Vec<Cite>) -> Result<Vec<Cite>> {
+        match self.caller.visibility {
+            Visibility::Private => Ok(cites),
+            Visibility::Shared => self.read(|db| crate::records::graph::seen_cites(db, cites)),
+        }
+    }
+
+    /// Refuses an entry that the session does not see as if it were not there.
+    pub(crate) fn check_seen(&self, named: &EntryRef) -> Result<()> {
+        match self.caller.visibility {
+            Visibility::Private => Ok(()),
+            Visibility::Shared => self.read(|db| crate::records::entry::get(db, named).map(drop)),
+        }
+    }
+
+    /// Writes, with the audit row and the limits in the same transaction.
+    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
+        let (caller, name, settings) =
+            (self.caller, self.group.name().clone(), self.group.settings().clone());
+        let source = match caller.actor {
+            Actor::Person | Actor::Nacre => Source::Person,
+            Actor::Agent => Source::Agent,
+        };
+        let row = audit::Row::new(self.name);
+        let (mode, marked) = (self.mode, self.marked);
+        self.group.write_as_seen(caller.now)?;
+        let mut unchanged = None;
+        let written = self.group.write(caller.now, |tx| {
+            let Caller { now, session, visibility, .. } = caller;
+            let (now, visibility) = (*now, *visibility);
+            let origin = Origin { now, group: &name, session, source, visibility };
+            let refuses = !matches!(mode, Mode::Approved { .. });
+            let mut write =
+                Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
+            let value = work(&mut write)?;
+            match mode {
+                Mode::Run => {}
+                Mode::Try => {
+                    if !write.changed {
+                        unchanged = Some(value);
+                    }
+                    return Err(Error::Waits);
+                }
+                // A tool that writes twice is marked by the first.
+                Mode::Approved { number, by } => match proposal::approved(tx, by, number) {
+                    Err(Error::AlreadyDecided { .. }) if marked => {}
+                    done => done?,
+                },
+            }
+            if write.changed {
+                audit::append(tx, caller, &write.row, audit::Outcome::Done)?;
+            }
+            Ok(value)
+        });
+        if let Some(value) = unchanged {
+            return Ok(value);
+        }
+        self.marked |= written.is_ok();
+        written
+    }
+
+    /// Brings the documents up to date where the scope has them. Returns the scope that can be searched, and
+    /// what is missing from it.
+    pub(crate) fn follow_documents(&mut self, mut scope: Vec<Scope>) -> (Vec<Scope>, Option<String>) {
+        if !scope.contains(&Scope::Memory) {
+            return (scope, None);
+        }
+        if self.settings().documents.index {
+            return (scope, self.group.follow(self.caller));
+        }
+        scope.retain(|scope| *scope != Scope::Memory);
+        let missing = scope.is_empty().then(|| "memory: `documents.index` is off".to_owned());
+        (scope, missing)
+    }
+
+    /// Marks the session where it is shown what a host may want to know of (W10), and says so where it is new.
+    pub(crate) fn note_seen(&mut self, shown: &[(&str, usize)]) -> bool {
+        let shown = shown.iter().copied().filter(|(path, _)| seen::is_infrastructure(path));
+        let shown: Vec<(&str, usize)> = shown.collect();
+        for (path, size) in &shown {
+            let [kind, path] = [("type", "file".into()), ("path", (*path).into())];
+            let [size, mark] = [("size", (*size).into()), ("infrastructure", true.into())];
+            self.tell("memory:read", crate::store::event::payload([kind, path, size, mark]));
+        }
+        seen::note(self.group, self.caller, shown.into_iter().map(|(path, _)| path))
+    }
+
+    /// Tells what happened. Nothing hears of it that was not committed.
+    pub(crate) fn tell(&mut self, name: &'static str, data: Map<String, Value>) {
+        let event = Event {
+            name,
+            at: self.caller.now,
+            group: self.group.name().clone(),
+            session: self.caller.session.clone(),
+            data,
+        };
+        self.group.tell(&event);
+    }
+
+    /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
+    pub(crate) fn forget_in_checkpoints(&mut self, gone: &[Gone]) -> Vec<String> {
+        match checkpoint::forget(self.group, self.caller.now, gone) {
+            Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
+            Err(error) => vec![format!("all of them: {error}")],
+        }
+    }
+
+    pub(crate) fn group(&mut self) -> &mut Group {
+        self.group
+    }
+}
+
+/// A write under way.
+pub(crate) struct Write<'t> {
+    pub(crate) db: &'t Transaction<'t>,
+    pub(crate) origin: Origin<'t>,
+    caller: &'t Caller,
+    settings: &'t Settings,
+    row: audit::Row,
+    changed: bool,
+    /// Whether a limit that is used up refuses the write.
+    refuses: bool,
+}
+
+impl Write<'_> {
+    /// Uses up one of the session's calls of this kind, or refuses (E7). What a person approved is counted all the same.
+    pub(crate) fn spend(&self, action: Action) -> Result<()> {
+        match limits::spend(self.db, self.caller, self.settings, action) {
+            Err(Error::SessionLimit { .. }) if !self.refuses => Ok(()),
+            spent => spent,
+        }
+    }
+
+    /// Names what was written, for the audit row. Ids and sizes only.
+    pub(crate) fn record(&mut self, id: &impl ToString, detail: &str, value: impl Into<Value>) {
+        self.row.ids.push(id.to_string());
+        self.row.detail.insert(detail.into(), value.into());
+    }
+
+    /// Says that nothing changed after all, so that there is nothing to record.
+    pub(crate) fn unchanged(&mut self) {
+        self.changed = false;
+    }
+}
