@@ -3,6 +3,8 @@
 
 // A home of its own, an empty environment, a fixed clock; a small MCP client.
 mod sealed;
+// The rooms of the binary.
+mod layers;
 
 // The commands, told as short stories.
 mod cli;

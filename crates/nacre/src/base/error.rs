@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::base::ids::{EntryId, TaskId};
+use crate::base::ids::{self, BadId, EntryId, TaskId};
 
 /// A result of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -49,20 +49,10 @@ impl Kind {
 #[non_exhaustive]
 #[expect(missing_docs, reason = "the message of each variant says what it is")]
 pub enum Error {
-    #[error("group name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
-    BadGroupName { given: String },
-    #[error("collection name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
-    BadCollectionName { given: String },
-    #[error("project name `{given}` is not 1 to 100 characters on one line")]
-    BadProjectName { given: String },
-    #[error("`{given}` is no task id such as `TASK-001`")]
-    BadTaskId { given: String },
+    #[error(transparent)]
+    BadId(#[from] BadId),
     #[error("this token is not for group `{group}`")]
     ForeignGroup { group: crate::base::ids::GroupName },
-    #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
-    BadSession { given: String },
-    #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
-    BadId { given: String },
     #[error("the path `{given}` {problem}")]
     BadPath { given: String, problem: &'static str },
     #[error("`{path}` has changed meanwhile")]
@@ -301,16 +291,16 @@ impl Error {
         use Error::*;
         use Kind::*;
         match self {
-            BadGroupName { .. } => {
+            BadId(ids::BadId::GroupName { .. }) => {
                 ("bad_group_name", Invalid, "choose a name such as `main` or `work-2`".into())
             }
-            BadCollectionName { .. } => {
+            BadId(ids::BadId::CollectionName { .. }) => {
                 ("bad_collection_name", Invalid, "choose a name such as `papers` or `books-2`".into())
             }
-            BadProjectName { .. } => {
+            BadId(ids::BadId::ProjectName { .. }) => {
                 ("bad_project_name", Invalid, "give one with `--project`, such as `api`".into())
             }
-            BadTaskId { .. } => ("bad_task_id", Invalid, "`nacre task list` shows them".into()),
+            BadId(ids::BadId::TaskId { .. }) => ("bad_task_id", Invalid, "`nacre task list` shows them".into()),
             NoProject { known, .. } => {
                 let hint = match known.as_str() {
                     "" => "it has none; `nacre extract DIR` makes one".into(),
@@ -354,8 +344,8 @@ impl Error {
                 Denied,
                 "leave `Nacre-Group` out, or ask with a token of that group".into(),
             ),
-            BadSession { .. } => ("bad_session", Invalid, "leave it out and one is made".into()),
-            BadId { .. } => {
+            BadId(ids::BadId::Session { .. }) => ("bad_session", Invalid, "leave it out and one is made".into()),
+            BadId(ids::BadId::Entry { .. }) => {
                 ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into())
             }
             BadPath { .. } => (

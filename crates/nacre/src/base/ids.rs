@@ -9,8 +9,26 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use uuid::{NoContext, Timestamp, Uuid};
 
+use crate::base::Time;
 use crate::base::text::shorten;
-use crate::base::{Error, Result, Time};
+
+/// A text that is no id of the kind it should be.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "each says what it is")]
+pub enum BadId {
+    #[error("group name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
+    GroupName { given: String },
+    #[error("collection name `{given}` is not 1 to 64 of letters, digits, `_` and `-`")]
+    CollectionName { given: String },
+    #[error("project name `{given}` is not 1 to 100 characters on one line")]
+    ProjectName { given: String },
+    #[error("`{given}` is no task id such as `TASK-001`")]
+    TaskId { given: String },
+    #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
+    Session { given: String },
+    #[error("`{given}` is neither an entry id (`mem-…`) nor an entry number")]
+    Entry { given: String },
+}
 
 /// Makes a string type of its own for one kind of id, with the check that every value has passed.
 macro_rules! id_type {
@@ -28,10 +46,10 @@ macro_rules! id_type {
         }
 
         impl FromStr for $name {
-            type Err = Error;
-            fn from_str(text: &str) -> Result<$name> {
+            type Err = BadId;
+            fn from_str(text: &str) -> Result<$name, BadId> {
                 let check: fn(&str) -> bool = $check;
-                if check(text) { Ok($name(text.to_owned())) } else { Err(Error::$error { given: shorten(text) }) }
+                if check(text) { Ok($name(text.to_owned())) } else { Err(BadId::$error { given: shorten(text) }) }
             }
         }
 
@@ -79,14 +97,14 @@ id_type! {
     /// everywhere (A1).
     GroupName,
     is_safe_name,
-    BadGroupName
+    GroupName
 }
 
 id_type! {
     /// The name of a collection; safe as a file name as a group's is (Q7).
     CollectionName,
     is_safe_name,
-    BadCollectionName
+    CollectionName
 }
 
 fn is_safe_name(text: &str) -> bool {
@@ -98,21 +116,21 @@ id_type! {
     /// The id of one conversation: 1 to 128 visible characters.
     SessionId,
     |text| (1..=128).contains(&text.chars().count()) && !text.chars().any(|c| c.is_control() || c.is_whitespace()),
-    BadSession
+    Session
 }
 
 id_type! {
     /// The id of an entry: `mem-` and a UUID (E1).
     EntryId,
     |text| text.strip_prefix("mem-").is_some_and(|uuid| uuid.len() == 36 && Uuid::try_parse(uuid).is_ok()),
-    BadId
+    Entry
 }
 
 id_type! {
     /// The name of a project: 1 to 100 characters on one line.
     ProjectName,
     |text| (1..=100).contains(&text.chars().count()) && !text.chars().any(char::is_control) && text.trim() == text,
-    BadProjectName
+    ProjectName
 }
 
 /// The id of a task: `TASK-001`. Callers may leave out the word and the zeros.
@@ -125,8 +143,8 @@ impl TaskId {
 }
 
 impl FromStr for TaskId {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<TaskId> {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<TaskId, BadId> {
         let bare = text.trim();
         let is_word = bare.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("task-"));
         let digits = if is_word { &bare[5..] } else { bare };
@@ -134,7 +152,7 @@ impl FromStr for TaskId {
         // Behind the last number that a database has, no other task could be added.
         let number = number.and_then(|digits| digits.parse().ok());
         let number = number.filter(|number| (1..=TaskId::LAST).contains(number));
-        number.map(TaskId).ok_or_else(|| Error::BadTaskId { given: shorten(text) })
+        number.map(TaskId).ok_or_else(|| BadId::TaskId { given: shorten(text) })
     }
 }
 
@@ -210,8 +228,8 @@ pub enum EntryRef {
 }
 
 impl FromStr for EntryRef {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<EntryRef> {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<EntryRef, BadId> {
         let text = text.trim();
         let inner = text.strip_prefix("[id:").and_then(|rest| rest.strip_suffix(']')).unwrap_or(text);
         let number = inner.strip_prefix('#').unwrap_or(inner);

@@ -6,7 +6,7 @@
 
 use rusqlite::{Connection, OptionalExtension, Transaction};
 
-use super::{packed, piece};
+use super::{piece, state};
 use crate::base::Result;
 use crate::base::redact;
 use crate::index::embed::Embedder;
@@ -53,7 +53,7 @@ pub(crate) fn adopt(tx: &Transaction<'_>, version: &str) -> Result<()> {
 /// Throws the vectors of the provider away; readers will forget what they have.
 pub(crate) fn forget(tx: &Transaction<'_>) -> Result<()> {
     tx.execute("DELETE FROM embedded", [])?;
-    packed::forget_what_was_read(tx)
+    state::forget_what_was_read(tx)
 }
 
 /// Returns passages that have no vectors yet, the newest first: what was just said is what is asked for.
@@ -95,7 +95,7 @@ fn pieces(text: &str) -> Vec<&str> {
 
 /// Writes the vectors of passages. What was changed meanwhile stays pending.
 pub(crate) fn write(tx: &Transaction<'_>, embedded: &[Made]) -> Result<()> {
-    let stamp = packed::next_stamp(tx)?;
+    let stamp = state::next_stamp(tx)?;
     let sql = "INSERT INTO embedded (passage, stamp, data) SELECT id, ?2, ?3 FROM passages WHERE id = ?1 AND text = ?4
         ON CONFLICT (passage) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";
     let mut statement = tx.prepare_cached(sql)?;

@@ -6,9 +6,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use super::Passage;
+use super::passage::{Passage, Standing};
 use crate::base::Time;
-use crate::base::settings::Rank;
 use crate::base::words::{self, List};
 
 /// The bytes of one packed mark.
@@ -79,47 +78,6 @@ impl Kinds {
 
     pub(crate) fn contain(self, mark: Mark) -> bool {
         self.0 >> Kinds::place(mark.flags) & 1 != 0
-    }
-}
-
-/// The standing of an entry apart from any question: its score, and the day it was last confirmed or stored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Standing {
-    pub(crate) score: i8,
-    pub(crate) day: u32,
-}
-
-impl Standing {
-    pub(crate) fn new(score: i64, confirmed: Time) -> Standing {
-        let day = confirmed.as_millis().div_euclid(86_400_000).clamp(0, (1 << 24) - 1);
-        Standing {
-            score: i8::try_from(score.clamp(-127, 127)).expect("clamped"),
-            day: u32::try_from(day).expect("clamped"),
-        }
-    }
-
-    /// Returns the weight of an entry apart from any question: reinforcement times recency.
-    pub(crate) fn weight(self, rank: &Rank, now: Time) -> f64 {
-        (self.log_reinforcement(rank) + self.log_recency(rank, now)).exp()
-    }
-
-    /// Returns the logarithm of the weight of its reinforcement, so that it adds up with the parts of a score.
-    pub(crate) fn log_reinforcement(self, rank: &Rank) -> f64 {
-        f64::from(self.score) * rank.score_weight
-    }
-
-    /// Returns the logarithm of its recency, so that it adds up with the parts of a score.
-    pub(crate) fn log_recency(self, rank: &Rank, now: Time) -> f64 {
-        let days = now.days_since(Time::from_millis(i64::from(self.day) * 86_400_000));
-        -(1.0 + days.floor() * rank.recency).ln()
-    }
-
-    fn pack(self) -> u32 {
-        self.day << 8 | u32::from(self.score.cast_unsigned())
-    }
-
-    fn unpack(packed: u32) -> Standing {
-        Standing { score: packed.to_le_bytes()[0].cast_signed(), day: packed >> 8 }
     }
 }
 

@@ -1,11 +1,11 @@
 //! The index: one searchable form for everything that can be found (ARCHITECTURE, "passages").
 //!
-//! Derived data. The owner of a row writes its passage in the same transaction; [`rebuild`] makes all of it
-//! anew from the owners. A message of a session is its own owner: its passage is the only place where its
+//! Derived data. The owner of a row writes its passage in the same transaction; [`rebuild`] rebuilds all of it from the owners. A message of a session is its own owner: its passage is the only place where its
 //! text stands.
 
 pub(crate) mod alike;
 pub(crate) mod analyse;
+mod check;
 pub(crate) mod chunk;
 pub(crate) mod database;
 pub(crate) mod dense;
@@ -18,259 +18,21 @@ mod passage;
 mod piece;
 mod renew;
 pub(crate) mod scan;
+mod scope;
 mod sketch;
-
-use rusqlite::Connection;
-
-use crate::base::Result;
-use crate::store::Migrations;
+mod state;
+mod write;
 
 pub(crate) use analyse::Language;
+pub(crate) use check::check;
 pub(crate) use lexicon::Lexicon;
-pub(crate) use mark::{Kinds, Mark, Standing, flag};
-pub(crate) use packed::{Quantised, Space};
-pub use passage::Scope;
-pub(crate) use passage::{EXCHANGE, Passage, Slice, Writer};
-pub use renew::Renewed;
-pub(crate) use renew::{after_write, before_write, is_due, language, made_by, renewed, stale, take_over};
+pub(crate) use mark::{Kinds, Mark, flag};
+pub(crate) use packed::Space;
+pub(crate) use passage::{EXCHANGE, Passage, Slice, Standing};
+pub(crate) use renew::{Documents, Schema, after_write, before_write, is_due, rebuild, take_over};
+pub(crate) use scan::Quantised;
+pub use scope::Scope;
 pub(crate) use sketch::MANY;
-
-/// What becomes of documents while the index is made anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Documents {
-    /// They are forgotten: their owner is the folder, and the next sync takes them in again.
-    Forget,
-    /// What was read of them is indexed anew; the next sync reads them all and corrects what is cut in another way
-    /// now.
-    Keep,
-}
-
-/// The records of a database, as far as an index must know them.
-pub(crate) struct Schema {
-    pub(crate) migrations: Migrations,
-    /// Each returns all passages of one owner, for an index that is rebuilt.
-    pub(crate) owners: &'static [Owner],
-}
-
-/// Returns the passages of all rows of one kind.
-pub(crate) type Owner = fn(&Connection) -> Result<Vec<Passage>>;
-
-/// Rebuilds all that is derived. The answers are the same as those of an index built step by step.
-pub(crate) fn rebuild(
-    db: &Connection,
-    schema: &Schema,
-    documents: Documents,
-    language: Language,
-) -> Result<usize> {
-    renew::adopt(db, language)?;
-    db.execute_batch(
-        "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
-         DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');",
-    )?;
-    db.execute_batch(match documents {
-        Documents::Forget => "DELETE FROM documents; DELETE FROM passages WHERE kind = 'chunk';",
-        Documents::Keep => "UPDATE documents SET mtime = NULL;",
-    })?;
-    packed::start_anew(db)?;
-    dense::sweep(db)?;
-    let kept = passage::rederive(db)?;
-    let mut passages = Vec::new();
-    for owner in schema.owners {
-        passages.extend(owner(db)?);
-    }
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    for passage in &passages {
-        writer.put(passage)?;
-    }
-    writer.finish()?;
-    Ok(kept + passages.len())
-}
-
-/// Returns the stamp of the last write.
-pub(crate) fn stamp(db: &Connection) -> Result<i64> {
-    packed::last_stamp(db)
-}
-
-/// Writes one passage.
-pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.put(passage)?;
-    writer.finish()
-}
-
-/// Takes one passage away.
-pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.remove(kind, reference)?;
-    writer.finish()
-}
-
-/// Takes one passage out of every default search, or brings it back.
-pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.set_live(kind, reference, live)?;
-    writer.finish()
-}
-
-/// Changes what one entry is worth apart from what is asked.
-pub(crate) fn set_standing(db: &Connection, kind: &str, reference: &str, standing: Standing) -> Result<()> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.set_standing(kind, reference, standing)?;
-    writer.finish()
-}
-
-/// Compares the index with what it is made from. Returns what does not agree, in words.
-pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
-    const CHECKS: &[(&str, &str)] = &[
-        (
-            "SELECT count(*) FROM entries WHERE id NOT IN (SELECT ref FROM passages WHERE kind = 'entry')",
-            "entries have no passage",
-        ),
-        (
-            "SELECT count(*) FROM passages WHERE kind = 'entry' AND ref NOT IN (SELECT id FROM entries)",
-            "passages have no entry",
-        ),
-        (
-            "SELECT count(*) FROM facts WHERE 'fact-' || id NOT IN (SELECT ref FROM passages WHERE kind = 'fact')",
-            "facts have no passage",
-        ),
-        (
-            "SELECT count(*) FROM relations WHERE 'relation-' || id NOT IN (SELECT ref FROM passages WHERE kind = 'relation')",
-            "relations have no passage",
-        ),
-        (
-            "SELECT count(*) FROM passages WHERE kind = 'fact' AND ref NOT IN (SELECT 'fact-' || id FROM facts)
-                OR kind = 'relation' AND ref NOT IN (SELECT 'relation-' || id FROM relations)",
-            "passages have no fact or relation",
-        ),
-        (
-            "SELECT (SELECT count(*) FROM passages JOIN facts ON kind = 'fact' AND ref = 'fact-' || facts.id
-                    WHERE live <> (until IS NULL))
-                + (SELECT count(*) FROM passages JOIN relations ON kind = 'relation' AND ref = 'relation-' || relations.id
-                    WHERE live <> (until IS NULL))",
-            "passages are live where their fact is not, or the other way round",
-        ),
-        (
-            "SELECT count(*) FROM passages JOIN entries ON kind = 'entry' AND ref = entries.id
-             WHERE live <> (superseded_at IS NULL AND archived_at IS NULL)",
-            "passages are live where their entry is not, or the other way round",
-        ),
-        (
-            "SELECT count(*) FROM exchanges WHERE searchable
-             AND session || '/' || id NOT IN (SELECT ref FROM passages WHERE kind = 'exchange')",
-            "exchanges have no passage",
-        ),
-        (
-            "SELECT count(*) FROM passages WHERE kind = 'exchange'
-             AND ref NOT IN (SELECT session || '/' || id FROM exchanges WHERE searchable)",
-            "passages have no exchange",
-        ),
-        (
-            "SELECT count(*) FROM items WHERE id NOT IN (SELECT ref FROM passages WHERE kind = 'item')",
-            "items have no passage",
-        ),
-        (
-            "SELECT count(*) FROM passages WHERE kind = 'item' AND ref NOT IN (SELECT id FROM items)",
-            "passages have no item",
-        ),
-        (
-            "SELECT count(*) FROM items WHERE NOT EXISTS (SELECT 1 FROM project_files
-                WHERE project_files.project = items.project AND project_files.path = items.path)",
-            "items have no file",
-        ),
-        (
-            "SELECT count(*) FROM (SELECT 'TASK-' || printf('%03d', number) AS named,
-                status <> 'cancelled' AND archived_at IS NULL AS open FROM tasks)
-             LEFT JOIN passages ON kind = 'task' AND ref = named WHERE live IS NOT open",
-            "tasks have no passage, or one that is live where they are not",
-        ),
-        (
-            "SELECT count(*) FROM passages WHERE kind = 'task'
-             AND ref NOT IN (SELECT 'TASK-' || printf('%03d', number) FROM tasks)",
-            "passages have no task",
-        ),
-        (
-            "SELECT count(*) FROM documents LEFT JOIN
-                 (SELECT rtrim(ref, '0123456789') AS head, count(*) AS found FROM passages WHERE kind = 'chunk' GROUP BY head)
-                 ON head = path || '#' WHERE chunks <> coalesce(found, 0)",
-            "documents have not all of their chunks, or more",
-        ),
-        (
-            "SELECT count(*) FROM passages WHERE kind = 'chunk'
-             AND (rtrim(ref, '0123456789') NOT IN (SELECT path || '#' FROM documents) OR hash IS NULL OR first_line IS NULL)",
-            "chunks have no document, or no place in it",
-        ),
-        (
-            "SELECT count(*) FROM passages WHERE id NOT IN (SELECT id FROM passages_fts_docsize)",
-            "passages are missing from the full-text index",
-        ),
-        (
-            "SELECT count(*) FROM passages_fts_docsize WHERE id NOT IN (SELECT id FROM passages)",
-            "rows of the full-text index have no passage",
-        ),
-        (
-            "SELECT count(*) FROM terms LEFT JOIN passages_vocab USING (term) WHERE df IS NOT doc",
-            "words are counted wrongly",
-        ),
-        (
-            "SELECT count(*) FROM passages_vocab WHERE term NOT IN (SELECT term FROM terms)",
-            "words are not counted",
-        ),
-    ];
-    let mut problems = Vec::new();
-    for (sql, problem) in CHECKS {
-        let found: i64 = db.query_row(sql, [], |row| row.get(0))?;
-        if found > 0 {
-            problems.push(format!("{found} {problem}"));
-        }
-    }
-    match db.execute("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')", []) {
-        Ok(_) => {}
-        // Asked as a write: who can't write can't ask, which says nothing of the index.
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {}
-        Err(error) => problems.push(format!("the full-text index is not sound: {error}")),
-    }
-    problems.extend(check_packed(db)?);
-    Ok(problems)
-}
-
-/// Compares marks and vectors with the passages they belong to.
-fn check_packed(db: &Connection) -> Result<Vec<String>> {
-    let mut space = Space::default();
-    space.refresh(db)?;
-    let mut pieces: Vec<i64> = vec![0; space.marks().len()];
-    for record in space.vectors() {
-        if let Some(count) = pieces.get_mut(scan::owner(record) as usize) {
-            *count += 1;
-        }
-    }
-    let (mut wrong_marks, mut wrong_vectors, mut known) = (0, 0, 0);
-    let mut statement = db.prepare("SELECT id, live, pieces FROM passages")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let id = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
-        let mark = space.marks().get(id).copied().unwrap_or_default();
-        wrong_marks += i64::from(mark.flags == 0 || mark.is(flag::LIVE) != row.get::<_, bool>(1)?);
-        // What waits for new vectors has none that count.
-        let has_vectors = !space.old().contains(&u32::try_from(id).unwrap_or(0));
-        wrong_vectors += i64::from(has_vectors && pieces.get(id).copied() != row.get::<_, Option<i64>>(2)?);
-        known += 1;
-    }
-    let marked = space.marks().iter().filter(|mark| mark.flags != 0).count();
-    let mut problems = Vec::new();
-    for (count, problem) in [
-        (wrong_marks, "passages have a wrong mark"),
-        (wrong_vectors, "passages have not all of their vectors"),
-        (i64::try_from(marked).unwrap_or(i64::MAX).saturating_sub(known), "marks have no passage"),
-    ] {
-        if count > 0 {
-            problems.push(format!("{count} {problem}"));
-        }
-    }
-    Ok(problems)
-}
+pub use state::Renewed;
+pub(crate) use state::{language, last_stamp as stamp, made_by, renewed, stale};
+pub(crate) use write::{Writer, put, remove, set_live, set_standing};

@@ -10,63 +10,20 @@ use rusqlite::{Connection, MAIN_DB, OptionalExtension};
 
 use super::dense::Dense;
 use super::mark::{self, Mark};
-use super::renew::{self, Renewed};
-use super::scan;
+use super::scan::{self, Quantised, VECTOR_BYTES};
 use super::sketch::Sketches;
+use super::state::{self, EPOCH, Renewed, forget_what_was_read, number};
 use crate::base::Result;
-use crate::index::embed::builtin::DIMS;
 
 /// How many records stand in one row.
 const MARKS: usize = 1024;
 const VECTORS: usize = 256;
 /// By how many vectors a row grows. It is written anew when it does, and in place when not.
 const STEP: usize = 32;
-/// The bytes of one vector: the passage, its scale, its components.
-pub(crate) const VECTOR_BYTES: usize = 8 + DIMS;
-
-/// A vector in the form it is kept in: one scale, a byte a component.
-pub(crate) type Quantised = (f32, [i8; DIMS]);
-
-const STAMP: &str = "index_stamp";
-/// The stamp at which the whole index was last made anew.
-const EPOCH: &str = "index_epoch";
-
-/// Moves the stamp on, for a write.
-pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
-    let next = number(db, STAMP)? + 1;
-    set_number(db, STAMP, next)?;
-    Ok(next)
-}
-
-/// Returns the stamp of the last write.
-pub(crate) fn last_stamp(db: &Connection) -> Result<i64> {
-    number(db, STAMP)
-}
-
 /// Throws all packed rows away; readers will forget what they have.
 pub(crate) fn start_anew(db: &Connection) -> Result<()> {
     db.execute_batch("DELETE FROM marks; DELETE FROM vectors;")?;
     forget_what_was_read(db)
-}
-
-/// Makes every reader read all rows again.
-pub(crate) fn forget_what_was_read(db: &Connection) -> Result<()> {
-    let epoch = next_stamp(db)?;
-    set_number(db, EPOCH, epoch)
-}
-
-fn number(db: &Connection, key: &str) -> Result<i64> {
-    let found: Option<String> = db
-        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
-        .query_row([key], |row| row.get(0))
-        .optional()?;
-    Ok(found.and_then(|number| number.parse().ok()).unwrap_or(0))
-}
-
-fn set_number(db: &Connection, key: &str, value: i64) -> Result<()> {
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.prepare_cached(sql)?.execute((key, value.to_string()))?;
-    Ok(())
 }
 
 /// Marks to be written, row by row.
@@ -272,14 +229,14 @@ pub(crate) struct Space {
 impl Space {
     /// Brings this up to date with the database: only rows that changed are read.
     pub(crate) fn refresh(&mut self, db: &Connection) -> Result<()> {
-        let now = number(db, STAMP)?;
+        let now = state::last_stamp(db)?;
         if now == self.stamp {
             return Ok(());
         }
         if now < self.stamp || number(db, EPOCH)? > self.stamp {
             *self = Space::default();
         }
-        let old = renew::old(db)?;
+        let old = state::old(db)?;
         let id = |id: i64| u32::try_from(id).unwrap_or(u32::MAX);
         self.old = id(old.start)..id(old.end);
         let mut changed =
@@ -414,6 +371,8 @@ fn year_of(minute: i32) -> i16 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::scan::DIMS;
+    use crate::index::state::next_stamp;
 
     #[test]
     fn vectors_are_the_same_however_many_come_at_once() {

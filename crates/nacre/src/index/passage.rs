@@ -1,48 +1,10 @@
-//! A passage: kind, reference, text, time; and all that is derived from it: words in the full-text index,
-//! document frequencies, its mark, its vectors.
+//! A passage: the one searchable form of everything that can be found.
 
-use std::borrow::Cow;
+use crate::base::Time;
+use crate::base::settings::Rank;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension};
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-use super::lexicon::{Lexicon, Reading};
-use super::mark::{self, Mark, Standing, flag};
-use super::{dense, packed, piece};
-use crate::base::{Result, Time};
-use crate::index::embed::builtin;
-
-/// Where to search.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Scope {
-    /// Typed entries.
-    Entries,
-    /// Documents: the Markdown files of the workspace.
-    Memory,
-    /// Messages of sessions.
-    Sessions,
-    /// Documents of collections.
-    Sources,
-    /// Facts and relations.
-    Graph,
-    /// Items of projects, and tasks.
-    Items,
-}
-
-impl Scope {
-    /// Returns the bits by which the passages of this scope are known in their marks.
-    pub(crate) fn flag(self) -> u16 {
-        match self {
-            Scope::Entries => flag::ENTRY,
-            Scope::Memory | Scope::Sources => flag::CHUNK,
-            Scope::Sessions => flag::MESSAGE,
-            Scope::Graph => flag::GRAPH,
-            Scope::Items => flag::ITEM,
-        }
-    }
-}
+/// The kind of passage that stands for an exchange.
+pub(crate) const EXCHANGE: &str = "exchange";
 
 /// One searchable piece of text.
 pub(crate) struct Passage {
@@ -64,20 +26,6 @@ pub(crate) struct Passage {
     pub(crate) slice: Option<Slice>,
 }
 
-/// What is searched with a text. A message's is the day and the speaker, which need not be stored twice.
-fn searched_title<'p>(kind: &str, title: &'p str, at: Time, author: Option<&str>) -> Cow<'p, str> {
-    if kind != "message" {
-        return Cow::Borrowed(title);
-    }
-    let day = at.day_in_words();
-    Cow::Owned(named(author).map_or_else(|| day.clone(), |name| format!("{day} {name}")))
-}
-
-/// The name of an author, where it is more than a role.
-fn named(author: Option<&str>) -> Option<&str> {
-    author.filter(|name| !matches!(*name, "" | "user" | "assistant"))
-}
-
 /// Where a chunk stands in its document, and the hash by which it is known again.
 #[derive(Clone)]
 pub(crate) struct Slice {
@@ -87,273 +35,43 @@ pub(crate) struct Slice {
     pub(crate) hash: String,
 }
 
-/// Writes to the index within one transaction. [`Writer::finish`] must be the last call.
-pub(crate) struct Writer<'a> {
-    db: &'a Connection,
-    stamp: i64,
-    insert: CachedStatement<'a>,
-    insert_words: CachedStatement<'a>,
-    lexicon: &'a mut Lexicon,
-    /// The text and the title of the passage at hand, read.
-    text: Reading,
-    title: Reading,
-    df: Frequencies,
-    marks: packed::Marks,
-    vectors: packed::Vectors,
+/// The standing of an entry apart from any question: its score, and the day it was last confirmed or stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) score: i8,
+    pub(crate) day: u32,
 }
 
-/// Changes of document frequencies by the words' numbers, kept until the end: a common word is then one
-/// update, not thousands.
-#[derive(Default)]
-struct Frequencies {
-    /// How many passages were counted.
-    passages: usize,
-    /// The change, and the last of the passages that had the word.
-    words: Vec<(i64, usize)>,
-}
-
-impl<'a> Writer<'a> {
-    /// Begins to write. What `lexicon` knows makes this quicker and changes nothing.
-    pub(crate) fn new(db: &'a Connection, lexicon: &'a mut Lexicon) -> Result<Writer<'a>> {
-        lexicon.open(super::language(db)?);
-        Ok(Writer {
-            db,
-            stamp: packed::next_stamp(db)?,
-            insert: db.prepare_cached(
-                "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash, first_line, last_line)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT (kind, ref) DO NOTHING",
-            )?,
-            insert_words: db
-                .prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?,
-            lexicon,
-            text: Reading::default(),
-            title: Reading::default(),
-            df: Frequencies::default(),
-            marks: packed::Marks::default(),
-            vectors: packed::Vectors::open(db)?,
-        })
-    }
-
-    /// Writes a passage, in place of the one that had its reference.
-    pub(crate) fn put(&mut self, passage: &Passage) -> Result<()> {
-        self.remove(passage.kind, &passage.reference)?;
-        self.insert(passage)?;
-        Ok(())
-    }
-
-    /// Writes a passage, unless there is one that has its reference. Tells whether it was written.
-    pub(crate) fn insert(&mut self, passage: &Passage) -> Result<bool> {
-        let Passage { kind, reference, text, title, author, at, live, place, standing: _, slice } = passage;
-        self.read(passage);
-        let slot = self.vectors.next();
-        let (session, seq) = place.unzip();
-        let (lines, hash) = slice.as_ref().map(|slice| (slice.lines, &slice.hash)).unzip();
-        let (first_line, last_line) = lines.unzip();
-        let pieces = self.pieces();
-        let written = self.insert.execute((
-            kind, reference, text, title, author, at, live, session, seq, slot, pieces, hash, first_line,
-            last_line,
-        ))?;
-        if written > 0 {
-            self.insert_derived(self.db.last_insert_rowid(), passage)?;
-        }
-        Ok(written > 0)
-    }
-
-    /// Reads a passage's text and title, for all that is derived from them.
-    fn read(&mut self, passage: &Passage) {
-        let Passage { kind, title, author, at, .. } = passage;
-        read_text(self.lexicon, passage, &mut self.text);
-        let title = searched_title(kind, title, *at, author.as_deref());
-        self.lexicon.read(&title, usize::MAX, &mut self.title);
-    }
-
-    /// How many vectors the passage has that was read last.
-    fn pieces(&self) -> i64 {
-        i64::try_from(self.text.pieces().len()).expect("pieces of one text")
-    }
-
-    /// Writes what is derived from the passage that was read last.
-    fn insert_derived(&mut self, id: i64, passage: &Passage) -> Result<()> {
-        self.count(1);
-        self.insert_words.execute((id, &self.text.joined, &self.title.joined))?;
-        let words = self.text.words.len() + self.title.words.len();
-        self.marks.set(self.db, id, &Mark::of(passage, words, self.text.hints))?;
-        for piece in self.text.pieces() {
-            self.vectors.push(self.db, self.stamp, id, &builtin::quantise(&builtin::embed_rows(piece)))?;
-        }
-        if let Some(name) = named(passage.author.as_deref()) {
-            self.db
-                .prepare_cached("INSERT INTO authors (hash, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-                .execute((mark::author_hash(name), name))?;
-        }
-        Ok(())
-    }
-
-    /// Takes a passage away, with all that is derived from it.
-    pub(crate) fn remove(&mut self, kind: &str, reference: &str) -> Result<()> {
-        let sql =
-            "SELECT id, slot, pieces, text, title, at, author FROM passages WHERE kind = ?1 AND ref = ?2";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query((kind, reference))?;
-        let Some(row) = rows.next()? else {
-            return Ok(());
-        };
-        let (id, slot, pieces): (i64, Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (text, title): (String, String) = (row.get(3)?, row.get(4)?);
-        let (at, author): (Time, Option<String>) = (row.get(5)?, row.get(6)?);
-        drop(rows);
-        let title = searched_title(kind, &title, at, author.as_deref());
-        self.lexicon.read(&text, usize::MAX, &mut self.text);
-        self.lexicon.read(&title, usize::MAX, &mut self.title);
-        self.count(-1);
-        // A contentless index is told what to forget: the same words that it was given.
-        self.db
-            .prepare_cached(
-                "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', ?1, ?2, ?3)",
-            )?
-            .execute((id, &self.text.joined, &self.title.joined))?;
-        self.db.prepare_cached("DELETE FROM passages WHERE id = ?1")?.execute([id])?;
-        self.marks.set(self.db, id, &Mark::default())?;
-        if let (Some(slot), Some(pieces)) = (slot, pieces) {
-            self.vectors.clear(self.db, self.stamp, slot, pieces)?;
-        }
-        dense::remove(self.db, self.stamp, id)
-    }
-
-    /// Takes a passage out of every default search, or brings it back.
-    pub(crate) fn set_live(&mut self, kind: &str, reference: &str, live: bool) -> Result<()> {
-        let sql = "UPDATE passages SET live = ?3 WHERE kind = ?1 AND ref = ?2";
-        self.db.prepare_cached(sql)?.execute((kind, reference, live))?;
-        self.change_mark(kind, reference, |mark| {
-            mark.flags = if live { mark.flags | flag::LIVE } else { mark.flags & !flag::LIVE };
-        })
-    }
-
-    /// Changes what an entry is worth apart from what is asked.
-    pub(crate) fn set_standing(&mut self, kind: &str, reference: &str, standing: Standing) -> Result<()> {
-        self.change_mark(kind, reference, |mark| mark.set_standing(standing))
-    }
-
-    /// Moves a chunk whose text has stayed: to another number and other lines of its document, which has
-    /// another time. Nothing that is derived from the text is made again.
-    pub(crate) fn move_chunk(&mut self, id: i64, passage: &Passage) -> Result<()> {
-        let (first, last) = passage.slice.as_ref().map(|slice| slice.lines).unzip();
-        let sql = "UPDATE passages SET ref = ?2, at = ?3, first_line = ?4, last_line = ?5 WHERE id = ?1";
-        self.db.prepare_cached(sql)?.execute((id, &passage.reference, passage.at, first, last))?;
-        let mut mark = self.marks.get(self.db, id)?;
-        mark.set_time(passage.at);
-        self.marks.set(self.db, id, &mark)
-    }
-
-    fn change_mark(&mut self, kind: &str, reference: &str, change: impl FnOnce(&mut Mark)) -> Result<()> {
-        let sql = "SELECT id FROM passages WHERE kind = ?1 AND ref = ?2";
-        let id: Option<i64> =
-            self.db.prepare_cached(sql)?.query_row((kind, reference), |row| row.get(0)).optional()?;
-        if let Some(id) = id {
-            let mut mark = self.marks.get(self.db, id)?;
-            change(&mut mark);
-            self.marks.set(self.db, id, &mark)?;
-        }
-        Ok(())
-    }
-
-    /// Writes what was held back.
-    pub(crate) fn finish(mut self) -> Result<()> {
-        self.marks.flush(self.db, self.stamp)?;
-        self.vectors.flush(self.db, self.stamp)?;
-        let words = self.df.words.iter().enumerate().filter(|(_, (change, _))| *change != 0);
-        let mut changes: Vec<(&str, i64)> =
-            words.map(|(number, (change, _))| (self.lexicon.word(number), *change)).collect();
-        // In the order of the table, and in one statement: words need no escaping.
-        changes.sort_unstable();
-        let list =
-            changes.iter().map(|(word, change)| format!("\"{word}\":{change}")).collect::<Vec<_>>().join(",");
-        self.db
-            .prepare_cached(
-                "INSERT INTO terms (term, df) SELECT key, value FROM json_each(?1) WHERE true
-                 ON CONFLICT (term) DO UPDATE SET df = df + excluded.df",
-            )?
-            .execute([format!("{{{list}}}")])?;
-        let mut gone = self.db.prepare_cached("DELETE FROM terms WHERE term = ?1 AND df <= 0")?;
-        for (word, _) in changes.iter().filter(|(_, change)| *change < 0) {
-            gone.execute([word])?;
-        }
-        Ok(())
-    }
-
-    /// Counts the words of the passage that was read last, each once.
-    fn count(&mut self, change: i64) {
-        let Frequencies { passages, words } = &mut self.df;
-        *passages += 1;
-        words.resize(self.lexicon.len(), (0, 0));
-        for number in self.text.words.iter().chain(&self.title.words) {
-            let (sum, last) = &mut words[*number as usize];
-            if *last != *passages {
-                (*sum, *last) = (*sum + change, *passages);
-            }
+impl Standing {
+    pub(crate) fn new(score: i64, confirmed: Time) -> Standing {
+        let day = confirmed.as_millis().div_euclid(86_400_000).clamp(0, (1 << 24) - 1);
+        Standing {
+            score: i8::try_from(score.clamp(-127, 127)).expect("clamped"),
+            day: u32::try_from(day).expect("clamped"),
         }
     }
-}
 
-/// The kind of passage that stands for an exchange.
-pub(crate) const EXCHANGE: &str = "exchange";
-
-/// Reads a passage's text, cut into what gets a vector.
-pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut Reading) {
-    lexicon.read(&passage.text, piece::longest(passage), reading);
-    if let Some(piece) = piece::beside(passage, reading.hints) {
-        reading.add_piece(piece);
+    /// Returns the weight of an entry apart from any question: reinforcement times recency.
+    pub(crate) fn weight(self, rank: &Rank, now: Time) -> f64 {
+        (self.log_reinforcement(rank) + self.log_recency(rank, now)).exp()
     }
-}
 
-/// The columns of a passage from which all that is derived from it can be made anew.
-pub(super) const STORED: &str = "id, ref, text, title, author, at, live, session, seq, kind";
-
-/// Returns a passage as it stands in its row, and its id.
-pub(super) fn stored(row: &rusqlite::Row<'_>) -> Result<(i64, Passage)> {
-    let place: (Option<i64>, Option<i64>) = (row.get(7)?, row.get(8)?);
-    let passage = Passage {
-        kind: match row.get_ref(9)?.as_str().unwrap_or_default() {
-            "chunk" => "chunk",
-            "message" => "message",
-            EXCHANGE => EXCHANGE,
-            _ => "entry",
-        },
-        reference: row.get(1)?,
-        text: row.get(2)?,
-        title: row.get(3)?,
-        author: row.get(4)?,
-        at: row.get(5)?,
-        live: row.get(6)?,
-        place: place.0.zip(place.1),
-        // Stand with their owners.
-        standing: None,
-        slice: None,
-    };
-    Ok((row.get(0)?, passage))
-}
-
-/// Derives everything anew for passages whose text stands nowhere else (messages, and chunks that are kept),
-/// in the order of their ids.
-pub(super) fn rederive(db: &Connection) -> Result<usize> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    let sql = format!("SELECT {STORED} FROM passages WHERE kind IN ('message', 'chunk') ORDER BY id");
-    let mut statement = db.prepare(&sql)?;
-    let mut rows = statement.query([])?;
-    let mut count = 0;
-    while let Some(row) = rows.next()? {
-        let (id, passage) = stored(row)?;
-        writer.read(&passage);
-        db.prepare_cached("UPDATE passages SET slot = ?2, pieces = ?3 WHERE id = ?1")?.execute((
-            id,
-            writer.vectors.next(),
-            writer.pieces(),
-        ))?;
-        writer.insert_derived(id, &passage)?;
-        count += 1;
+    /// Returns the logarithm of the weight of its reinforcement, so that it adds up with the parts of a score.
+    pub(crate) fn log_reinforcement(self, rank: &Rank) -> f64 {
+        f64::from(self.score) * rank.score_weight
     }
-    writer.finish()?;
-    Ok(count)
+
+    /// Returns the logarithm of its recency, so that it adds up with the parts of a score.
+    pub(crate) fn log_recency(self, rank: &Rank, now: Time) -> f64 {
+        let days = now.days_since(Time::from_millis(i64::from(self.day) * 86_400_000));
+        -(1.0 + days.floor() * rank.recency).ln()
+    }
+
+    pub(super) fn pack(self) -> u32 {
+        self.day << 8 | u32::from(self.score.cast_unsigned())
+    }
+
+    pub(super) fn unpack(packed: u32) -> Standing {
+        Standing { score: packed.to_le_bytes()[0].cast_signed(), day: packed >> 8 }
+    }
 }

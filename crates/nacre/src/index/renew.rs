@@ -7,91 +7,67 @@
 //! reached is found by its words. Where it stands is a range of passages in `meta`, which changes with the
 //! vectors it speaks of: a kill costs a batch, and no two processes make the same.
 
-use std::ops::Range;
-
-use rusqlite::{Connection, OptionalExtension, Transaction};
-use serde::Serialize;
+use rusqlite::{Connection, Transaction};
 
 use super::lexicon::{Lexicon, Reading};
-use super::{Documents, Language, Schema, analyse, chunk, packed, passage, piece, rebuild};
+use super::passage::Passage;
+use super::state::{MADE_BY, Stale, adopt, last, made_by, maker, noted, set_old, set_value, stale};
+use super::write::{self, Writer};
+use super::{Language, dense, packed, state};
 use crate::base::Result;
 use crate::index::embed::builtin;
+use crate::store::Migrations;
 
-/// The key in `meta` that says what made the index.
-const MADE_BY: &str = "analyser";
-/// The key in `meta` that says which passages still have vectors of another maker: from, and up to before.
-const OLD: &str = "old_vectors";
-
-/// How far the vectors have come that are made anew for the model of this version.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Renewed {
-    /// How many passages have them.
-    pub made: i64,
-    /// How many passages there are.
-    pub all: i64,
+/// What becomes of documents while the index is made anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Documents {
+    /// They are forgotten: their owner is the folder, and the next sync takes them in again.
+    Forget,
+    /// What was read of them is indexed anew; the next sync reads them all and corrects what is cut in another way
+    /// now.
+    Keep,
 }
 
-impl Renewed {
-    /// Returns how many passages wait for theirs.
-    pub fn left(&self) -> i64 {
-        self.all - self.made
+/// The records of a database, as far as an index must know them.
+pub(crate) struct Schema {
+    pub(crate) migrations: Migrations,
+    /// Each returns all passages of one owner, for an index that is rebuilt.
+    pub(crate) owners: &'static [Owner],
+}
+
+/// Returns the passages of all rows of one kind.
+pub(crate) type Owner = fn(&Connection) -> Result<Vec<Passage>>;
+
+/// Rebuilds all that is derived. The answers are the same as those of an index built step by step.
+pub(crate) fn rebuild(
+    db: &Connection,
+    schema: &Schema,
+    documents: Documents,
+    language: Language,
+) -> Result<usize> {
+    adopt(db, language)?;
+    db.execute_batch(
+        "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
+         DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');",
+    )?;
+    db.execute_batch(match documents {
+        Documents::Forget => "DELETE FROM documents; DELETE FROM passages WHERE kind = 'chunk';",
+        Documents::Keep => "UPDATE documents SET mtime = NULL;",
+    })?;
+    packed::start_anew(db)?;
+    dense::sweep(db)?;
+    let kept = write::rederive(db)?;
+    let mut passages = Vec::new();
+    for owner in schema.owners {
+        passages.extend(owner(db)?);
     }
-}
-
-/// What of an index another version made.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stale {
-    /// So much that nothing can be said of the rest.
-    unknown: bool,
-    /// The analyser or the language: all is to be made anew.
-    pub(crate) words: bool,
-    /// How documents are cut: they are to be read again.
-    chunks: bool,
-    /// The model, or what gets a vector.
-    vectors: bool,
-}
-
-/// What makes an index: the analyser, the model, how texts are cut, the language. One whose rows can't be
-/// read as they are (marks, for one) is to have another number of parts: it is then made anew before anyone
-/// reads it.
-fn maker(language: Language) -> [&'static str; 5] {
-    [analyse::VERSION, builtin::VERSION, chunk::VERSION, piece::VERSION, language.name()]
-}
-
-impl Stale {
-    fn of(made_by: &str, language: Language) -> Stale {
-        let (made_by, now): (Vec<&str>, _) = (made_by.split(' ').collect(), maker(language));
-        let unknown = made_by.len() != now.len();
-        let differs = |part: usize| unknown || made_by[part] != now[part];
-        Stale {
-            unknown,
-            words: differs(0) || differs(4),
-            chunks: differs(2),
-            vectors: differs(1) || differs(3),
-        }
+    let mut lexicon = Lexicon::default();
+    let mut writer = Writer::new(db, &mut lexicon)?;
+    for passage in &passages {
+        writer.put(passage)?;
     }
-}
-
-/// Returns what of the index another version made.
-pub(crate) fn stale(db: &Connection, language: Language) -> Result<Stale> {
-    Ok(Stale::of(&made_by(db)?.unwrap_or_default(), language))
-}
-
-/// Returns what made the index.
-pub(crate) fn made_by(db: &Connection) -> Result<Option<String>> {
-    value(db, MADE_BY)
-}
-
-/// Returns the language that an index is in: what has been put in is taken out, and asked for, in the same.
-pub(crate) fn language(db: &Connection) -> Result<Language> {
-    let made_by = made_by(db)?.unwrap_or_default();
-    Ok(made_by.rsplit(' ').next().and_then(Language::named).unwrap_or_default())
-}
-
-/// Has the index made by this version, with nothing left to do.
-pub(super) fn adopt(db: &Connection, language: Language) -> Result<()> {
-    set_value(db, MADE_BY, &maker(language).join(" "))?;
-    set_old(db, &(0..0))
+    writer.finish()?;
+    Ok(kept + passages.len())
 }
 
 /// Tells what has to be done with an index that was just opened, before it is read or at once because it is
@@ -128,7 +104,7 @@ fn begin(tx: &Transaction<'_>, stale: Stale, language: Language) -> Result<()> {
     }
     if stale.vectors {
         set_old(tx, &(0..last(tx)? + 1))?;
-        packed::forget_what_was_read(tx)?;
+        state::forget_what_was_read(tx)?;
     }
     set_value(tx, MADE_BY, &maker(language).join(" "))
 }
@@ -180,20 +156,20 @@ fn renew(tx: &Transaction<'_>, lexicon: &mut Lexicon, most: usize) -> Result<usi
     if old.is_empty() || most == 0 {
         return Ok(0);
     }
-    lexicon.open(language(tx)?);
-    let stamp = packed::next_stamp(tx)?;
+    lexicon.open(state::language(tx)?);
+    let stamp = state::next_stamp(tx)?;
     let mut rows = packed::Rows::default();
     let (mut reading, mut longer, mut count, mut end) = (Reading::default(), Vec::new(), 0, old.start);
     let sql = format!(
         "SELECT {}, slot, pieces FROM passages WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3",
-        passage::STORED
+        write::STORED
     );
     let mut statement = tx.prepare_cached(&sql)?;
     let mut found = statement.query((old.start, old.end, i64::try_from(most).unwrap_or(i64::MAX)))?;
     while let Some(row) = found.next()? {
-        let (id, passage) = passage::stored(row)?;
+        let (id, passage) = write::stored(row)?;
         let (slot, pieces): (Option<i64>, Option<i64>) = (row.get("slot")?, row.get("pieces")?);
-        passage::read_text(lexicon, &passage, &mut reading);
+        write::read_text(lexicon, &passage, &mut reading);
         let vectors: Vec<_> =
             reading.pieces().map(|piece| builtin::quantise(&builtin::embed_rows(piece))).collect();
         let place = slot.zip(pieces).map_or(0..0, |(slot, pieces)| slot..slot + pieces);
@@ -219,57 +195,4 @@ fn renew(tx: &Transaction<'_>, lexicon: &mut Lexicon, most: usize) -> Result<usi
     behind.flush(tx, stamp)?;
     set_old(tx, &(old.start..if count < most { old.start } else { end }))?;
     Ok(count)
-}
-
-/// Returns the passages whose vectors can't be compared with a question: all, where another version's model
-/// made them and nobody has begun to make them anew.
-pub(super) fn old(db: &Connection) -> Result<Range<i64>> {
-    match made_by(db)? {
-        Some(made_by) if Stale::of(&made_by, language(db)?).vectors => Ok(0..i64::MAX),
-        _ => noted(db),
-    }
-}
-
-/// Returns how far vectors have come that are made anew; `None`: there is nothing to make.
-pub(crate) fn renewed(db: &Connection) -> Result<Option<Renewed>> {
-    let old = old(db)?;
-    if old.is_empty() {
-        return Ok(None);
-    }
-    // Without WHERE, so that the smallest index is read and not the texts.
-    let sql = "SELECT count(*) FILTER (WHERE id < ?1 OR id >= ?2), count(*) FROM passages";
-    let renewed =
-        db.query_row(sql, (old.start, old.end), |row| Ok(Renewed { made: row.get(0)?, all: row.get(1)? }))?;
-    Ok((renewed.left() > 0).then_some(renewed))
-}
-
-fn noted(db: &Connection) -> Result<Range<i64>> {
-    let range = value(db, OLD)?.unwrap_or_default();
-    let ends = range.split_once(' ').and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
-    Ok(ends.unwrap_or_default())
-}
-
-fn set_old(db: &Connection, range: &Range<i64>) -> Result<()> {
-    if range.is_empty() {
-        db.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([OLD])?;
-        return Ok(());
-    }
-    set_value(db, OLD, &format!("{} {}", range.start, range.end))
-}
-
-/// The last passage that there ever was.
-fn last(db: &Connection) -> Result<i64> {
-    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'passages'";
-    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
-}
-
-fn value(db: &Connection, key: &str) -> Result<Option<String>> {
-    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
-    Ok(statement.query_row([key], |row| row.get(0)).optional()?)
-}
-
-fn set_value(db: &Connection, key: &str, value: &str) -> Result<()> {
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.prepare_cached(sql)?.execute((key, value))?;
-    Ok(())
 }

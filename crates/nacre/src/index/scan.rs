@@ -3,9 +3,17 @@
 //! stands beside it and a test holds them together.
 #![allow(unsafe_code)]
 
-use super::packed::VECTOR_BYTES;
-use super::sketch::Signs;
-use crate::index::embed::builtin::DIMS;
+/// The dimensions of a vector of the built-in model.
+pub(crate) const DIMS: usize = 256;
+
+/// The bytes of a packed vector: its passage, its scale, a byte a component.
+pub(crate) const VECTOR_BYTES: usize = 8 + DIMS;
+
+/// A vector in the form it is kept in: one scale, a byte a component.
+pub(crate) type Quantised = (f32, [i8; DIMS]);
+
+/// The signs of a vector's components.
+pub(super) type Signs = [u64; DIMS / 64];
 
 /// A vector as it is packed: passage, scale, components.
 pub(crate) type Record = [u8; VECTOR_BYTES];

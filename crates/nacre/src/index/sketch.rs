@@ -4,15 +4,10 @@
 
 use std::ops::Range;
 
-use super::Quantised;
-use super::scan::{self, Record};
-use crate::index::embed::builtin::DIMS;
+use super::scan::{self, Quantised, Record, Signs};
 
 /// Up to this many vectors all are compared exactly, and there are no sketches. Tests make do with fewer.
 pub(crate) const MANY: usize = if cfg!(test) { 1_000 } else { 100_000 };
-
-/// The signs of a vector's components.
-pub(super) type Signs = [u64; DIMS / 64];
 
 /// The sketches of all vectors, in their order.
 #[derive(Default)]
@@ -94,6 +89,7 @@ fn signs(components: &[u8]) -> Signs {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::scan::DIMS;
 
     #[test]
     fn a_sign_is_a_bit() {

@@ -118,18 +118,6 @@ pub fn circular(edges: &BTreeSet<(String, String)>) -> BTreeSet<(String, String)
     edges.iter().filter(|(from, to)| reaches(to, from)).cloned().collect()
 }
 
-/// Compares the edges that break a rule with those that are known. A new one fails, and so does a known one that is gone:
-/// the list only ever shrinks.
-pub fn compare(found: &BTreeSet<(String, String)>, known: &str) {
-    let found: BTreeSet<String> = found.iter().map(|(from, to)| format!("{from} -> {to}")).collect();
-    let known: BTreeSet<String> =
-        known.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
-    let new: Vec<&String> = found.difference(&known).collect();
-    let gone: Vec<&String> = known.difference(&found).collect();
-    assert!(new.is_empty(), "these go up a floor or close a circle: {new:#?}");
-    assert!(gone.is_empty(), "these are gone, take them out of the list: {gone:#?}");
-}
-
 fn collect(folder: &Path, at: &mut Module, texts: &mut Vec<(Module, String)>) {
     let mut found: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     found.sort();

@@ -12,9 +12,7 @@
 
 use super::wordpiece;
 use crate::index::scan;
-
-/// How many components a vector has.
-pub(crate) const DIMS: usize = 256;
+pub(crate) use crate::index::scan::DIMS;
 
 /// Names the model and the way it is used: vectors made under another name are made anew. The number counts
 /// changes in the code that change a vector, the rest is the beginning of the file's BLAKE3.

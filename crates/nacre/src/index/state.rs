@@ -1,0 +1,176 @@
+//! What an index says of itself, in `meta`: what made it, which vectors are another version's, the stamp of the last write.
+
+use std::ops::Range;
+
+use rusqlite::{Connection, OptionalExtension};
+use serde::Serialize;
+
+use super::embed::builtin;
+use super::{Language, analyse, chunk, piece};
+use crate::base::Result;
+
+const STAMP: &str = "index_stamp";
+/// The stamp at which the whole index was last made anew.
+pub(super) const EPOCH: &str = "index_epoch";
+
+/// Moves the stamp on, for a write.
+pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
+    let next = number(db, STAMP)? + 1;
+    set_number(db, STAMP, next)?;
+    Ok(next)
+}
+
+/// Returns the stamp of the last write.
+pub(crate) fn last_stamp(db: &Connection) -> Result<i64> {
+    number(db, STAMP)
+}
+
+/// Makes every reader read all rows again.
+pub(crate) fn forget_what_was_read(db: &Connection) -> Result<()> {
+    let epoch = next_stamp(db)?;
+    set_number(db, EPOCH, epoch)
+}
+
+pub(super) fn number(db: &Connection, key: &str) -> Result<i64> {
+    let found: Option<String> = db
+        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
+        .query_row([key], |row| row.get(0))
+        .optional()?;
+    Ok(found.and_then(|number| number.parse().ok()).unwrap_or(0))
+}
+
+fn set_number(db: &Connection, key: &str, value: i64) -> Result<()> {
+    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.prepare_cached(sql)?.execute((key, value.to_string()))?;
+    Ok(())
+}
+
+/// The key in `meta` that says what made the index.
+pub(super) const MADE_BY: &str = "analyser";
+/// The key in `meta` that says which passages still have vectors of another maker: from, and up to before.
+const OLD: &str = "old_vectors";
+
+/// How far the vectors have come that are made anew for the model of this version.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Renewed {
+    /// How many passages have them.
+    pub made: i64,
+    /// How many passages there are.
+    pub all: i64,
+}
+
+impl Renewed {
+    /// Returns how many passages wait for theirs.
+    pub fn left(&self) -> i64 {
+        self.all - self.made
+    }
+}
+
+/// What of an index another version made.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Stale {
+    /// So much that nothing can be said of the rest.
+    pub(super) unknown: bool,
+    /// The analyser or the language: all is to be made anew.
+    pub(crate) words: bool,
+    /// How documents are cut: they are to be read again.
+    pub(super) chunks: bool,
+    /// The model, or what gets a vector.
+    pub(super) vectors: bool,
+}
+
+/// What makes an index: the analyser, the model, how texts are cut, the language. One whose rows can't be
+/// read as they are (marks, for one) is to have another number of parts: it is then made anew before anyone
+/// reads it.
+pub(super) fn maker(language: Language) -> [&'static str; 5] {
+    [analyse::VERSION, builtin::VERSION, chunk::VERSION, piece::VERSION, language.name()]
+}
+
+impl Stale {
+    pub(super) fn of(made_by: &str, language: Language) -> Stale {
+        let (made_by, now): (Vec<&str>, _) = (made_by.split(' ').collect(), maker(language));
+        let unknown = made_by.len() != now.len();
+        let differs = |part: usize| unknown || made_by[part] != now[part];
+        Stale {
+            unknown,
+            words: differs(0) || differs(4),
+            chunks: differs(2),
+            vectors: differs(1) || differs(3),
+        }
+    }
+}
+
+/// Returns what of the index another version made.
+pub(crate) fn stale(db: &Connection, language: Language) -> Result<Stale> {
+    Ok(Stale::of(&made_by(db)?.unwrap_or_default(), language))
+}
+
+/// Returns what made the index.
+pub(crate) fn made_by(db: &Connection) -> Result<Option<String>> {
+    value(db, MADE_BY)
+}
+
+/// Returns the language that an index is in: what has been put in is taken out, and asked for, in the same.
+pub(crate) fn language(db: &Connection) -> Result<Language> {
+    let made_by = made_by(db)?.unwrap_or_default();
+    Ok(made_by.rsplit(' ').next().and_then(Language::named).unwrap_or_default())
+}
+
+/// Has the index made by this version, with nothing left to do.
+pub(super) fn adopt(db: &Connection, language: Language) -> Result<()> {
+    set_value(db, MADE_BY, &maker(language).join(" "))?;
+    set_old(db, &(0..0))
+}
+
+/// Returns the passages whose vectors can't be compared with a question: all, where another version's model
+/// made them and nobody has begun to make them anew.
+pub(super) fn old(db: &Connection) -> Result<Range<i64>> {
+    match made_by(db)? {
+        Some(made_by) if Stale::of(&made_by, language(db)?).vectors => Ok(0..i64::MAX),
+        _ => noted(db),
+    }
+}
+
+/// Returns how far vectors have come that are made anew; `None`: there is nothing to make.
+pub(crate) fn renewed(db: &Connection) -> Result<Option<Renewed>> {
+    let old = old(db)?;
+    if old.is_empty() {
+        return Ok(None);
+    }
+    // Without WHERE, so that the smallest index is read and not the texts.
+    let sql = "SELECT count(*) FILTER (WHERE id < ?1 OR id >= ?2), count(*) FROM passages";
+    let renewed =
+        db.query_row(sql, (old.start, old.end), |row| Ok(Renewed { made: row.get(0)?, all: row.get(1)? }))?;
+    Ok((renewed.left() > 0).then_some(renewed))
+}
+
+pub(super) fn noted(db: &Connection) -> Result<Range<i64>> {
+    let range = value(db, OLD)?.unwrap_or_default();
+    let ends = range.split_once(' ').and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
+    Ok(ends.unwrap_or_default())
+}
+
+pub(super) fn set_old(db: &Connection, range: &Range<i64>) -> Result<()> {
+    if range.is_empty() {
+        db.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([OLD])?;
+        return Ok(());
+    }
+    set_value(db, OLD, &format!("{} {}", range.start, range.end))
+}
+
+/// The last passage that there ever was.
+pub(super) fn last(db: &Connection) -> Result<i64> {
+    let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'passages'";
+    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+}
+
+fn value(db: &Connection, key: &str) -> Result<Option<String>> {
+    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
+    Ok(statement.query_row([key], |row| row.get(0)).optional()?)
+}
+
+pub(super) fn set_value(db: &Connection, key: &str, value: &str) -> Result<()> {
+    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.prepare_cached(sql)?.execute((key, value))?;
+    Ok(())
+}
