@@ -1,4 +1,4 @@
-//! What the benchmarks take from outside: the clock, the environment, the user's home, the `nacre` program.
+//! The clock, environment and folders that the benchmarks read, and the `nacre` program that they measure.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -75,7 +75,7 @@ fn actor() -> Actor {
     if SIGNS.iter().any(is_there) { Actor::Agent } else { Actor::Person }
 }
 
-/// Who may run a command.
+/// The kind of caller that a command requires.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Needs {
     /// A person or an agent, within the agent's write policies and limits.

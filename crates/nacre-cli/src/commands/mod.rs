@@ -70,7 +70,7 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         (Command::Mcp(_), Err(loosened)) => render::note(&format!("{loosened}; nacre.toml applies")),
         (_, checked) => checked?,
     }
-    // What a profile offers is what agents see over MCP and with `call`. A command is there for whoever has a shell.
+    // A profile limits the tools that agents see over MCP and with `call`. Commands are there for everyone with a shell.
     if context.is_agent() && !matches!(cli.command, Command::Call(_) | Command::Mcp(_) | Command::MemoryTool)
     {
         context.home = context.home.with_all_tools();

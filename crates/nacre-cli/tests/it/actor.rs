@@ -1,4 +1,4 @@
-//! Who is acting, a person or an agent, decided by the environment: what each may do at the command line.
+//! The actor, a person or an agent, is decided by the environment. These tests cover what each may do at the command line.
 
 use serde_json::{Value, json};
 
@@ -165,7 +165,7 @@ fn what_an_agent_does_at_the_command_line_is_the_agents() {
     let gated = agent(&home, &["--profile", "gated", "fact", "set", "Ada", "port", "8"]);
     assert!(gated.stdout.contains("waits for the user"), "{gated:?}");
 
-    // What a person may do next is no agent's to read.
+    // Hints for the person are not shown to an agent.
     let by_person = home.run(["pending"]);
     let by_agent = agent(&home, &["pending"]);
     assert!(by_person.stderr.contains("nacre approve"), "{by_person:?}");
@@ -201,7 +201,7 @@ fn an_agent_can_not_loosen_a_policy() {
     for set in ["write.entries=deny", "limits.store=1", "brief.max_entries=3"] {
         assert_eq!(agent(&home, &["--set", set, "search", "x"]).status, 0, "{set}");
     }
-    // What the person wrote into nacre.toml holds.
+    // The values of nacre.toml stay in force.
     std::fs::write(home.home().join("nacre.toml"), "[write]\nfiles = \"open\"\n").unwrap();
     assert_eq!(agent(&home, &["--set", "write.files=open", "call", "memory_write", SOUL]).status, 0);
     assert!(has_soul(&home));

@@ -430,7 +430,7 @@ fn a_hook_learned_what_others_wrote() {
     let turn = hook(&home, 5, "UserPromptSubmit", &message("L2", "please send the mail to Bob"));
     assert!(!turn.to_string().contains("[LESSONS]"), "{turn}");
 
-    // What the person types is learned, and told as data.
+    // A correction that the person typed is learned, and injected as data.
     hook(&home, 6, "UserPromptSubmit", &message("P", "No, always sign every mail with my full name."));
     hook(&home, 7, "Stop", &stop("P", "I will."));
     // The message of `L2` waits for its answer.

@@ -16,7 +16,7 @@ mod workspace;
 mod import;
 // Writes that wait for a person: shown, decided, put to the person by a client; processes killed meanwhile.
 mod proposals;
-// Who is acting, a person or an agent: what each may do.
+// The actor, a person or an agent: what each may do.
 mod actor;
 // Daily logs by many processes, some of them killed.
 mod logs;

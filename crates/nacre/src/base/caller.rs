@@ -1,4 +1,4 @@
-//! Who asks, in which role and session, and what such a session may see.
+//! The caller of a tool: actor, role and session, and what such a session may see.
 //!
 //! A session is private or shared. A shared one never sees what is private: certain documents, what was marked, what was
 //! said in private. Files are read through [`Visibility::sees_file`]; `store::visibility` does the same for rows.
@@ -11,7 +11,7 @@ use crate::base::markdown::front_matter;
 use crate::base::text::decode;
 use crate::base::{Time, Zone};
 
-/// Who is at the other end.
+/// The kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
     /// A person at the command line or the page: no limits.
@@ -22,7 +22,7 @@ pub enum Actor {
     Nacre,
 }
 
-/// What a caller may do.
+/// The rights of a caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
     /// Everything, in every group.
@@ -44,7 +44,7 @@ impl Role {
     }
 }
 
-/// Who calls, in which session, when.
+/// A caller: actor, role, session, time and place.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// Person or agent.

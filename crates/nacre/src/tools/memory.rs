@@ -153,8 +153,8 @@ impl Request for StoreRequest {
         let mut text = match &answer.duplicate_of {
             Some(_) if answer.amended => {
                 format!(
-                    "Already remembered as [id:{}]; updated to what you gave ({}).",
-                    answer.number, answer.r#type
+                    "Already remembered as [id:{}]. Its type, tags or privacy were updated.",
+                    answer.number
                 )
             }
             Some(_) => format!("Already remembered as [id:{}].", answer.number),

@@ -21,7 +21,7 @@ pub struct Change {
     pub file: PathBuf,
     before: Option<String>,
     pub after: Option<String>,
-    /// What the person still has to do, in a file that Nacre does not edit.
+    /// The steps left to the person, in a file that Nacre does not edit.
     pub by_hand: Option<String>,
 }
 
