@@ -264,7 +264,7 @@ pub enum Error {
     #[error("`{}`: {source}", path.display())]
     Io { path: PathBuf, source: std::io::Error },
     #[error("the database refused: {0}")]
-    Sqlite(#[from] rusqlite::Error),
+    Database(Box<dyn std::error::Error + Send + Sync>),
     #[error("an answer could not be written as JSON: {0}")]
     Json(#[from] serde_json::Error),
 }
@@ -684,24 +684,8 @@ impl Error {
                 ("not_ours", Unavailable, "nothing was changed; move it away or choose another home".into())
             }
             Io { .. } => ("io", Unavailable, String::new()),
-            Sqlite(_) => ("sqlite", Internal, "`nacre doctor` checks the database".into()),
+            Database(_) => ("sqlite", Internal, "`nacre doctor` checks the database".into()),
             Json(_) => ("json", Internal, String::new()),
-        }
-    }
-
-    /// Names the file in an error that the engine gave without one.
-    pub(crate) fn at(self, path: &Path) -> Error {
-        use rusqlite::ErrorCode;
-        let Error::Sqlite(rusqlite::Error::SqliteFailure(cause, _)) = &self else {
-            return self;
-        };
-        let path = path.to_owned();
-        match cause.code {
-            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => Error::Busy,
-            ErrorCode::DiskFull => Error::DiskFull { path },
-            ErrorCode::ReadOnly | ErrorCode::PermissionDenied => Error::ReadOnly { path },
-            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => Error::Damaged { path },
-            _ => self,
         }
     }
 

@@ -9,8 +9,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use uuid::{NoContext, Timestamp, Uuid};
 
-use crate::base::Time;
 use crate::base::text::shorten;
+use crate::base::{Time, sql};
 
 /// A text that is no id of the kind it should be.
 #[derive(Debug, thiserror::Error)]
@@ -74,6 +74,19 @@ macro_rules! id_type {
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 json_schema!({ "type": "string" })
+            }
+        }
+
+        impl sql::ToSql for $name {
+            fn to_sql(&self) -> sql::Value<'_> {
+                sql::ToSql::to_sql(&self.0)
+            }
+        }
+
+        impl sql::FromSql for $name {
+            // What stands in our own tables was checked when it was written.
+            fn from_sql(value: sql::Value<'_>) -> Result<$name, sql::Problem> {
+                sql::FromSql::from_sql(value).map($name)
             }
         }
 
@@ -183,6 +196,18 @@ impl JsonSchema for TaskId {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string" })
+    }
+}
+
+impl sql::ToSql for TaskId {
+    fn to_sql(&self) -> sql::Value<'_> {
+        sql::ToSql::to_sql(&self.0)
+    }
+}
+
+impl sql::FromSql for TaskId {
+    fn from_sql(value: sql::Value<'_>) -> Result<TaskId, sql::Problem> {
+        sql::FromSql::from_sql(value).map(TaskId)
     }
 }
 

@@ -10,6 +10,7 @@ pub(crate) mod markdown;
 pub mod redact;
 pub(crate) mod secret;
 pub mod settings;
+pub(crate) mod sql;
 pub(crate) mod text;
 pub(crate) mod time;
 pub(crate) mod words;

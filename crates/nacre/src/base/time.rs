@@ -11,6 +11,8 @@ use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
+use crate::base::sql;
+
 const DAY_MS: i64 = 86_400_000;
 
 /// A moment in UTC, to the millisecond.
@@ -179,6 +181,18 @@ impl JsonSchema for Time {
     }
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "type": "string" })
+    }
+}
+
+impl sql::ToSql for Time {
+    fn to_sql(&self) -> sql::Value<'_> {
+        sql::ToSql::to_sql(&self.0)
+    }
+}
+
+impl sql::FromSql for Time {
+    fn from_sql(value: sql::Value<'_>) -> Result<Time, sql::Problem> {
+        sql::FromSql::from_sql(value).map(Time::from_millis)
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -13,6 +12,7 @@ use crate::base::ids::EntryId;
 use crate::base::{Result, Time, settings};
 use crate::context::turn;
 use crate::records::entry::{self, Entry, EntryType, Provenance, Tags};
+use crate::store::Connection;
 
 /// No line of an entry has fewer characters.
 const SHORTEST: usize = "- [fact] x (0d ago) [id:1]".len();

@@ -9,7 +9,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-use rusqlite::Connection;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -26,6 +25,7 @@ use crate::records::graph::guard::{self, From};
 use crate::records::graph::read::{self, Claim};
 use crate::records::workspace::lines::{self, Kind, Line};
 use crate::records::workspace::{FilePath, change, daily, files, memory_file, proposal};
+use crate::store::Connection;
 
 const CONTEXT: &str = "memory/active-context.md";
 const SOUL: &str = "SOUL.md";

@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use rusqlite::{Connection, Transaction};
-
 use crate::base::caller::{Caller, Visibility};
 use crate::base::error::Kind;
 use crate::base::ids::{CollectionName, EntryId, GroupName};
 use crate::base::{Error, Result, Settings, Time};
 use crate::index::database::{Database, Owner};
 use crate::index::{self, Lexicon, Schema};
+use crate::store::Connection;
 use crate::store::audit::{self, Verified};
 use crate::store::event::{Event, Events};
 use crate::store::visibility;
@@ -53,7 +52,7 @@ pub struct Group {
 pub(crate) struct Records {
     pub(crate) schema: Schema,
     /// Writes what reads have left to be noted.
-    pub(crate) settle: fn(&Transaction<'_>, &Pending) -> Result<()>,
+    pub(crate) settle: fn(&Connection, &Pending) -> Result<()>,
     /// Runs when a database was opened or replaced.
     pub(crate) opened: fn(&mut Group, Time) -> Result<()>,
 }
@@ -286,11 +285,7 @@ impl Group {
         self.memory.read_as(self.visibility.get(), work)
     }
 
-    pub(crate) fn write<T>(
-        &mut self,
-        now: Time,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
+    pub(crate) fn write<T>(&mut self, now: Time, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write_indexed(now, |tx, _| work(tx))
     }
 
@@ -298,7 +293,7 @@ impl Group {
     pub(crate) fn write_indexed<T>(
         &mut self,
         now: Time,
-        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+        work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
         let (pending, settle) = (&self.pending, self.records.settle);
         let value = self.memory.write_indexed(now, |tx, lexicon| {
@@ -313,7 +308,7 @@ impl Group {
     pub(crate) fn write_derived<T>(
         &mut self,
         now: Time,
-        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+        work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
         self.memory.write_derived(now, work)
     }

@@ -1,10 +1,9 @@
 //! The index compared with what it is made from.
 
-use rusqlite::Connection;
-
 use super::packed::Space;
 use super::{flag, scan};
 use crate::base::Result;
+use crate::store::Connection;
 
 /// Compares the index with what it is made from. Returns what does not agree, in words.
 pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {

@@ -6,7 +6,7 @@ use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::OptionalExtension;
 
 use crate::base::Settings;
 use crate::base::caller::Visibility;
@@ -14,6 +14,7 @@ use crate::base::ids::{CollectionName, GroupName};
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time, files};
 use crate::index::{self, Language, Lexicon, Schema, Space};
+use crate::store::Connection;
 use crate::store::audit;
 use crate::store::visibility;
 use crate::store::{Damage, Db};
@@ -57,7 +58,7 @@ pub(crate) struct Database {
 
 /// One consistent state of a database, with what search needs of every passage.
 pub(crate) struct Snapshot<'a> {
-    pub(crate) db: Transaction<'a>,
+    pub(crate) db: crate::store::Snapshot<'a>,
     pub(crate) space: RefMut<'a, Space>,
 }
 
@@ -182,18 +183,14 @@ impl Database {
 
     /// Takes one consistent state for a search.
     pub(crate) fn snapshot(&self, visibility: Visibility) -> Result<Snapshot<'_>> {
-        let db = self.seen_by(visibility)?.begin_read()?;
+        let db = self.seen_by(visibility)?.snapshot()?;
         let mut space = self.space.borrow_mut();
         space.refresh(&db).map_err(|error| error.at(&self.path))?;
         Ok(Snapshot { db, space })
     }
 
     /// Runs `work` in one write transaction, making the file where there is none.
-    pub(crate) fn write<T>(
-        &mut self,
-        now: Time,
-        work: impl FnOnce(&Transaction<'_>) -> Result<T>,
-    ) -> Result<T> {
+    pub(crate) fn write<T>(&mut self, now: Time, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write_indexed(now, |tx, _| work(tx))
     }
 
@@ -201,7 +198,7 @@ impl Database {
     pub(crate) fn write_indexed<T>(
         &mut self,
         now: Time,
-        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+        work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
         /// What a write does besides about vectors of another version: a few milliseconds at most, and a
         /// memory that only ever sees commands is whole after some of them.
@@ -215,7 +212,7 @@ impl Database {
     pub(crate) fn write_derived<T>(
         &mut self,
         now: Time,
-        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+        work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
         self.create(now)?;
         self.db.wait_for_disk(false)?;
@@ -238,7 +235,7 @@ impl Database {
     fn write_besides<T>(
         &mut self,
         most: usize,
-        work: impl FnOnce(&Transaction<'_>, &mut Lexicon) -> Result<T>,
+        work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<(usize, T)> {
         let (lexicon, schema) = (&mut self.lexicon, self.schema);
         let made_by = (self.made_by.as_deref(), self.language);

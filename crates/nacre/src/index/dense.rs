@@ -4,12 +4,13 @@
 //! What is asked of the provider is no part of a transaction. A batch is written for the passages that still
 //! say what was sent.
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::OptionalExtension;
 
 use super::{piece, state};
 use crate::base::Result;
 use crate::base::redact;
 use crate::index::embed::Embedder;
+use crate::store::Connection;
 
 /// The key in `meta` that names the model.
 const MODEL: &str = "embedding";
@@ -40,7 +41,7 @@ pub(crate) fn model(db: &Connection) -> Result<Option<String>> {
 }
 
 /// Makes this the model that the vectors are of. Those of another one can't be compared and go.
-pub(crate) fn adopt(tx: &Transaction<'_>, version: &str) -> Result<()> {
+pub(crate) fn adopt(tx: &Connection, version: &str) -> Result<()> {
     if model(tx)?.as_deref() == Some(version) {
         return Ok(());
     }
@@ -51,7 +52,7 @@ pub(crate) fn adopt(tx: &Transaction<'_>, version: &str) -> Result<()> {
 }
 
 /// Throws the vectors of the provider away; readers will forget what they have.
-pub(crate) fn forget(tx: &Transaction<'_>) -> Result<()> {
+pub(crate) fn forget(tx: &Connection) -> Result<()> {
     tx.execute("DELETE FROM embedded", [])?;
     state::forget_what_was_read(tx)
 }
@@ -94,7 +95,7 @@ fn pieces(text: &str) -> Vec<&str> {
 }
 
 /// Writes the vectors of passages. What was changed meanwhile stays pending.
-pub(crate) fn write(tx: &Transaction<'_>, embedded: &[Made]) -> Result<()> {
+pub(crate) fn write(tx: &Connection, embedded: &[Made]) -> Result<()> {
     let stamp = state::next_stamp(tx)?;
     let sql = "INSERT INTO embedded (passage, stamp, data) SELECT id, ?2, ?3 FROM passages WHERE id = ?1 AND text = ?4
         ON CONFLICT (passage) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";

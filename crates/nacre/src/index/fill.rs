@@ -2,13 +2,13 @@
 
 use std::ops::ControlFlow;
 
-use rusqlite::Connection;
 use serde::Serialize;
 
 use super::database::Database;
 use super::embed::Embedder;
 use super::{Renewed, dense};
 use crate::base::{Result, Time};
+use crate::store::Connection;
 
 /// How far the vectors of a provider have come.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]

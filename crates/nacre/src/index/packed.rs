@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::ops::Range;
 
-use rusqlite::{Connection, MAIN_DB, OptionalExtension};
+use rusqlite::{MAIN_DB, OptionalExtension};
 
 use super::dense::Dense;
 use super::mark::{self, Mark};
@@ -14,6 +14,7 @@ use super::scan::{self, Quantised, VECTOR_BYTES};
 use super::sketch::Sketches;
 use super::state::{self, EPOCH, Renewed, forget_what_was_read, number};
 use crate::base::Result;
+use crate::store::Connection;
 
 /// How many records stand in one row.
 const MARKS: usize = 1024;

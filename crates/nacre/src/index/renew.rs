@@ -7,8 +7,6 @@
 //! reached is found by its words. Where it stands is a range of passages in `meta`, which changes with the
 //! vectors it speaks of: a kill costs a batch, and no two processes make the same.
 
-use rusqlite::{Connection, Transaction};
-
 use super::lexicon::{Lexicon, Reading};
 use super::passage::Passage;
 use super::state::{MADE_BY, Stale, adopt, last, made_by, maker, noted, set_old, set_value, stale};
@@ -16,6 +14,7 @@ use super::write::{self, Writer};
 use super::{Language, dense, packed, state};
 use crate::base::Result;
 use crate::index::embed::builtin;
+use crate::store::Connection;
 use crate::store::Migrations;
 
 /// What becomes of documents while the index is made anew.
@@ -81,7 +80,7 @@ pub(crate) fn is_due(db: &Connection, language: Language) -> Result<bool> {
 
 /// Makes an index ours, but for vectors that are many.
 pub(crate) fn take_over(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     lexicon: &mut Lexicon,
     schema: &Schema,
     language: Language,
@@ -98,7 +97,7 @@ pub(crate) fn take_over(
 }
 
 /// Begins to make ours what is not: cheap, whatever there is.
-fn begin(tx: &Transaction<'_>, stale: Stale, language: Language) -> Result<()> {
+fn begin(tx: &Connection, stale: Stale, language: Language) -> Result<()> {
     if stale.chunks {
         tx.execute("UPDATE documents SET mtime = NULL", [])?;
     }
@@ -122,7 +121,7 @@ pub(crate) struct Beside {
 /// other. `found` is what had made the index when it was opened. Gives at most so many of the others their
 /// vectors.
 pub(crate) fn before_write(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     lexicon: &mut Lexicon,
     schema: &Schema,
     (found, language): (Option<&str>, Language),
@@ -139,7 +138,7 @@ pub(crate) fn before_write(
 }
 
 /// Goes after a write.
-pub(crate) fn after_write(tx: &Transaction<'_>, beside: &Beside) -> Result<()> {
+pub(crate) fn after_write(tx: &Connection, beside: &Beside) -> Result<()> {
     let Some(before) = beside.foreign_after else { return Ok(()) };
     let (last, old) = (last(tx)?, noted(tx)?);
     if last == before {
@@ -151,7 +150,7 @@ pub(crate) fn after_write(tx: &Transaction<'_>, beside: &Beside) -> Result<()> {
 
 /// Gives at most so many passages vectors by this version's model. Returns how many had others; fewer than
 /// that are all.
-fn renew(tx: &Transaction<'_>, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
+fn renew(tx: &Connection, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
     let old = noted(tx)?;
     if old.is_empty() || most == 0 {
         return Ok(0);

@@ -2,12 +2,13 @@
 
 use std::ops::Range;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 
 use super::embed::builtin;
 use super::{Language, analyse, chunk, piece};
 use crate::base::Result;
+use crate::store::Connection;
 
 const STAMP: &str = "index_stamp";
 /// The stamp at which the whole index was last made anew.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use rusqlite::{CachedStatement, Connection, OptionalExtension};
+use rusqlite::{CachedStatement, OptionalExtension};
 
 use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, flag};
@@ -10,6 +10,7 @@ use super::passage::{EXCHANGE, Passage, Standing};
 use super::{dense, packed, piece, state};
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
+use crate::store::Connection;
 
 /// What is searched with a text. A message's is the day and the speaker, which need not be stored twice.
 fn searched_title<'p>(kind: &str, title: &'p str, at: Time, author: Option<&str>) -> Cow<'p, str> {

@@ -10,12 +10,13 @@ use crate::index::database::Database;
 use crate::index::fill::Embedded;
 use crate::index::fill::fill;
 use crate::index::fill::renew;
+use crate::store::Connection;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 

@@ -1,6 +1,5 @@
 //! Entries erased with what other rooms keep of them: proposals that would have stored them, and where they came from.
 
-use rusqlite::Connection;
 use serde_json::Map;
 
 use super::workspace::proposal;
@@ -9,6 +8,7 @@ use crate::base::ids::{EntryRef, SessionId};
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
 use crate::records::entry::Erased;
+use crate::store::Connection;
 use crate::store::audit;
 use crate::store::event::Event;
 

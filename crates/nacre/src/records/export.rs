@@ -5,13 +5,13 @@ mod tree;
 
 use crate::base::caller::Caller;
 use crate::group::Group;
+use crate::store::Connection;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
 use std::fs;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 
 use crate::base::caller::Visibility;
@@ -282,8 +282,7 @@ pub(crate) fn read(folder: &Path) -> Result<Records> {
 pub(crate) fn salvage(file: &Path) -> Result<Records> {
     let copy = Copy::of(file)?;
     let bad = |problem: String| Error::BadImport { path: file.to_owned(), problem };
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let db = Connection::open_with_flags(&copy.0, flags).map_err(|problem| bad(problem.to_string()))?;
+    let db = Connection::to_file(&copy.0).map_err(|problem| bad(problem.to_string()))?;
     // Without this SQLite refuses a file that is shorter than its header says.
     db.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
         .map_err(|problem| bad(problem.to_string()))?;

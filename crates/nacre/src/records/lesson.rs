@@ -1,12 +1,13 @@
 //! Lessons: what the user corrected, as rows. How they are learned and when they are told is for `context::turn`.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 use super::session::exchange;
 use crate::base::text::cut;
 use crate::base::{Result, Time, redact};
 use crate::index::{self, Language, alike as words, analyse};
+use crate::store::Connection;
 
 /// The most characters of a lesson.
 pub(crate) const LONGEST: usize = 300;

@@ -1,13 +1,13 @@
 //! The schema of a group's databases: how their tables came to be, and the owners of their passages.
 
 use rusqlite::functions::FunctionFlags;
-use rusqlite::{Connection, Transaction};
 
 use super::workspace::memory_file;
 use super::{entry, erase, graph, project, session};
 use crate::base::Result;
 use crate::group::{Pending, Recalled, Records};
 use crate::index::Schema;
+use crate::store::Connection;
 use crate::store::Migrations;
 
 /// The records of every group.
@@ -58,7 +58,7 @@ fn migration_functions(db: &Connection) -> Result<()> {
 }
 
 /// Writes what reads have left to be noted.
-fn settle(tx: &Transaction<'_>, pending: &Pending) -> Result<()> {
+fn settle(tx: &Connection, pending: &Pending) -> Result<()> {
     entry::note_returned(tx, &pending.returned)?;
     memory_file::note_used(tx, &pending.used_lines)?;
     for Recalled { entries, graph, at } in &pending.recalled {

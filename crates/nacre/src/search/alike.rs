@@ -1,13 +1,12 @@
 //! How alike two texts are, by their words.
 
-use rusqlite::Connection;
-
 use super::lanes;
 use crate::base::Result;
 use crate::base::ids::EntryId;
 use crate::index::alike::{meaning, shared};
 use crate::index::{self, Language, analyse};
 use crate::records::entry;
+use crate::store::Connection;
 
 /// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
 /// both together (E12).

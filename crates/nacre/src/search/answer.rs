@@ -1,6 +1,5 @@
 //! The answer: the ranking as it is shown, the entries linked to it, and remarks on what is missing.
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -11,6 +10,7 @@ use super::request::Request;
 use crate::base::Result;
 use crate::index::{Language, Scope, analyse};
 use crate::records::entry::{self, Entry};
+use crate::store::Connection;
 
 /// The answer to a search.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -2,8 +2,6 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
-
 use super::corpus::{Corpus, Remarks};
 use super::graph;
 use super::lanes::{self, Cosines, TermHits};
@@ -13,6 +11,7 @@ use crate::base::caller::Visibility;
 use crate::base::{Result, settings};
 use crate::index::embed::Embedder;
 use crate::index::{self, Language, Mark, Space, flag};
+use crate::store::Connection;
 
 /// The candidates of all corpora that can be read.
 pub(super) struct Candidates<'a> {

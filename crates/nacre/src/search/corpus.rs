@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
-
 use super::request::Request;
 use crate::base::caller::Visibility;
 use crate::base::ids::CollectionName;
 use crate::base::{Error, Result};
 use crate::index::{Kinds, Renewed, Scope, Space};
 use crate::records::collection;
+use crate::store::Connection;
 
 /// One database that a question is put to: the memory of a group, or a collection.
 pub(crate) struct Corpus<'a> {

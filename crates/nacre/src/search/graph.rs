@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 
 use super::request::Request;
 use crate::base::Result;
 use crate::index::{Language, Scope};
 use crate::records::graph;
 use crate::records::graph::recall::{self, ENTITY, Known, Speaker};
+use crate::store::Connection;
 
 /// The share of a recalled fact's worth that the lines it cites get.
 const CITED_SHARE: f32 = 0.5;

@@ -1,12 +1,13 @@
 //! The lanes of words and of meaning: each says how well passages fit the question, as far as it knows.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 
 use super::question::{Question, Term};
 use crate::base::Result;
 use crate::index::embed::{Embedder, builtin};
 use crate::index::{Quantised, Space, analyse, scan};
+use crate::store::Connection;
 
 /// The most passages with a word for which its occurrences in each are counted. Above that, counting costs more
 /// than it tells.

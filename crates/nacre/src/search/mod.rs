@@ -36,7 +36,7 @@ mod answer;
 
 use crate::group::Group;
 use crate::records::collection;
-use rusqlite::Connection;
+use crate::store::Connection;
 
 use crate::base::caller::Visibility;
 use crate::base::{Result, Time, settings};

@@ -2,12 +2,13 @@
 //! hash covers the row before, so that any change or gap shows. Ids, sizes and codes only: never content,
 //! never a secret.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::caller::Caller;
 use crate::base::{Result, Time};
+use crate::store::Connection;
 
 /// The key in `meta` that names the newest row, so that rows cut off the end are missed too.
 const HEAD: &str = "audit_head";

@@ -6,12 +6,14 @@
 //! it appears whole or not at all.
 
 use std::fs::{self, File};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
+use rusqlite::{ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 
+use super::Connection;
 use crate::base::{Error, Result, Time, files};
 
 /// Marks the file as ours: `Nacr` in the header, where `file(1)` and `PRAGMA application_id` find it.
@@ -43,6 +45,20 @@ pub(crate) struct Db {
     on_disk: bool,
 }
 
+/// One consistent state of a database.
+pub(crate) struct Snapshot<'a> {
+    db: &'a Connection,
+    _until: Transaction<'a>,
+}
+
+impl Deref for Snapshot<'_> {
+    type Target = Connection;
+
+    fn deref(&self) -> &Connection {
+        self.db
+    }
+}
+
 impl Db {
     /// Opens the database at `path`, making and migrating it where needed.
     ///
@@ -71,8 +87,8 @@ impl Db {
     /// Makes a database that is empty and stays in memory: what a reader sees of a group nobody has written
     /// to.
     pub(crate) fn empty(migrations: &Migrations) -> Result<Db> {
-        let mut connection = Connection::open_in_memory()?;
-        migrate(&mut connection, migrations)?;
+        let connection = Connection::new(rusqlite::Connection::open_in_memory()?);
+        migrate(&connection, migrations)?;
         Ok(Db { connection, path: PathBuf::new(), on_disk: false })
     }
 
@@ -83,20 +99,22 @@ impl Db {
 
     /// Runs `work` on one consistent state of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.begin_read().and_then(|tx| work(&tx)).map_err(|error| error.at(&self.path))
+        self.snapshot().and_then(|db| work(&db)).map_err(|error| error.at(&self.path))
     }
 
     /// Begins to read one consistent state of the database.
-    pub(crate) fn begin_read(&self) -> Result<Transaction<'_>> {
-        self.connection.unchecked_transaction().map_err(|error| Error::from(error).at(&self.path))
+    pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>> {
+        let begun = self.connection.sqlite().unchecked_transaction();
+        let until = begun.map_err(|error| Error::from(error).at(&self.path))?;
+        Ok(Snapshot { db: &self.connection, _until: until })
     }
 
     /// Runs `work` in one write transaction: all of it is kept, or nothing.
-    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let path = &self.path;
         let run = || {
-            let tx = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            let value = work(&tx)?;
+            let tx = Transaction::new_unchecked(self.connection.sqlite(), TransactionBehavior::Immediate)?;
+            let value = work(&self.connection)?;
             tx.commit()?;
             Ok(value)
         };
@@ -111,14 +129,14 @@ impl Db {
     /// Says whether a commit waits until it would outlast a loss of power. The file is whole either way.
     pub(crate) fn wait_for_disk(&self, wait: bool) -> Result<()> {
         let level = if wait { "FULL" } else { "NORMAL" };
-        self.outside(|db| Ok(db.pragma_update(None, "synchronous", level)?))
+        self.outside(|db| Ok(db.sqlite().pragma_update(None, "synchronous", level)?))
     }
 
     /// Brings what stands in the write-ahead log into the file and empties the log. True where no reader was
     /// in the way.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
         self.outside(|db| {
-            let busy: i64 = db.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
+            let busy: i64 = db.sqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
             Ok(busy == 0)
         })
     }
@@ -132,10 +150,10 @@ impl Db {
             return if log > 0 { Err(Error::Damaged { path: path.to_owned() }) } else { Ok(None) };
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let mut connection =
-            Connection::open_with_flags(path, flags).map_err(|error| Error::from(error).at(path))?;
+        let mut connection = rusqlite::Connection::open_with_flags(path, flags)
+            .map_err(|error| Error::from(error).at(path))?;
         let found = match prepare(&mut connection).and_then(|()| schema(&connection)) {
-            Err(Error::Sqlite(error)) if may_be_read_only(&error) => {
+            Err(error) if may_be_read_only(&error) => {
                 return Self::connect_read_only(path, migrations);
             }
             found => found.map_err(|error| error.at(path))?,
@@ -148,7 +166,7 @@ impl Db {
             }
             Schema { application: APPLICATION_ID, version, .. } if version < known => Ok(None),
             Schema { application: APPLICATION_ID, .. } => {
-                Ok(Some(Db { connection, path: path.to_owned(), on_disk: true }))
+                Ok(Some(Db { connection: Connection::new(connection), path: path.to_owned(), on_disk: true }))
             }
             _ => Err(Error::NotOurs {
                 path: path.to_owned(),
@@ -168,11 +186,11 @@ impl Db {
         let name = name.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
         let flags =
             OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
+        let connection = rusqlite::Connection::open_with_flags(format!("file:{name}?immutable=1"), flags)?;
         let known = i64::try_from(migrations.steps.len()).expect("a handful");
         match schema(&connection).map_err(|error| error.at(path))? {
             Schema { application: APPLICATION_ID, version, .. } if version == known => {
-                Ok(Some(Db { connection, path: path.to_owned(), on_disk: true }))
+                Ok(Some(Db { connection: Connection::new(connection), path: path.to_owned(), on_disk: true }))
             }
             _ => Err(read_only()),
         }
@@ -181,14 +199,15 @@ impl Db {
     fn create_or_migrate(path: &Path, migrations: &Migrations) -> Result<Db> {
         // Made by us, so that its mode is ours; SQLite gives its log the same mode.
         files::append_private(path).map_err(Error::io(path))?;
-        let mut connection = Connection::open(path).map_err(|error| Error::from(error).at(path))?;
-        let mut build = || {
+        let mut connection = rusqlite::Connection::open(path).map_err(|error| Error::from(error).at(path))?;
+        let build = || {
             prepare(&mut connection)?;
             connection.pragma_update(None, "journal_mode", "WAL")?;
-            migrate(&mut connection, migrations)
+            let connection = Connection::new(connection);
+            migrate(&connection, migrations)?;
+            Ok(Db { connection, path: path.to_owned(), on_disk: true })
         };
-        build().map_err(|error| error.at(path))?;
-        Ok(Db { connection, path: path.to_owned(), on_disk: true })
+        build().map_err(|error: Error| error.at(path))
     }
 }
 
@@ -199,7 +218,7 @@ struct Schema {
     tables: i64,
 }
 
-fn schema(connection: &Connection) -> Result<Schema> {
+fn schema(connection: &rusqlite::Connection) -> Result<Schema> {
     // One state: between two reads another process may finish making the file.
     let tx = connection.unchecked_transaction()?;
     Ok(Schema {
@@ -209,7 +228,7 @@ fn schema(connection: &Connection) -> Result<Schema> {
     })
 }
 
-fn prepare(connection: &mut Connection) -> Result<()> {
+fn prepare(connection: &mut rusqlite::Connection) -> Result<()> {
     connection.busy_handler(Some(wait_for_lock))?;
     // A plan does not depend on what is bound: without this SQLite plans anew for every question.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
@@ -233,11 +252,11 @@ fn wait_for_lock(tries: i32) -> bool {
 }
 
 /// Brings the schema forward, one migration after the other, in one transaction.
-fn migrate(connection: &mut Connection, migrations: &Migrations) -> Result<()> {
-    let tx = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+fn migrate(connection: &Connection, migrations: &Migrations) -> Result<()> {
+    let tx = Transaction::new_unchecked(connection.sqlite(), TransactionBehavior::Immediate)?;
     let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
     let done = usize::try_from(version).unwrap_or(0);
-    (migrations.functions)(&tx)?;
+    (migrations.functions)(connection)?;
     for migration in migrations.steps.iter().skip(done) {
         tx.execute_batch(migration)?;
     }
@@ -284,9 +303,9 @@ fn links(_: &fs::Metadata) -> u64 {
     1
 }
 
-fn may_be_read_only(error: &rusqlite::Error) -> bool {
+fn may_be_read_only(error: &Error) -> bool {
     matches!(
-        error.sqlite_error_code(),
+        error.engine_code(),
         Some(
             ErrorCode::ReadOnly
                 | ErrorCode::CannotOpen

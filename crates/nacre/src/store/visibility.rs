@@ -1,11 +1,11 @@
 //! Which rows a session sees: over every table that holds words, a shared connection has a view of the same name with the
 //! public rows ([`TABLES`]). Readers do not ask; they get a database in which only what they may see is there.
 
-use rusqlite::Connection;
 use rusqlite::functions::FunctionFlags;
 
 use crate::base::Result;
 use crate::base::caller::{Visibility, is_private};
+use crate::store::Connection;
 
 /// What a shared session sees of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! A call under way: what a tool may use. It can read, and it can write only through [`Call::write`], which makes the write, its
 //! audit row and its share of the limits one transaction.
 
-use rusqlite::{Connection, Transaction};
 use serde_json::{Map, Value};
 
 use super::limits::{self, Action};
@@ -15,6 +14,7 @@ use crate::records::graph::Cite;
 use crate::records::workspace::checkpoint::{self, Gone};
 use crate::records::workspace::proposal::{self, RunCall};
 use crate::records::workspace::seen;
+use crate::store::Connection;
 use crate::store::audit;
 use crate::store::event::Event;
 
@@ -167,7 +167,7 @@ impl Call<'_> {
 
 /// A write under way.
 pub(crate) struct Write<'t> {
-    pub(crate) db: &'t Transaction<'t>,
+    pub(crate) db: &'t Connection,
     pub(crate) origin: Origin<'t>,
     caller: &'t Caller,
     settings: &'t Settings,

@@ -18,6 +18,7 @@ use crate::records::graph::name::{self, Removed};
 use crate::records::graph::recall::{self, ENTITY, Speaker};
 use crate::records::graph::{self, Alias, EntityShown, Fact, Recalled, Relation, relation};
 use crate::records::workspace::checkpoint::Gone;
+use crate::store::Connection;
 use crate::store::event::payload;
 
 /// How many facts an answer has when it is not told.
@@ -405,9 +406,8 @@ impl Request for RelationsRequest {
 
     fn run(self, call: &mut Call<'_>) -> Result<Relations> {
         let Self { entity, as_of, history, limit } = self;
-        let list = |db: &rusqlite::Connection| {
-            relation::list(db, entity.as_deref(), as_of, history, limit.unwrap_or(100))
-        };
+        let list =
+            |db: &Connection| relation::list(db, entity.as_deref(), as_of, history, limit.unwrap_or(100));
         Ok(Relations { relations: call.read(list)? })
     }
 

@@ -1,11 +1,10 @@
 //! What one agent session may write (E7). Counted in the database, so that all processes of a session share
 //! the count.
 
-use rusqlite::Connection;
-
 use crate::base::Settings;
 use crate::base::caller::{Actor, Caller};
 use crate::base::{Error, Result};
+use crate::store::Connection;
 
 /// What is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use std::fs::File;
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Timestamp, ToSpan};
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 
 use crate::base::caller::Caller;
@@ -20,6 +20,7 @@ use crate::base::{Error, Result, Time, Zone, files};
 use crate::group::Group;
 use crate::records::collection::Reading;
 use crate::records::{entry, erase, graph};
+use crate::store::Connection;
 use crate::store::audit;
 
 /// One job.
@@ -243,7 +244,7 @@ impl Group {
     pub(crate) fn write_job(
         &mut self,
         caller: &Caller,
-        work: impl FnOnce(&Transaction<'_>) -> Result<Report>,
+        work: impl FnOnce(&Connection) -> Result<Report>,
     ) -> Result<Report> {
         let claim = self.state::<Option<Claim>>().clone();
         let report = self.write(caller.now, |tx| {
@@ -360,7 +361,7 @@ fn claim(group: &mut Group, caller: &Caller, job: &Job, last: Time, only_due: bo
 
 /// Says that a job is done, or that it failed: then it still is to be done. One whose claim was taken meanwhile says
 /// nothing.
-fn finish(tx: &Transaction<'_>, claim: &Claim, report: &Report) -> Result<()> {
+fn finish(tx: &Connection, claim: &Claim, report: &Report) -> Result<()> {
     let failed = report.failed;
     let sql = "UPDATE jobs SET due = iif(?5, due, ?3), claim = NULL, claimed_at = NULL, ran_at = ?4, failed = ?5, says = ?6
         WHERE name = ?1 AND claim = ?2";

@@ -24,6 +24,7 @@ use crate::records::workspace::checkpoint::Gone;
 use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
 use crate::search::{self, Found};
+use crate::store::Connection;
 use crate::store::event::payload;
 
 /// Remember one thing across sessions: a preference, fact, standing instruction, context or correction.
@@ -402,7 +403,7 @@ pub(super) fn make_brief(
         let said = (plugin.make)(&call.caller.session);
         (plugin.name, said)
     });
-    let own = |db: &rusqlite::Connection| brief::make(db, limits, now, include_provenance);
+    let own = |db: &Connection| brief::make(db, limits, now, include_provenance);
     let brief = match made {
         None => call.read(own)?,
         Some((name, Ok(said))) => call.read(|db| brief::of_plugin(db, &name, &said, limits, now))?,

@@ -1,7 +1,6 @@
 //! What only a person asks for, at the page or the command line: the files, what happened, the picture of the graph, how the
 //! group stands. Agents have no use for them and are refused, whatever is offered to them.
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,6 +14,7 @@ use crate::records::workspace;
 use crate::records::workspace::FileListed;
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::{FilePath, files, proposal};
+use crate::store::Connection;
 use crate::store::audit;
 use crate::store::event::payload;
 use crate::tools::status::Status;

@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::PathBuf;
 
-use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::base::ids::GroupName;
@@ -13,6 +12,7 @@ use crate::index::fill::{Embedded, embedded};
 use crate::index::{self, Renewed};
 use crate::records::entry::{self, Counts};
 use crate::records::{graph, workspace};
+use crate::store::Connection;
 
 /// How much a group holds and how it stands.
 #[derive(Clone, Debug, Serialize)]

@@ -7,7 +7,7 @@
 //! conversation was calmer afterwards says nothing: it always is.
 
 use crate::base::text::cut;
-use rusqlite::Connection;
+use crate::store::Connection;
 use serde::Serialize;
 
 use super::relevance::{About, is_request};

@@ -24,7 +24,6 @@ mod topic;
 
 use std::fmt::Write as _;
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -39,6 +38,7 @@ use crate::records::lesson as rows;
 pub(crate) use crate::records::session::{exchange, said};
 use crate::records::workspace::memory_file::{self, Use};
 use crate::records::workspace::seen;
+use crate::store::Connection;
 use crate::store::event::Event;
 use crate::store::event::payload;
 

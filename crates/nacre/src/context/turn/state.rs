@@ -1,7 +1,7 @@
 //! Where a session stands in its turns: one row of JSON, written when something was put in or an exchange
 //! came.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 use super::stability::{Alignment, Answered};
@@ -9,6 +9,7 @@ use super::topic::{Anchor, Topic};
 use crate::base::Result;
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
+use crate::store::Connection;
 
 /// A session that has been silent this long starts anew.
 const FORGOTTEN_DAYS: i64 = 30;

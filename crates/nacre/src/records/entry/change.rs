@@ -2,7 +2,8 @@
 //! transaction.
 
 use crate::base::frame;
-use rusqlite::{Connection, OptionalExtension};
+use crate::store::Connection;
+use rusqlite::OptionalExtension;
 
 use super::{
     COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,

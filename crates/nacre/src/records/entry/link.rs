@@ -1,9 +1,8 @@
 //! Links between entries that are returned together (E10): recalling one can bring its strongest neighbours.
 
-use rusqlite::Connection;
-
 use super::EntryId;
 use crate::base::Result;
+use crate::store::Connection;
 
 /// How many of what came together are linked, and the strongest a link can be.
 const TOGETHER: usize = 5;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -19,6 +19,7 @@ use crate::base::ids::{EntryId, EntryRef, SessionId};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::index::{Passage, Standing};
+use crate::store::Connection;
 
 pub(crate) use change::{
     Draft, Edit, Erased, OnDuplicate, Origin, archive_lowest, checked, delete, delete_superseded, folded,
@@ -66,6 +67,18 @@ macro_rules! word_type {
                 let known = || $name::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(", ");
                 $name::ALL.iter().copied().find(|word| word.as_str() == text)
                     .ok_or_else(|| format!("`{}` is none of {}", crate::base::text::shorten(text), known()))
+            }
+        }
+
+        impl crate::store::ToSql for $name {
+            fn to_sql(&self) -> crate::store::Value<'_> {
+                crate::store::Value::Text(self.as_str().into())
+            }
+        }
+
+        impl crate::store::FromSql for $name {
+            fn from_sql(value: crate::store::Value<'_>) -> Result<$name, crate::base::sql::Problem> {
+                Ok(value.into_text()?.parse::<$name>()?)
             }
         }
 

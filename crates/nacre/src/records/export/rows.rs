@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
-use rusqlite::{Connection, ToSql, params_from_iter};
+use rusqlite::{ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
 
 use crate::base::Result;
+use crate::store::Connection;
 
 /// The tables, their columns, and which of their rows.
 const TABLES: &[(&str, &[&str], &str)] = &[

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 
 use super::{fact, relation};
 use crate::base::{Result, Time};
+use crate::store::Connection;
 
 /// What one recall adds, and the most that a fact can have.
 const BUMP: f64 = 0.5;

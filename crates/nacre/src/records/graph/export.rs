@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,6 +11,7 @@ use super::name::{self, EntityShown};
 use super::relation::{self, Relation};
 use crate::base::Result;
 use crate::base::redact;
+use crate::store::Connection;
 
 /// A form that other programs read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

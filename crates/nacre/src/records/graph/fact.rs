@@ -1,7 +1,7 @@
 //! Facts: an entity, a key, a value, and the time it held (G1). A new value ends the one before, which stays as
 //! history; a key that is declared multi-valued keeps them all.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -10,6 +10,7 @@ use super::{Cite, EntityId, Origin, Source, activation, cites, guard, source_nam
 use crate::base::redact;
 use crate::base::{Error, Result, Time, text};
 use crate::index::{self, Lexicon, Passage, Writer};
+use crate::store::Connection;
 
 /// The kind of a fact's passage.
 pub(crate) const KIND: &str = "fact";

@@ -5,13 +5,12 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
-
 use super::fact::{self, Draft};
 use super::read::{Claim, Reading};
 use super::{EntityId, Origin, Source, name, relation, source_name};
 use crate::base::{Error, Result, text};
 use crate::index::Writer;
+use crate::store::Connection;
 
 /// What a document said when it was last read: the row and the line of each.
 type Cited = HashMap<(&'static str, i64), i64>;

@@ -21,9 +21,10 @@ pub(crate) mod seed;
 
 use crate::base::caller::Caller;
 use crate::group::Group;
+use crate::store::Connection;
 use crate::store::audit;
+use rusqlite::OptionalExtension;
 use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, OptionalExtension};
 use schemars::JsonSchema;
 use serde::Serialize;
 use std::fs;
@@ -55,6 +56,18 @@ pub(crate) const OBSERVATIONS: &str = "observations";
 /// The number of an entity's row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct EntityId(pub(crate) i64);
+
+impl crate::store::ToSql for EntityId {
+    fn to_sql(&self) -> crate::store::Value<'_> {
+        crate::store::ToSql::to_sql(&self.0)
+    }
+}
+
+impl crate::store::FromSql for EntityId {
+    fn from_sql(value: crate::store::Value<'_>) -> Result<EntityId, crate::base::sql::Problem> {
+        crate::store::FromSql::from_sql(value).map(EntityId)
+    }
+}
 
 impl ToSql for EntityId {
     fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {

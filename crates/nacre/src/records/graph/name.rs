@@ -4,13 +4,14 @@
 //! `MARTA` are one. A merged entity keeps its names and rows and counts as another (`root`), which is why a
 //! merge can be undone.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{EntityId, Origin, Source, guard, source_name};
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Writer, analyse};
+use crate::store::Connection;
 
 /// An entity as it stands: who it is, and as whom it counts.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,12 +1,11 @@
 //! A question to the graph, understood: whom it names, and what it asks about them (G3).
 
-use rusqlite::Connection;
-
 use super::EntityId;
 use super::name::{self, Entity};
 use super::{guard, intent};
 use crate::base::Result;
 use crate::index::{Language, analyse};
+use crate::store::Connection;
 
 /// More words than this are not looked at: what is asked stands at the beginning or nowhere.
 const MOST_WORDS: usize = 64;

@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -21,6 +21,7 @@ use super::{Cite, EntityId, activation, cites, guard, intent, name};
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
 use crate::index::{Language, analyse};
+use crate::store::Connection;
 
 pub use super::question::Speaker;
 

@@ -1,13 +1,14 @@
 //! The graph as records that an export keeps and an import takes in: all that was said, with its history. What was
 //! read from documents stands in the documents and is read again.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 use super::{Source, guard, name};
 use crate::base::caller::Visibility;
 use crate::base::{Result, Time};
 use crate::index::{Lexicon, Writer};
+use crate::store::Connection;
 
 /// All that was said of the graph.
 #[derive(Debug, Default, Serialize, Deserialize)]

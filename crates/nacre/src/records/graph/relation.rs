@@ -1,6 +1,6 @@
 //! Relations: subject, predicate, object, and the time they held (G2). Found from either end.
 
-use rusqlite::{Connection, Row};
+use rusqlite::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,6 +8,7 @@ use super::{Cite, Origin, Source, activation, cites, fact, guard, name, source_n
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Passage, Writer};
+use crate::store::Connection;
 
 /// The kind of a relation's passage.
 pub(crate) const KIND: &str = "relation";

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::fact::{self, Draft};
@@ -11,6 +10,7 @@ use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Writer};
+use crate::store::Connection;
 
 /// What a seed may hold.
 #[derive(Debug, Default, Deserialize)]

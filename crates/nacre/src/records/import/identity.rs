@@ -3,13 +3,14 @@
 
 use std::collections::HashMap;
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::ids::EntryId;
 use crate::base::{Result, Time};
+use crate::store::Connection;
 
 /// Where something stood before it was imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

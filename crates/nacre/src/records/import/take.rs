@@ -11,8 +11,6 @@ mod step;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::BufRead;
 
-use rusqlite::Connection;
-
 use super::identity::{self, Author, New, Origin, Row, hash};
 use super::source::{LARGEST, Source};
 use super::{Counts, Format, Passed, Report, Sample, add_messages};
@@ -25,6 +23,7 @@ use crate::group::Group;
 use crate::records::entry::{self, EntryType, MAX_TAG, MAX_TAGS};
 use crate::records::session::import as transcript;
 use crate::records::workspace::change;
+use crate::store::Connection;
 use crate::store::audit;
 
 use place::{FOLDER, Placed, place, safe};

@@ -1,6 +1,6 @@
 //! Items: rows of what was taken out of a project's files, and their passages. Only extraction writes them.
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,6 +9,7 @@ use super::extract::{Found, ItemType};
 use crate::base::ids::ProjectName;
 use crate::base::{Result, Time};
 use crate::index::{Passage, Writer};
+use crate::store::Connection;
 
 /// The kind of an item's passage.
 pub(crate) const KIND: &str = "item";

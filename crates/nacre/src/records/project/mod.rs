@@ -12,11 +12,12 @@ pub(crate) mod task;
 mod walk;
 
 use crate::base::text::decode;
+use crate::store::Connection;
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use crate::base::caller::Caller;

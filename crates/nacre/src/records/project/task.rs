@@ -9,7 +9,7 @@ mod file;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use rusqlite::{Connection, OptionalExtension, Row};
+use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +17,7 @@ use crate::base::ids::TaskId;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
 use crate::index::{self, Passage};
+use crate::store::Connection;
 
 pub use file::TasksImported;
 pub(crate) use file::{Kept, as_file, take_in};

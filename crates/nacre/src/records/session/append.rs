@@ -2,7 +2,6 @@
 
 use std::collections::HashMap;
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,6 +16,7 @@ use crate::base::ids::SessionId;
 use crate::base::settings::Compact;
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
+use crate::store::Connection;
 use crate::store::event::Event;
 use crate::store::event::payload;
 

@@ -5,7 +5,7 @@
 //! what is found and the exchange steps back, whichever came first: nothing is found twice.
 
 use crate::base::text::cut;
-use rusqlite::Connection;
+use crate::store::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::said;

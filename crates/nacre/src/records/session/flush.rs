@@ -4,7 +4,7 @@
 //! Whether it was asked stands in the database, in the transaction that decides it, so that of many who ask at once
 //! one is told. What counts is what the next call of the model will have: what is there, and what is about to come.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,6 +18,7 @@ use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
 use crate::records::entry::MAX_CONTENT;
+use crate::store::Connection;
 
 /// Whether an agent is to store what lasts now.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -5,7 +5,7 @@ use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::OptionalExtension;
 use serde::Serialize;
 use serde_json::json;
 
@@ -17,6 +17,7 @@ use crate::base::{Result, Time};
 use crate::group::Group;
 use crate::index::{Lexicon, Passage, Writer};
 use crate::records::session::exchange;
+use crate::store::Connection;
 use crate::store::audit;
 
 /// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
@@ -105,7 +106,7 @@ fn note_format(
 
 /// Makes passages of messages. Returns how many are new, and how many were here.
 pub(super) fn record(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     lexicon: &mut Lexicon,
     caller: &Caller,
     batch: &[Message],

@@ -1,12 +1,13 @@
 //! Sessions as they are shown: which there are, and what was said in one.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::text::nearest;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
+use crate::store::Connection;
 
 /// A session, without what was said in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

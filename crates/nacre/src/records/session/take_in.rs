@@ -6,7 +6,7 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use rusqlite::{Connection, OptionalExtension, Transaction};
+use rusqlite::OptionalExtension;
 
 use super::context;
 use super::import::{self, Message};
@@ -17,6 +17,7 @@ use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
+use crate::store::Connection;
 
 /// How many lines and bytes go into one transaction.
 const BATCH: usize = 1_000;
@@ -285,7 +286,7 @@ pub(crate) fn take_in(
 
 /// Notes lines, and returns those that are new as values.
 fn note(
-    tx: &Transaction<'_>,
+    tx: &Connection,
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],

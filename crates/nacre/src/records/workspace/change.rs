@@ -12,12 +12,11 @@
 use std::fs::File;
 use std::path::Path;
 
-use rusqlite::{Connection, Transaction};
-
 use super::FilePath;
 use super::files::{self, Replaced, crash};
 use crate::base::{Error, Result, Time};
 use crate::group::Group;
+use crate::store::Connection;
 use crate::store::audit;
 
 /// The most bytes of a file of the workspace that is written.
@@ -89,7 +88,7 @@ impl Held<'_> {
         now: Time,
         cause: &str,
         changes: &[Change],
-        records: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        records: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
         let (value, mut in_the_way) = self.commit_far(now, cause, changes, records)?;
         match in_the_way.pop() {
@@ -104,7 +103,7 @@ impl Held<'_> {
         now: Time,
         cause: &str,
         changes: &[Change],
-        records: impl FnOnce(&Transaction<'_>) -> Result<T>,
+        records: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<(T, Vec<String>)> {
         for Change { path, before, .. } in changes {
             if files::read(self.folder(), path, u64::MAX)? != *before {

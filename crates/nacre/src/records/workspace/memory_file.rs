@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use rusqlite::{Connection, Transaction};
 use serde::Serialize;
 
 use super::lines::{self, Kind};
@@ -18,6 +17,7 @@ use crate::base::{Result, Time};
 use crate::group::Group;
 use crate::index::{Language, analyse};
 use crate::records::graph;
+use crate::store::Connection;
 
 /// Where it stands.
 pub(crate) const PATH: &str = "MEMORY.md";
@@ -142,7 +142,7 @@ pub(crate) fn hashes(path: &str, text: &str) -> Vec<String> {
 }
 
 /// Notes which lines there are, and since when.
-pub(crate) fn note_lines(tx: &Transaction<'_>, hashes: &[String], since: Time, now: Time) -> Result<()> {
+pub(crate) fn note_lines(tx: &Connection, hashes: &[String], since: Time, now: Time) -> Result<()> {
     let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
     let mut statement = tx.prepare_cached(sql)?;
     for hash in hashes {
@@ -219,7 +219,7 @@ pub(crate) fn used(group: &Group, language: Language, uses: &[Use<'_>]) -> Vec<S
 }
 
 /// Writes down when lines were used.
-pub(crate) fn note_used(tx: &Transaction<'_>, used: &BTreeMap<String, Time>) -> Result<()> {
+pub(crate) fn note_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Result<()> {
     let sql =
         "UPDATE line_uses SET used_at = ?3 WHERE path = ?1 AND line = ?2 AND coalesce(used_at, ?3) <= ?3";
     for (line, at) in used {

@@ -5,7 +5,8 @@
 //! conflict. What was applied can be undone as long as nobody changed the file again.
 
 use crate::base::redact;
-use rusqlite::{Connection, OptionalExtension, Row, Transaction};
+use crate::store::Connection;
+use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -490,11 +491,11 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
 }
 
 /// Marks a proposal as approved, in the transaction that does what it says.
-pub(crate) fn approved(tx: &Transaction<'_>, caller: &Caller, number: i64) -> Result<()> {
+pub(crate) fn approved(tx: &Connection, caller: &Caller, number: i64) -> Result<()> {
     decided(tx, caller, number, State::Approved, "")
 }
 
-fn decided(tx: &Transaction<'_>, caller: &Caller, number: i64, state: State, answer: &str) -> Result<()> {
+fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: &str) -> Result<()> {
     let sql = "UPDATE proposals SET state = ?2, decided_at = ?3, decided_by = ?4, answer = ?5
         WHERE number = ?1 AND state = 'pending'";
     let changed =

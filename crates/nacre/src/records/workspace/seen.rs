@@ -1,13 +1,14 @@
 //! What a session has seen that a host may want to act on (W10): the notes about hosts, endpoints and devices that
 //! stand in TOOLS.md and in runbooks.
 
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::OptionalExtension;
 
 use crate::base::caller::folded;
 use crate::base::caller::{Actor, Caller};
 use crate::base::ids::SessionId;
 use crate::base::{Result, Time};
 use crate::group::Group;
+use crate::store::Connection;
 
 /// What `seen` has for it.
 const INFRASTRUCTURE: &str = "infrastructure";

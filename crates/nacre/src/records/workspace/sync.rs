@@ -7,9 +7,9 @@ use crate::base::Error;
 use crate::base::caller::is_marked;
 use crate::base::text::decode;
 use crate::group::Group;
+use crate::store::Connection;
 use std::collections::{BTreeMap, HashMap};
 
-use rusqlite::{Connection, Transaction};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -359,7 +359,7 @@ fn from_document(now: Time, since: Time) -> graph::Origin<'static> {
     graph::Origin { now, since, source, session: None, private: None, visibility }
 }
 
-fn write_row(tx: &Transaction<'_>, document: &Document) -> Result<()> {
+fn write_row(tx: &Connection, document: &Document) -> Result<()> {
     let sql = "INSERT INTO documents (path, size, mtime, hash, chunks, note, graph, private)
         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
         ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, hash = excluded.hash,
@@ -380,7 +380,7 @@ struct Old {
 
 /// Makes the chunks of a document these. One that is there already, under whatever number, stays. Returns how
 /// many were written.
-fn write_chunks(tx: &Transaction<'_>, writer: &mut Writer<'_>, path: &str, new: &[Passage]) -> Result<usize> {
+fn write_chunks(tx: &Connection, writer: &mut Writer<'_>, path: &str, new: &[Passage]) -> Result<usize> {
     let mut old: HashMap<String, Vec<Old>> = HashMap::new();
     for chunk in chunks_of(tx, path)?.into_iter().rev() {
         old.entry(chunk.hash.clone()).or_default().push(chunk);
@@ -414,7 +414,7 @@ fn write_chunks(tx: &Transaction<'_>, writer: &mut Writer<'_>, path: &str, new: 
 }
 
 /// The chunks of a document that are in the index, by number.
-fn chunks_of(tx: &Transaction<'_>, path: &str) -> Result<Vec<Old>> {
+fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
     // `$` is the character behind `#`. Another document's path may begin with this one's and `#`; what stands
     // behind it is then no number.
     let sql = "SELECT id, ref, hash, at, first_line, last_line FROM passages

@@ -2,7 +2,6 @@
 //! metadata stand with the entry and filter exactly; the owners are tags too, so that people see them. A group is never
 //! chosen by them: it is the caller's.
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -19,6 +18,7 @@ use crate::records::entry::{
 use crate::records::erase;
 use crate::records::workspace::checkpoint::Gone;
 use crate::search;
+use crate::store::Connection;
 use crate::store::event::payload;
 use crate::tools::call::Call;
 use crate::tools::limits::Action;

@@ -4,7 +4,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::Connection;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +14,7 @@ use crate::records::graph::fact::{self, Draft, Fact};
 use crate::records::graph::relation::{self, Named};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
 use crate::records::workspace::checkpoint::Gone;
+use crate::store::Connection;
 use crate::tools::call::Call;
 use crate::tools::graph::{source, tell_write};
 use crate::tools::limits::Action;

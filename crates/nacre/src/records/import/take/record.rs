@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Transaction;
-
 use super::step::{Step, claim_kind, kind_of, steps};
 use super::{Caller, Counts, Format, Item, New, Part, Row, Thing, identity, named, said};
 use crate::base::ids::{EntryId, EntryRef};
@@ -11,6 +9,7 @@ use crate::base::{Error, Result};
 use crate::index::{Lexicon, Writer};
 use crate::records::entry::{self, Edit, Entry, EntryType, Tags};
 use crate::records::graph;
+use crate::store::Connection;
 
 /// What became of a batch.
 #[derive(Default)]
@@ -28,7 +27,7 @@ impl Done {
 
 /// Takes records in, within one transaction.
 pub(super) struct Taker<'a> {
-    pub(super) tx: &'a Transaction<'a>,
+    pub(super) tx: &'a Connection,
     pub(super) caller: &'a Caller,
     pub(super) format: &'static Format,
     pub(super) group: &'a str,

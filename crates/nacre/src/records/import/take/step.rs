@@ -2,12 +2,11 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use rusqlite::Connection;
-
 use super::{Format, Item, Part, Row, Thing, hash, identity};
 use crate::base::Result;
 use crate::base::ids::EntryRef;
 use crate::records::entry;
+use crate::store::Connection;
 
 /// The share of their words that a memory has in common with what it was before.
 const ALIKE: f64 = 0.4;

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use rusqlite::Connection;
 use serde::{Deserialize, Serialize};
 
 use super::{
@@ -13,6 +12,7 @@ use super::{
 use crate::base::ids::TaskId;
 use crate::base::{Error, Result, Time};
 use crate::index;
+use crate::store::Connection;
 
 /// The file of seed 002.
 #[derive(Debug, Serialize, Deserialize)]

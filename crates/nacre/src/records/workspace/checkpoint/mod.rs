@@ -14,7 +14,6 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -27,6 +26,7 @@ use crate::base::{Error, Result, Time};
 use crate::group::Group;
 use crate::index;
 use crate::index::Schema;
+use crate::store::Connection;
 use crate::store::audit;
 use crate::store::beside;
 use crate::store::{Damage, Db};
@@ -307,7 +307,7 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
     let aside = folder.join(".records.db");
     let _ = fs::remove_file(&aside);
     copy_private(&file, &aside)?;
-    let db = Connection::open_with_flags(&aside, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    let db = Connection::to_file(&aside)?;
     db.execute_batch("PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY;")?;
     let mut there = false;
     for gone in gone {
@@ -453,9 +453,7 @@ fn write_records(group: &mut Group, file: &Path) -> Result<BTreeMap<String, i64>
         })
     })?;
     // One file, whoever reads it.
-    let db = Connection::open(file)?;
-    db.pragma_update(None, "journal_mode", "DELETE")?;
-    db.close().map_err(|(_, error)| error)?;
+    Connection::to_file(file)?.batch("PRAGMA journal_mode = DELETE")?;
     let _ = fs::remove_file(beside(file, ".lock"));
     fs::File::open(file).and_then(|file| file.sync_all()).map_err(Error::io(file))?;
     Ok(counts)

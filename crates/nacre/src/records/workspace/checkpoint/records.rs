@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::Connection;
 use serde::Serialize;
 
 use crate::base::Result;
 use crate::records::entry;
 use crate::records::workspace::proposal;
+use crate::store::Connection;
 
 /// What becomes of a table in a checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,0 +1,179 @@
+//! Values as a database holds them. Types that stand in columns say here how; the engine itself is in `store`.
+
+use std::borrow::Cow;
+
+/// A value of a column or of a parameter.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value<'a> {
+    Null,
+    Integer(i64),
+    Real(f64),
+    Text(Cow<'a, str>),
+    Bytes(Cow<'a, [u8]>),
+}
+
+/// What is wrong with a value that was read.
+pub(crate) type Problem = Box<dyn std::error::Error + Send + Sync>;
+
+/// A type that can be a parameter of a statement.
+pub(crate) trait ToSql {
+    fn to_sql(&self) -> Value<'_>;
+}
+
+/// A type that can be read from a column.
+pub(crate) trait FromSql: Sized {
+    fn from_sql(value: Value<'_>) -> Result<Self, Problem>;
+}
+
+impl<'a> Value<'a> {
+    fn name(&self) -> &'static str {
+        match self {
+            Value::Null => "nothing",
+            Value::Integer(_) => "an integer",
+            Value::Real(_) => "a real number",
+            Value::Text(_) => "text",
+            Value::Bytes(_) => "bytes",
+        }
+    }
+
+    fn is_not(&self, wanted: &str) -> Problem {
+        format!("{} where {wanted} was expected", self.name()).into()
+    }
+
+    /// Returns the text that it is.
+    pub(crate) fn into_text(self) -> Result<Cow<'a, str>, Problem> {
+        match self {
+            Value::Text(text) => Ok(text),
+            other => Err(other.is_not("text")),
+        }
+    }
+}
+
+impl ToSql for Value<'_> {
+    fn to_sql(&self) -> Value<'_> {
+        match self {
+            Value::Null => Value::Null,
+            Value::Integer(number) => Value::Integer(*number),
+            Value::Real(number) => Value::Real(*number),
+            Value::Text(text) => Value::Text(Cow::Borrowed(text)),
+            Value::Bytes(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
+        }
+    }
+}
+
+impl<T: ToSql + ?Sized> ToSql for &T {
+    fn to_sql(&self) -> Value<'_> {
+        (**self).to_sql()
+    }
+}
+
+impl<T: ToSql> ToSql for Option<T> {
+    fn to_sql(&self) -> Value<'_> {
+        self.as_ref().map_or(Value::Null, ToSql::to_sql)
+    }
+}
+
+impl<T: FromSql> FromSql for Option<T> {
+    fn from_sql(value: Value<'_>) -> Result<Option<T>, Problem> {
+        match value {
+            Value::Null => Ok(None),
+            value => T::from_sql(value).map(Some),
+        }
+    }
+}
+
+impl ToSql for str {
+    fn to_sql(&self) -> Value<'_> {
+        Value::Text(Cow::Borrowed(self))
+    }
+}
+
+impl ToSql for String {
+    fn to_sql(&self) -> Value<'_> {
+        self.as_str().to_sql()
+    }
+}
+
+impl ToSql for Cow<'_, str> {
+    fn to_sql(&self) -> Value<'_> {
+        (**self).to_sql()
+    }
+}
+
+impl FromSql for String {
+    fn from_sql(value: Value<'_>) -> Result<String, Problem> {
+        value.into_text().map(Cow::into_owned)
+    }
+}
+
+impl ToSql for [u8] {
+    fn to_sql(&self) -> Value<'_> {
+        Value::Bytes(Cow::Borrowed(self))
+    }
+}
+
+impl ToSql for Vec<u8> {
+    fn to_sql(&self) -> Value<'_> {
+        self.as_slice().to_sql()
+    }
+}
+
+impl FromSql for Vec<u8> {
+    fn from_sql(value: Value<'_>) -> Result<Vec<u8>, Problem> {
+        match value {
+            Value::Bytes(bytes) => Ok(bytes.into_owned()),
+            other => Err(other.is_not("bytes")),
+        }
+    }
+}
+
+impl ToSql for bool {
+    fn to_sql(&self) -> Value<'_> {
+        Value::Integer(i64::from(*self))
+    }
+}
+
+impl FromSql for bool {
+    fn from_sql(value: Value<'_>) -> Result<bool, Problem> {
+        i64::from_sql(value).map(|number| number != 0)
+    }
+}
+
+impl ToSql for f64 {
+    fn to_sql(&self) -> Value<'_> {
+        Value::Real(*self)
+    }
+}
+
+impl FromSql for f64 {
+    #[expect(clippy::cast_precision_loss, reason = "a whole number in a column of reals")]
+    fn from_sql(value: Value<'_>) -> Result<f64, Problem> {
+        match value {
+            Value::Real(number) => Ok(number),
+            Value::Integer(number) => Ok(number as f64),
+            other => Err(other.is_not("a number")),
+        }
+    }
+}
+
+macro_rules! integers {
+    ($($integer:ty),*) => {$(
+        impl ToSql for $integer {
+            // A number that no column can hold is larger than everything in it.
+            fn to_sql(&self) -> Value<'_> {
+                Value::Integer(i64::try_from(*self).unwrap_or(i64::MAX))
+            }
+        }
+
+        impl FromSql for $integer {
+            fn from_sql(value: Value<'_>) -> Result<$integer, Problem> {
+                match value {
+                    Value::Integer(number) => Ok(<$integer>::try_from(number)?),
+                    other => Err(other.is_not("an integer")),
+                }
+            }
+        }
+    )*};
+}
+
+integers!(i64, i32, u8, u32, u64, usize);

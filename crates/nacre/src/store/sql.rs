@@ -1,0 +1,274 @@
+//! The one way to the database: a connection that runs portable SQL.
+//!
+//! Statements are written once, in what SQLite and PostgreSQL share: parameters are `$1`, `$2` and so on, a new row's number
+//! comes back with `RETURNING`, a row that may be there already is met with `ON CONFLICT`.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::path::Path;
+
+use rusqlite::types::ValueRef;
+use rusqlite::{ErrorCode, OpenFlags};
+
+use crate::base::sql::{FromSql, ToSql, Value};
+use crate::base::{Error, Result};
+
+/// An open connection. Inside a transaction of [`Db`](super::Db) it reads one state, or writes.
+pub(crate) struct Connection {
+    sqlite: rusqlite::Connection,
+}
+
+impl Connection {
+    pub(super) fn new(sqlite: rusqlite::Connection) -> Connection {
+        Connection { sqlite }
+    }
+
+    /// Opens a SQLite file as it is: an export, a checkpoint, one that is damaged.
+    pub(crate) fn to_file(path: &Path) -> Result<Connection> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Ok(Connection::new(rusqlite::Connection::open_with_flags(path, flags)?))
+    }
+
+    /// Runs statements that take no parameters, one after the other.
+    pub(crate) fn batch(&self, sql: &str) -> Result<()> {
+        Ok(self.sqlite.execute_batch(sql)?)
+    }
+
+    /// Returns SQLite itself, for the full-text index.
+    pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
+        &self.sqlite
+    }
+
+    /// Runs a statement that returns no rows. Returns how many rows it changed.
+    pub(crate) fn run(&self, sql: &str, params: impl Params) -> Result<usize> {
+        let mut statement = self.sqlite.prepare_cached(sql)?;
+        bind(&mut statement, &params)?;
+        Ok(statement.raw_execute()?)
+    }
+
+    /// Returns what `read` makes of every row.
+    pub(crate) fn rows<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut read: impl FnMut(&Row<'_>) -> Result<T>,
+    ) -> Result<Vec<T>> {
+        let mut found = Vec::new();
+        self.each(sql, params, |row| {
+            found.push(read(row)?);
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(found)
+    }
+
+    /// Returns what `read` makes of the first row, if there is one.
+    pub(crate) fn row<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut statement = self.sqlite.prepare_cached(sql)?;
+        bind(&mut statement, &params)?;
+        let mut rows = statement.raw_query();
+        rows.next()?.map(|sqlite| read(&Row { sqlite })).transpose()
+    }
+
+    /// Returns what `read` makes of a row that is always there, such as a count or what `RETURNING` gives.
+    pub(crate) fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> Result<T>,
+    ) -> Result<T> {
+        self.row(sql, params, read)?.ok_or_else(|| Error::from(rusqlite::Error::QueryReturnedNoRows))
+    }
+
+    /// Gives rows to `take` until it breaks.
+    pub(crate) fn each(
+        &self,
+        sql: &str,
+        params: impl Params,
+        mut take: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let mut statement = self.sqlite.prepare_cached(sql)?;
+        bind(&mut statement, &params)?;
+        let mut rows = statement.raw_query();
+        while let Some(sqlite) = rows.next()? {
+            if take(&Row { sqlite })?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One row of an answer.
+pub(crate) struct Row<'r> {
+    sqlite: &'r rusqlite::Row<'r>,
+}
+
+impl Row<'_> {
+    /// Reads a column, counted from zero.
+    pub(crate) fn get<T: FromSql>(&self, column: usize) -> Result<T> {
+        T::from_sql(self.value(column)?)
+            .map_err(|problem| Error::Database(format!("column {column} holds {problem}").into()))
+    }
+
+    /// Reads a column as it stands, without copying it.
+    pub(crate) fn value(&self, column: usize) -> Result<Value<'_>> {
+        Ok(match self.sqlite.get_ref(column)? {
+            ValueRef::Null => Value::Null,
+            ValueRef::Integer(number) => Value::Integer(number),
+            ValueRef::Real(number) => Value::Real(number),
+            ValueRef::Text(text) => {
+                Value::Text(Cow::Borrowed(std::str::from_utf8(text).map_err(rusqlite_utf8)?))
+            }
+            ValueRef::Blob(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
+        })
+    }
+
+    /// Reads a column of text without copying it; empty where it holds something else.
+    pub(crate) fn text(&self, column: usize) -> Result<&str> {
+        Ok(self.sqlite.get_ref(column)?.as_str().unwrap_or_default())
+    }
+
+    /// Returns how many columns there are.
+    pub(crate) fn columns(&self) -> usize {
+        self.sqlite.as_ref().column_count()
+    }
+}
+
+fn rusqlite_utf8(problem: std::str::Utf8Error) -> Error {
+    Error::Database(Box::new(problem))
+}
+
+/// The parameters of a statement, in order: `$1` is the first.
+pub(crate) trait Params {
+    fn count(&self) -> usize;
+    /// Returns the parameter at this place, counted from zero.
+    fn at(&self, place: usize) -> Value<'_>;
+}
+
+/// Binds `$1` to the first parameter, wherever it stands in the statement. SQLite itself counts by first appearance.
+fn bind(statement: &mut rusqlite::Statement<'_>, params: &impl Params) -> Result<()> {
+    let mut used = 0;
+    for index in 1..=statement.parameter_count() {
+        let name = statement.parameter_name(index).unwrap_or_default();
+        let place = name.get(1..).and_then(|digits| digits.parse::<usize>().ok()).unwrap_or(index);
+        used = used.max(place);
+        if place == 0 || place > params.count() {
+            return Err(rusqlite::Error::InvalidParameterCount(params.count(), place).into());
+        }
+        match params.at(place - 1) {
+            Value::Null => statement.raw_bind_parameter(index, rusqlite::types::Null)?,
+            Value::Integer(number) => statement.raw_bind_parameter(index, number)?,
+            Value::Real(number) => statement.raw_bind_parameter(index, number)?,
+            Value::Text(text) => statement.raw_bind_parameter(index, &*text)?,
+            Value::Bytes(bytes) => statement.raw_bind_parameter(index, &*bytes)?,
+        }
+    }
+    if used == params.count() {
+        return Ok(());
+    }
+    Err(rusqlite::Error::InvalidParameterCount(params.count(), used).into())
+}
+
+impl Params for () {
+    fn count(&self) -> usize {
+        0
+    }
+
+    fn at(&self, _: usize) -> Value<'_> {
+        Value::Null
+    }
+}
+
+impl<T: ToSql> Params for &[T] {
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    fn at(&self, place: usize) -> Value<'_> {
+        self[place].to_sql()
+    }
+}
+
+impl<T: ToSql, const N: usize> Params for [T; N] {
+    fn count(&self) -> usize {
+        N
+    }
+
+    fn at(&self, place: usize) -> Value<'_> {
+        self[place].to_sql()
+    }
+}
+
+macro_rules! tuples {
+    ($(($count:literal: $($name:ident $place:tt),+)),+) => {$(
+        impl<$($name: ToSql),+> Params for ($($name,)+) {
+            fn count(&self) -> usize {
+                $count
+            }
+
+            fn at(&self, place: usize) -> Value<'_> {
+                match place {
+                    $($place => self.$place.to_sql(),)+
+                    _ => Value::Null,
+                }
+            }
+        }
+    )+};
+}
+
+tuples! {
+    (1: A 0),
+    (2: A 0, B 1),
+    (3: A 0, B 1, C 2),
+    (4: A 0, B 1, C 2, D 3),
+    (5: A 0, B 1, C 2, D 3, E 4),
+    (6: A 0, B 1, C 2, D 3, E 4, F 5),
+    (7: A 0, B 1, C 2, D 3, E 4, F 5, G 6),
+    (8: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7),
+    (9: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8),
+    (10: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9),
+    (11: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10),
+    (12: A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7, I 8, J 9, K 10, L 11)
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Error {
+        Error::Database(Box::new(error))
+    }
+}
+
+impl Error {
+    /// Returns what SQLite calls an error that it gave.
+    pub(super) fn engine_code(&self) -> Option<ErrorCode> {
+        let Error::Database(source) = self else {
+            return None;
+        };
+        source.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
+    }
+
+    /// Names the file in an error that the engine gave without one.
+    pub(crate) fn at(self, path: &Path) -> Error {
+        let path = path.to_owned();
+        match self.engine_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Error::Busy,
+            Some(ErrorCode::DiskFull) => Error::DiskFull { path },
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Error::ReadOnly { path },
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Error::Damaged { path },
+            _ => self,
+        }
+    }
+}
+
+// While rooms move to the methods above.
+impl std::ops::Deref for Connection {
+    type Target = rusqlite::Connection;
+
+    fn deref(&self) -> &rusqlite::Connection {
+        &self.sqlite
+    }
+}
