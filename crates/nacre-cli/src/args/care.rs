@@ -55,9 +55,15 @@ pub struct Import {
     pub list: bool,
 }
 
+/// The formats of Nacre's own files: the name on the command line, and what is read.
+pub const OWN_FORMATS: &[(&str, &str)] = &[
+    ("nacre", "what `nacre export` wrote"),
+    ("database", "another Nacre database file, a damaged one included: what can be read is taken"),
+];
+
 fn import_format() -> clap::builder::PossibleValuesParser {
     let formats = nacre::import::FORMATS.iter().map(|format| (format.name, format.reads));
-    let all = formats.chain(crate::commands::import::OWN.iter().copied());
+    let all = formats.chain(OWN_FORMATS.iter().copied());
     all.map(|(name, reads)| clap::builder::PossibleValue::new(name).help(reads)).collect::<Vec<_>>().into()
 }
 

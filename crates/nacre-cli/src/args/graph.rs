@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use nacre::Time;
 
-use super::time;
+use super::value::time;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use nacre::{CollectionName, EntryRef, EntryType, Time};
 
-use super::{entry_type, time};
+use super::value::{entry_type, time};
 
 #[derive(Debug, Args)]
 pub struct Store {

@@ -7,14 +7,14 @@ mod memory;
 mod project;
 mod serve;
 mod session;
+mod value;
 mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
-use nacre::project::{ItemType, Status};
-use nacre::{EntryType, GroupName, SessionId, Time, Visibility};
+use clap::{Args, Parser, Subcommand};
+use nacre::{GroupName, SessionId, Time, Visibility};
 
 pub use agents::*;
 pub use care::*;
@@ -23,7 +23,10 @@ pub use memory::*;
 pub use project::*;
 pub use serve::*;
 pub use session::*;
+pub use value::RoleName;
 pub use workspace::*;
+
+use value::{time, visibility};
 
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///
@@ -253,23 +256,6 @@ pub enum Command {
     Man,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub enum RoleName {
-    Admin,
-    Project,
-    Skill,
-}
-
-impl From<RoleName> for nacre::Role {
-    fn from(name: RoleName) -> nacre::Role {
-        match name {
-            RoleName::Admin => nacre::Role::Admin,
-            RoleName::Project => nacre::Role::Project,
-            RoleName::Skill => nacre::Role::Skill,
-        }
-    }
-}
-
 /// Tells whether the flags ask for JSON, where they can't be read as a whole.
 pub fn ask_for_json() -> bool {
     std::env::args_os().take_while(|argument| argument != "--").any(|argument| argument == "--json")
@@ -288,41 +274,4 @@ pub fn ask_for_hook() -> bool {
         }
     }
     false
-}
-
-fn time(text: &str) -> Result<Time, String> {
-    Time::parse(text).ok_or_else(|| format!("`{text}` is not an ISO 8601 time such as 2026-02-18T14:30:00Z"))
-}
-
-fn visibility() -> impl clap::builder::TypedValueParser<Value = Visibility> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser};
-    PossibleValuesParser::new(["private", "shared"]).map(|word| match word.as_str() {
-        "private" => Visibility::Private,
-        _ => Visibility::Shared,
-    })
-}
-
-fn entry_type() -> impl clap::builder::TypedValueParser<Value = EntryType> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let words = EntryType::ALL.iter().map(|r#type| r#type.as_str());
-    PossibleValuesParser::new(words).map(|word| word.parse().expect("one of the words just given"))
-}
-
-fn item_type() -> impl clap::builder::TypedValueParser<Value = ItemType> {
-    one_of(ItemType::ALL, ItemType::as_str)
-}
-
-fn task_status() -> impl clap::builder::TypedValueParser<Value = Status> {
-    one_of(Status::ALL, Status::as_str)
-}
-
-/// Reads one of these by its name.
-fn one_of<T: Copy + Send + Sync + 'static>(
-    all: &'static [T],
-    name: fn(T) -> &'static str,
-) -> impl clap::builder::TypedValueParser<Value = T> {
-    use clap::builder::{PossibleValuesParser, TypedValueParser};
-    let find = move |word: String| all.iter().copied().find(|one| name(*one) == word);
-    PossibleValuesParser::new(all.iter().map(move |one| name(*one)))
-        .map(move |word| find(word).expect("one of the words just given"))
 }

@@ -6,7 +6,7 @@ use clap::{Args, Subcommand};
 use nacre::project::{ItemType, Status};
 use nacre::{CollectionName, ProjectName, TaskId};
 
-use super::{item_type, task_status};
+use super::value::{item_type, task_status};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::RoleName;
+use super::value::RoleName;
 
 #[derive(Debug, Args)]
 pub struct Mcp {

@@ -8,15 +8,9 @@ use nacre::Imported;
 use nacre::import::{FORMATS, Format, Options, Report, format};
 use serde_json::json;
 
-use crate::args::Import;
+use crate::args::{Import, OWN_FORMATS};
 use crate::context::{Context, user_folder};
 use crate::render::{self, Progress, line, plain};
-
-/// What is brought in that another Nacre wrote, by the word on the command line.
-pub const OWN: &[(&str, &str)] = &[
-    ("nacre", "what `nacre export` wrote"),
-    ("database", "another Nacre database file, a damaged one included: what can be read is taken"),
-];
 
 pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     let Some(name) = args.format.as_deref().filter(|_| !args.list) else { return list(context) };
@@ -71,7 +65,7 @@ fn list(context: &Context) -> Result<ExitCode> {
     }
     let mut rows: Vec<(String, String)> =
         FORMATS.iter().map(|format| (format.name.to_owned(), format.reads.to_owned())).collect();
-    rows.extend(OWN.iter().map(|(name, reads)| ((*name).to_owned(), (*reads).to_owned())));
+    rows.extend(OWN_FORMATS.iter().map(|(name, reads)| ((*name).to_owned(), (*reads).to_owned())));
     let mut text = render::table(&rows);
     for format in FORMATS {
         if let Some(path) = found(format) {

@@ -8,7 +8,7 @@ mod entry;
 mod events;
 mod graph;
 pub mod hook;
-pub mod import;
+mod import;
 mod install;
 mod log;
 pub mod memory_tool;
