@@ -2,6 +2,7 @@
 //! what is memory is in the library.
 
 mod args;
+mod clients;
 mod commands;
 mod context;
 mod mcp;

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use crate::commands::{CLIENTS, Client};
+use crate::clients::{CLIENTS, Client};
 
 #[derive(Debug, Args)]
 pub struct Hook {

@@ -23,8 +23,6 @@ mod tools;
 mod turn;
 mod workspace;
 
-pub use install::clients::{CLIENTS, Client};
-
 use std::io::Read;
 use std::process::ExitCode;
 

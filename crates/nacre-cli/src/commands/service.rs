@@ -8,7 +8,7 @@ use std::process::{Command, ExitCode, Stdio};
 use anyhow::{Context as _, Result, bail};
 use serde_json::json;
 
-use super::install::Program;
+use super::install::running_program;
 use crate::args::{Service, ServiceInstall};
 use crate::context::{self, Context};
 use crate::render;
@@ -76,7 +76,7 @@ fn user_id() -> u32 {
 }
 
 fn install(context: &Context, keeper: &Keeper, args: &ServiceInstall) -> Result<ExitCode> {
-    let program = Program::running(&context.global)?;
+    let program = running_program(&context.global)?;
     let mut action = vec!["serve"];
     let listen = args.listen.map(|address| address.to_string());
     if let Some(listen) = &listen {

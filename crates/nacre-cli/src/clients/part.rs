@@ -5,10 +5,8 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::json::{Document, Step};
-use super::{Program, toml};
-
-/// The name of the server in every client.
-pub const SERVER: &str = "nacre";
+use super::program::{Program, SERVER};
+use super::toml;
 
 /// A hook: the client's name for the event, and how long it waits for it at most, in its own unit. Nacre gives up sooner.
 pub type Hook = (&'static str, u64);

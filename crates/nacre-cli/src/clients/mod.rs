@@ -1,11 +1,19 @@
 //! The clients that can be set up: one table, with where each keeps its settings and what stands there for us.
+//!
+//! A client is a row of [`CLIENTS`]: its files, and which [`Part`] of each is ours; a [`Change`] is a file before and after.
+//! Nothing but our own part of a file is touched, and the file as it was is kept beside it.
+
+mod change;
+mod json;
+mod part;
+mod program;
+mod toml;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-
-use super::part::{CLAUDE_HOOKS, GEMINI_HOOKS, Part, local, plain, stdio};
-use crate::context;
+pub use change::Change;
+use part::{CLAUDE_HOOKS, GEMINI_HOOKS, Part, local, plain, stdio};
+pub use program::Program;
 
 /// A program that people talk to an agent with.
 pub struct Client {
@@ -254,14 +262,14 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The one this runs on.
-    pub fn this() -> Result<Machine> {
+    /// The one this runs on, with the person's own folder and how a variable of the environment names a folder.
+    pub fn this(home: PathBuf, variable: fn(&str) -> Option<PathBuf>) -> Machine {
         let system = match std::env::consts::OS {
             "macos" => Mac,
             "windows" => Windows,
             _ => Other,
         };
-        Ok(Machine { system, home: context::user_folder()?, variable: context::folder_in })
+        Machine { system, home, variable }
     }
 
     /// Of the paths that the first of the variables tells, or of those of none, the first that exists, else the first.

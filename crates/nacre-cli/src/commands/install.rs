@@ -1,14 +1,6 @@
 //! `nacre install CLIENT` (I9): writes the MCP server and the hooks into a client's own settings, for this user.
-//!
-//! A client is a row of [`clients::CLIENTS`]: its files, and which [`part::Part`] of each is ours; a [`change::Change`] is a
-//! file before and after. Nothing but our own part of a file is touched, the file as it was is kept beside it, and `nacre
-//! uninstall` puts it back: to the byte where nothing else has changed since, else by taking our part out.
-
-mod change;
-pub mod clients;
-mod json;
-mod part;
-mod toml;
+//! `nacre uninstall` puts a file back as it was: to the byte where nothing else has changed since, else by taking our part
+//! out.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -17,27 +9,18 @@ use anyhow::{Context as _, Result};
 use serde_json::{Value, json};
 
 use crate::args::{Clients, Global};
+use crate::clients::{CLIENTS, Change, Client, Machine, Program};
 use crate::render::Paint;
 use crate::{context, render};
-use change::Change;
-use clients::{CLIENTS, Client, Machine};
-
-/// Has the client run this.
-pub struct Program {
-    /// The running binary.
-    pub path: String,
-    /// The flags that were given and that every run should have.
-    flags: Vec<String>,
-}
 
 pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
-    let program = Program::running(global)?;
+    let program = running_program(global)?;
     if let Some(setting) = context::loosened_by(global)?.filter(|_| !undo) {
         render::note(&format!(
             "agents get the `{setting}` of nacre.toml: flags and profiles can't loosen it; set it there"
         ));
     }
-    let machine = Machine::this()?;
+    let machine = Machine::this(context::user_folder()?, context::folder_in);
     let changes = |client: &Client| -> Result<Vec<Change>> {
         let change = if undo { Change::undo } else { Change::install };
         let files = client.files(&machine).into_iter();
@@ -158,33 +141,27 @@ fn ask<'a>(
     Ok(Some(chosen))
 }
 
-impl Program {
-    pub fn running(global: &Global) -> Result<Program> {
-        let text = |path: PathBuf| {
-            path.into_os_string()
-                .into_string()
-                .ok()
-                .context("a path that is not UTF-8 can't be written into settings")
-        };
-        let mut flags = Vec::new();
-        if global.home.is_some() {
-            flags.extend(["--home".to_owned(), text(context::home_path(global)?)?]);
-        }
-        if global.group.as_str() != "main" {
-            flags.extend(["--group".to_owned(), global.group.to_string()]);
-        }
-        if let Some(profile) = &global.profile {
-            flags.extend(["--profile".to_owned(), profile.clone()]);
-        }
-        flags.extend(global.set.iter().flat_map(|pair| ["--set".to_owned(), pair.clone()]));
-        let path = std::env::current_exe().context("the running program has no path")?;
-        Ok(Program { path: text(path)?, flags })
+/// Returns the running binary, with the flags that were given.
+pub fn running_program(global: &Global) -> Result<Program> {
+    let text = |path: PathBuf| {
+        path.into_os_string()
+            .into_string()
+            .ok()
+            .context("a path that is not UTF-8 can't be written into settings")
+    };
+    let mut flags = Vec::new();
+    if global.home.is_some() {
+        flags.extend(["--home".to_owned(), text(context::home_path(global)?)?]);
     }
-
-    /// Its arguments, with what it should do behind the flags.
-    pub fn arguments(&self, action: &[&str]) -> Vec<String> {
-        self.flags.iter().cloned().chain(action.iter().map(|word| (*word).to_owned())).collect()
+    if global.group.as_str() != "main" {
+        flags.extend(["--group".to_owned(), global.group.to_string()]);
     }
+    if let Some(profile) = &global.profile {
+        flags.extend(["--profile".to_owned(), profile.clone()]);
+    }
+    flags.extend(global.set.iter().flat_map(|pair| ["--set".to_owned(), pair.clone()]));
+    let path = std::env::current_exe().context("the running program has no path")?;
+    Ok(Program { path: text(path)?, flags })
 }
 
 /// What was done, for programs.

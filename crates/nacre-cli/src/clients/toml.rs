@@ -2,8 +2,7 @@
 
 use toml_edit::{Array, DocumentMut, Item, Table, value};
 
-use super::Program;
-use super::part::SERVER;
+use super::program::{Program, SERVER};
 
 pub fn install(text: &str, program: &Program) -> Result<String, String> {
     in_lines(text, |text| {

@@ -7,8 +7,8 @@ use anyhow::{Context as _, Result};
 use nacre::diff::Diff;
 use serde_json::{Value, json};
 
-use super::Program;
-use super::part::{Part, SERVER};
+use super::part::Part;
+use super::program::{Program, SERVER};
 
 /// What is put behind the name of a file as it was before us.
 const BACKUP: &str = ".before-nacre";
