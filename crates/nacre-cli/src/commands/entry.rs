@@ -7,7 +7,7 @@ use nacre::call::{BriefRequest, GetRequest, SearchRequest, StoreRequest, UpdateR
 use nacre::{Answer, EntryRef, Tags, Time};
 use serde_json::{Value, json};
 
-use super::text_or_stdin;
+use super::input::text_or_stdin;
 use crate::args::{Brief, Search, Store, Update};
 use crate::context::Context;
 use crate::plugin;

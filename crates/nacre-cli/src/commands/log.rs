@@ -10,7 +10,7 @@ use nacre::{look_at_memory_file, turn};
 use serde_json::json;
 
 use super::entry::show_answer;
-use super::text_or_stdin;
+use super::input::text_or_stdin;
 use crate::args;
 use crate::context::Context;
 use crate::render::{self, plain};

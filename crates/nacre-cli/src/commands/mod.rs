@@ -9,6 +9,7 @@ mod events;
 mod graph;
 pub mod hook;
 mod import;
+mod input;
 mod install;
 mod log;
 pub mod memory_tool;
@@ -23,10 +24,9 @@ mod tools;
 mod turn;
 mod workspace;
 
-use std::io::Read;
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::Result;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
 
@@ -190,20 +190,4 @@ fn needs(command: &Command) -> Needs {
 fn bench(as_json: bool) -> ExitCode {
     let message = "the benchmarks are a program of their own: in the repository, run `cargo run --release -p nacre-bench -- NAME`\n";
     render::usage(&clap::Error::raw(ErrorKind::InvalidSubcommand, message), as_json)
-}
-
-/// Returns an argument, or what stands on standard input where the argument is `-`.
-fn text_or_stdin(argument: &str) -> Result<String> {
-    if argument != "-" {
-        return Ok(argument.to_owned());
-    }
-    let mut bytes = Vec::new();
-    let limit = nacre::call::MAX_REQUEST as u64 + 1;
-    std::io::stdin().lock().take(limit).read_to_end(&mut bytes).context("standard input can't be read")?;
-    if bytes.len() > nacre::call::MAX_REQUEST {
-        bail!(nacre::Error::RequestTooLarge { size: bytes.len(), limit: nacre::call::MAX_REQUEST });
-    }
-    String::from_utf8(bytes).map_err(|error| {
-        nacre::Error::NotUtf8 { what: "standard input", at: error.utf8_error().valid_up_to() }.into()
-    })
 }

@@ -9,7 +9,7 @@ use nacre::{ProjectName, TaskId};
 use serde_json::{Value, json};
 
 use super::entry::show_answer;
-use super::text_or_stdin;
+use super::input::text_or_stdin;
 use crate::args::{Extract, Items, Task};
 use crate::context::Context;
 use crate::render::{self, Paint, Progress, line};

@@ -15,7 +15,7 @@ use nacre::session::{Draft, Recorded};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::text_or_stdin;
+use super::input::text_or_stdin;
 
 use crate::args::Session;
 use crate::context::Context;

@@ -7,7 +7,7 @@ use nacre::call::HandoverRequest;
 use nacre::{COMPAT_TOOLS, TOOLS};
 use serde_json::json;
 
-use super::text_or_stdin;
+use super::input::text_or_stdin;
 use crate::args::{Call, Handover};
 use crate::context::Context;
 use crate::render;

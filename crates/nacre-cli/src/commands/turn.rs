@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use nacre::turn::{self, Exchange, Request, Turn};
 use serde_json::json;
 
-use super::text_or_stdin;
+use super::input::text_or_stdin;
 use crate::args;
 use crate::context::Context;
 use crate::plugin;
