@@ -5,6 +5,7 @@ mod args;
 mod clients;
 mod commands;
 mod context;
+mod groups;
 mod mcp;
 mod minilm;
 mod plugin;

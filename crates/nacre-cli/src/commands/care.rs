@@ -11,7 +11,7 @@ use serde_json::json;
 
 use crate::args::{Audit, Maintain};
 use crate::context::Context;
-use crate::mcp::behind;
+use crate::groups::behind;
 use crate::render::{self, Paint, Progress, line, plain};
 
 pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {

@@ -6,11 +6,12 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::call::MAX_REQUEST;
-use nacre::{Caller, Error, Group, Kind, Role};
-use serde_json::{Value, json};
+use nacre::{Caller, Role};
+use serde_json::Value;
 
 use crate::context::{self, Context};
 use crate::render;
+use crate::serve::compat::memory_tool::{refused, result};
 
 /// Answers until standard input ends.
 pub fn run(context: &Context) -> Result<ExitCode> {
@@ -38,12 +39,12 @@ pub fn run(context: &Context) -> Result<ExitCode> {
         };
         let told = match nacre::call::parse(&line) {
             Ok(given) if given["type"] == "tool_use" => {
-                let mut told = told(answer(&mut group, &caller, given["input"].clone()));
+                let mut told = told(result(&mut group, &caller, given["input"].clone()));
                 told["type"] = "tool_result".into();
                 told["tool_use_id"] = given["id"].clone();
                 told
             }
-            Ok(given) => told(answer(&mut group, &caller, given)),
+            Ok(given) => told(result(&mut group, &caller, given)),
             Err(error) => told(Err(error)),
         };
         render::out(&format!("{told}\n"))?;
@@ -51,20 +52,6 @@ pub fn run(context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// What the model is told: the result of the tool, refusals included. An error: the store can't answer at all.
-pub fn answer(group: &mut Group, caller: &Caller, input: Value) -> nacre::Result<Value> {
-    match nacre::call(group, caller, "memory_tool", input) {
-        Ok(answer) => Ok(json!({ "content": answer.data["content"], "is_error": answer.data["is_error"] })),
-        Err(error) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => Err(error),
-        Err(error) => Ok(refused(&error)),
-    }
-}
-
 fn told(answer: nacre::Result<Value>) -> Value {
     answer.unwrap_or_else(|error| refused(&error))
-}
-
-fn refused(error: &Error) -> Value {
-    let text = nacre::redact::text(&error.to_string()).into_owned();
-    json!({ "content": text, "is_error": true })
 }

@@ -4,13 +4,11 @@
 //! Every tool, its schemas and its hints come from the library's table. Nothing but protocol may go to
 //! standard output.
 
-pub mod behind;
 mod elicit;
 #[cfg(debug_assertions)]
 pub mod fixtures;
 mod seat;
 mod stdio;
-pub mod watch;
 
 use std::borrow::Cow;
 use std::process::ExitCode;
@@ -36,9 +34,10 @@ use serde_json::{Value, json};
 
 use crate::args::Mcp;
 use crate::context::{self, Context};
+use crate::groups::who::Who;
 
 use seat::Own;
-pub use seat::{Seat, Who, blocking};
+pub use seat::Seat;
 
 /// What a session can start with, as a resource and a prompt.
 struct Start {

@@ -8,22 +8,16 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
 
-use super::behind::Behind;
-use super::watch::Watch;
 use crate::context::{self, now};
-use crate::serve::{Principal, State};
+use crate::groups::behind::Behind;
+use crate::groups::pool::{Pool, blocking};
+use crate::groups::watch::Watch;
+use crate::groups::who::{Principal, Who};
 
 /// The keys of `_meta` in which a client may say which conversation a call belongs to: our own, Codex's.
 const SESSION_KEYS: &[&str] = &["nacre/session", "sessionId"];
 /// The header by which a client of before 2026-07-28 names its connection.
 const CONNECTION: &str = "mcp-session-id";
-
-/// A caller, and the group it works with.
-#[derive(Clone)]
-pub struct Who {
-    pub caller: Caller,
-    pub group: GroupName,
-}
 
 /// Where calls come from and go to.
 #[derive(Clone)]
@@ -31,7 +25,7 @@ pub enum Seat {
     /// One client, whose group is held open.
     Own(Own),
     /// One of many clients of a server.
-    Shared(Arc<State>),
+    Shared(Arc<Pool>),
 }
 
 impl Seat {
@@ -41,12 +35,12 @@ impl Seat {
         let told: Option<SessionId> = SESSION_KEYS.iter().find_map(|key| meta[*key].as_str()?.parse().ok());
         let mut who = match self {
             Seat::Own(own) => Who { caller: own.caller.clone(), group: own.name.clone() },
-            Seat::Shared(state) => {
+            Seat::Shared(pool) => {
                 let parts = context.extensions.get::<axum::http::request::Parts>();
                 let known = parts.and_then(|parts| Some((parts, parts.extensions.get::<Principal>()?)));
                 let (parts, principal) =
                     known.ok_or_else(|| ErrorData::internal_error("nobody knows who asks", None))?;
-                let (mut caller, group) = principal.caller(&parts.headers, state.now()).map_err(|error| {
+                let (mut caller, group) = principal.caller(&parts.headers, pool.now()).map_err(|error| {
                     ErrorData::invalid_params(error.to_string(), Some(json!({ "code": error.code() })))
                 })?;
                 // Whoever gave it the token: what calls tools over MCP is a model, and only a person approves.
@@ -72,7 +66,7 @@ impl Seat {
     ) -> nacre::Result<T> {
         match self {
             Seat::Own(own) => own.ask(who, work).await,
-            Seat::Shared(state) => State::ask(state, who, work).await,
+            Seat::Shared(pool) => pool.ask(who, work).await,
         }
     }
 }
@@ -146,17 +140,6 @@ impl Own {
         }
         answer
     }
-}
-
-/// Runs a call on a thread that may wait. One that panics is an answer like any other failure.
-pub async fn blocking<T: Send + 'static>(
-    home: &Home,
-    call: impl FnOnce() -> nacre::Result<T> + Send + 'static,
-) -> nacre::Result<T> {
-    tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {
-        let source = std::io::Error::other(format!("the call failed: {panic}"));
-        Err(nacre::Error::Io { path: home.path().to_owned(), source })
-    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -3,95 +3,30 @@
 //! A page of another site that a person visits can make their browser send requests here: so a host must be one of ours
 //! (DNS rebinding), an origin too (cross-site requests), and a cookie alone is never enough to change something.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::extract::{Request, State as Extract};
-use axum::http::header::{AUTHORIZATION, COOKIE, HOST, HeaderMap, ORIGIN, WWW_AUTHENTICATE};
+use axum::http::header::{AUTHORIZATION, COOKIE, HeaderMap, WWW_AUTHENTICATE};
 use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use nacre::{Actor, Caller, GroupName, Role, SessionId, Visibility};
 
-use super::State;
-use super::rest::refuse;
+use super::reply::refuse;
+use super::state::State;
+use crate::groups::who::Principal;
 
-/// Whose words are believed about the group and the session.
-const GROUP: &str = "nacre-group";
-const SESSION: &str = "nacre-session";
 /// A header that no form of another site can set.
 pub const OURS: &str = "x-nacre";
-
-/// Which hosts and origins are ours.
-pub struct Door {
-    hosts: Vec<String>,
-    scheme: &'static str,
-    /// How long a request may take; streams are not requests.
-    longest: Duration,
-}
-
-impl Door {
-    pub fn new(address: SocketAddr, scheme: &'static str, allowed: &[String], longest: Duration) -> Door {
-        let port = address.port();
-        let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "[::1]"]
-            .iter()
-            .map(|name| format!("{name}:{port}"))
-            .chain([address.to_string()])
-            .collect();
-        // The port that the scheme implies is left out by browsers.
-        if (scheme, port) == ("http", 80) || (scheme, port) == ("https", 443) {
-            hosts.extend(["localhost", "127.0.0.1", "[::1]"].map(String::from));
-        }
-        hosts.extend(allowed.iter().map(|host| host.to_ascii_lowercase()));
-        Door { hosts, scheme, longest }
-    }
-
-    pub fn encrypts(&self) -> bool {
-        self.scheme == "https"
-    }
-
-    fn is_ours(&self, host: &str) -> bool {
-        let host = host.to_ascii_lowercase();
-        self.hosts.contains(&host)
-    }
-
-    fn problem(&self, headers: &HeaderMap) -> Option<&'static str> {
-        let one = |name: HeaderName| {
-            let mut values = headers.get_all(name).iter();
-            match (values.next(), values.next()) {
-                (None, _) => Ok(None),
-                (Some(value), None) => value.to_str().map(Some).map_err(|_| ()),
-                _ => Err(()),
-            }
-        };
-        match one(HOST) {
-            Ok(Some(host)) if self.is_ours(host) => {}
-            _ => return Some("the host of this request is not this server"),
-        }
-        match one(ORIGIN) {
-            Ok(None) => None,
-            Ok(Some(origin)) => {
-                let host = origin.strip_prefix(self.scheme).and_then(|rest| rest.strip_prefix("://"));
-                if host.is_some_and(|host| self.is_ours(host)) {
-                    None
-                } else {
-                    Some("pages of other sites are not let in")
-                }
-            }
-            Err(()) => Some("pages of other sites are not let in"),
-        }
-    }
-}
 
 /// Lets in what comes from this machine's own pages and programs, within its time, and says what browsers must not do with
 /// the answer.
 pub async fn guard(Extract(state): Extract<Arc<State>>, request: Request, next: Next) -> Response {
     let begun = Instant::now();
     let path = request.uri().path().to_owned();
-    let answer = match state.door.problem(request.headers()) {
+    let answer = match state.hosts.problem(request.headers()) {
         Some(problem) => refuse(StatusCode::FORBIDDEN, "not_let_in", problem, None),
-        None => match tokio::time::timeout(state.door.longest, next.run(request)).await {
+        None => match tokio::time::timeout(state.hosts.longest, next.run(request)).await {
             Ok(answer) => answer,
             Err(_) => refuse(StatusCode::REQUEST_TIMEOUT, "too_slow", "this took too long", None),
         },
@@ -118,64 +53,6 @@ fn harden(mut answer: Response) -> Response {
     }
     answer.headers_mut().entry("cache-control").or_insert(HeaderValue::from_static("no-store"));
     answer
-}
-
-/// Who a request is from.
-#[derive(Clone, Debug)]
-pub struct Principal {
-    /// Only this group; `None`: any.
-    pub group: Option<GroupName>,
-    pub role: Role,
-    pub visibility: Visibility,
-    pub person: bool,
-    pub untrusted: bool,
-    /// Comes from the page, by its cookie.
-    pub page: bool,
-}
-
-impl Principal {
-    /// The person whose memory it is.
-    const OWNER: Principal = Principal {
-        group: None,
-        role: Role::Admin,
-        visibility: Visibility::Private,
-        person: true,
-        untrusted: false,
-        page: false,
-    };
-
-    /// Tells whether a request names its session.
-    pub fn names_session(headers: &HeaderMap) -> bool {
-        headers.contains_key(SESSION)
-    }
-
-    /// The caller that this request is, and the group it asks for.
-    pub fn caller(&self, headers: &HeaderMap, now: nacre::Time) -> Result<(Caller, GroupName), nacre::Error> {
-        let told = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        let asked: Option<GroupName> = told(GROUP).map(str::parse).transpose()?;
-        let group = match (&self.group, asked) {
-            (Some(own), Some(asked)) if *own != asked => {
-                return Err(nacre::Error::ForeignGroup { group: asked });
-            }
-            (Some(own), _) => own.clone(),
-            (None, Some(asked)) => asked,
-            (None, None) => "main".parse().expect("a name"),
-        };
-        let session: Option<SessionId> = told(SESSION).map(str::parse).transpose()?;
-        let session = session.unwrap_or_else(|| if self.page { page_session() } else { http_session() });
-        let actor = if self.person { Actor::Person } else { Actor::Agent };
-        let (role, visibility, untrusted) = (self.role, self.visibility, self.untrusted);
-        let zone = crate::context::zone();
-        Ok((Caller { actor, role, session, untrusted, visibility, now, zone }, group))
-    }
-}
-
-fn page_session() -> SessionId {
-    "page".parse().expect("an id")
-}
-
-fn http_session() -> SessionId {
-    "http".parse().expect("an id")
 }
 
 /// Finds out who a request is from, and turns away whom nobody knows.

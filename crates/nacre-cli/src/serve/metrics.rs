@@ -4,13 +4,10 @@ use std::collections::BTreeMap;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use axum::extract::State as Extract;
 use axum::http::StatusCode;
-
-use super::State;
 
 /// Upper ends of the buckets of times, in milliseconds.
 const BUCKETS: [u64; 10] = [1, 2, 5, 10, 25, 50, 100, 250, 1_000, 10_000];
@@ -64,49 +61,46 @@ impl Metrics {
         recalls.push_back(took.as_secs_f64() * 1_000.0);
     }
 
+    /// How long the last searches took, in milliseconds.
     pub fn recalls(&self) -> Vec<f64> {
         lock(&self.recalls).iter().copied().collect()
+    }
+
+    /// The numbers, in the text form that most tools read.
+    pub fn text(&self) -> String {
+        let Metrics { started, requests, times, micros, .. } = self;
+        let mut text = String::from(
+            "# HELP nacre_requests_total Requests by kind and status.\n# TYPE nacre_requests_total counter\n",
+        );
+        for ((what, status), count) in lock(requests).iter() {
+            let _ = writeln!(text, "nacre_requests_total{{kind=\"{what}\",status=\"{status}\"}} {count}");
+        }
+        text.push_str(
+            "# HELP nacre_request_seconds How long requests took.\n# TYPE nacre_request_seconds histogram\n",
+        );
+        let mut sum = 0;
+        for (end, count) in BUCKETS.iter().zip(times) {
+            sum += count.load(Ordering::Relaxed);
+            #[expect(clippy::cast_precision_loss, reason = "milliseconds of a bucket")]
+            let seconds = *end as f64 / 1_000.0;
+            let _ = writeln!(text, "nacre_request_seconds_bucket{{le=\"{seconds}\"}} {sum}");
+        }
+        sum += times[BUCKETS.len()].load(Ordering::Relaxed);
+        #[expect(clippy::cast_precision_loss, reason = "a sum of microseconds")]
+        let seconds = micros.load(Ordering::Relaxed) as f64 / 1e6;
+        let _ = writeln!(
+            text,
+            "nacre_request_seconds_bucket{{le=\"+Inf\"}} {sum}\nnacre_request_seconds_sum {seconds}\nnacre_request_seconds_count {sum}"
+        );
+        let _ = writeln!(
+            text,
+            "# HELP nacre_up_seconds Since the start.\n# TYPE nacre_up_seconds gauge\nnacre_up_seconds {}",
+            started.elapsed().as_secs()
+        );
+        text
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// How long the last searches took, in milliseconds.
-pub async fn recalls(Extract(state): Extract<Arc<State>>) -> axum::Json<serde_json::Value> {
-    axum::Json(serde_json::json!({ "latency": state.metrics.recalls() }))
-}
-
-pub async fn show(Extract(state): Extract<Arc<State>>) -> String {
-    let Metrics { started, requests, times, micros, .. } = &state.metrics;
-    let mut text = String::from(
-        "# HELP nacre_requests_total Requests by kind and status.\n# TYPE nacre_requests_total counter\n",
-    );
-    for ((what, status), count) in lock(requests).iter() {
-        let _ = writeln!(text, "nacre_requests_total{{kind=\"{what}\",status=\"{status}\"}} {count}");
-    }
-    text.push_str(
-        "# HELP nacre_request_seconds How long requests took.\n# TYPE nacre_request_seconds histogram\n",
-    );
-    let mut sum = 0;
-    for (end, count) in BUCKETS.iter().zip(times) {
-        sum += count.load(Ordering::Relaxed);
-        #[expect(clippy::cast_precision_loss, reason = "milliseconds of a bucket")]
-        let seconds = *end as f64 / 1_000.0;
-        let _ = writeln!(text, "nacre_request_seconds_bucket{{le=\"{seconds}\"}} {sum}");
-    }
-    sum += times[BUCKETS.len()].load(Ordering::Relaxed);
-    #[expect(clippy::cast_precision_loss, reason = "a sum of microseconds")]
-    let seconds = micros.load(Ordering::Relaxed) as f64 / 1e6;
-    let _ = writeln!(
-        text,
-        "nacre_request_seconds_bucket{{le=\"+Inf\"}} {sum}\nnacre_request_seconds_sum {seconds}\nnacre_request_seconds_count {sum}"
-    );
-    let _ = writeln!(
-        text,
-        "# HELP nacre_up_seconds Since the start.\n# TYPE nacre_up_seconds gauge\nnacre_up_seconds {}",
-        started.elapsed().as_secs()
-    );
-    text
 }

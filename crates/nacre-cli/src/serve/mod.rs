@@ -5,15 +5,18 @@
 //! what it asks for. Nothing is reached without a token but the page's own files, the way in for the page, and a word that
 //! the server is alive.
 
-mod compat;
+pub mod compat;
 mod door;
 mod events;
+mod hosts;
 mod login;
 mod metrics;
 mod openapi;
 mod page;
-mod pool;
+mod reply;
 mod rest;
+mod state;
+mod telemetry;
 pub mod token;
 
 use std::net::{IpAddr, SocketAddr};
@@ -32,7 +35,7 @@ use axum::routing::{any, get, post};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
-use nacre::{Caller, Group, Home};
+use nacre::Home;
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -46,13 +49,14 @@ use tokio_util::sync::CancellationToken;
 
 use crate::args::Serve;
 use crate::context::Context;
+use crate::groups::pool::Pool;
 #[cfg(debug_assertions)]
 use crate::mcp::fixtures::WithFixtures;
-use crate::mcp::{Seat, Server, Who, blocking};
+use crate::mcp::{Seat, Server};
 use crate::render;
 
 use compat::{mem0, memory_tool};
-pub use door::Principal;
+use state::State;
 
 /// Connections at a time; more wait.
 const CONNECTIONS: usize = 512;
@@ -60,43 +64,6 @@ const CONNECTIONS: usize = 512;
 const SESSIONS: usize = 1_024;
 /// How long calls under way may take when the server stops.
 const GRACE: Duration = Duration::from_secs(10);
-
-/// What every request can reach.
-pub struct State {
-    pub home: Home,
-    pub pool: pool::Pool,
-    pub tokens: token::Tokens,
-    pub logins: login::Logins,
-    pub events: events::Stream,
-    pub metrics: metrics::Metrics,
-    pub door: door::Door,
-    pub clock: Option<nacre::Time>,
-    /// Cancelled when the server stops, so that no stream holds it up.
-    pub stop: CancellationToken,
-    /// What the conformance suite calls is there too.
-    #[cfg(debug_assertions)]
-    pub fixtures: bool,
-}
-
-impl State {
-    pub fn now(&self) -> nacre::Time {
-        self.clock.unwrap_or_else(crate::context::now)
-    }
-
-    /// Does something with a group on a blocking thread.
-    pub async fn ask<T: Send + 'static>(
-        state: &Arc<State>,
-        who: Who,
-        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
-    ) -> nacre::Result<T> {
-        let (own, turn) = (state.clone(), state.pool.turn(&who.group).await);
-        let call = move || {
-            let _turn = turn;
-            own.pool.with(&who.group, who.caller.now, |group| work(group, &who.caller))
-        };
-        blocking(&state.home, call).await
-    }
-}
 
 /// Serves until it is told to stop.
 pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> Result<ExitCode> {
@@ -109,12 +76,16 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
         allow(address, &tokens, args)?;
         let scheme = if tls.is_some() { "https" } else { "http" };
         let state = Arc::new(State {
-            pool: pool::Pool::new(context.home.clone(), context.global.now),
-            door: door::Door::new(address, scheme, &args.allow_host, Duration::from_millis(args.request_ms)),
+            pool: Arc::new(Pool::new(context.home.clone(), context.global.now)),
+            hosts: hosts::Hosts::new(
+                address,
+                scheme,
+                &args.allow_host,
+                Duration::from_millis(args.request_ms),
+            ),
             logins: login::Logins::new(),
-            events: events::Stream::begin(&context.home),
+            events: telemetry::Stream::begin(&context.home),
             metrics: metrics::Metrics::default(),
-            clock: context.global.now,
             stop: CancellationToken::new(),
             #[cfg(debug_assertions)]
             fixtures: args.fixtures,
@@ -145,9 +116,9 @@ fn router(state: Arc<State>) -> Router {
         .route("/v1/tools/{name}", post(rest::call))
         .route("/v1/openapi.json", get(openapi::document))
         .route("/v1/events", get(events::follow))
-        .route("/v1/login", post(login::new))
-        .route("/v1/recalls", get(metrics::recalls))
-        .route("/metrics", get(metrics::show))
+        .route("/v1/login", post(page::link))
+        .route("/v1/recalls", get(recalls))
+        .route("/metrics", get(metrics))
         .merge(mcp(&state));
     if is_enabled("memory-tool") {
         inside = inside.route("/v1/memory-tool", post(memory_tool::answer));
@@ -159,7 +130,7 @@ fn router(state: Arc<State>) -> Router {
     Router::new()
         .merge(inside)
         .merge(mem0)
-        .route("/login", get(login::enter))
+        .route("/login", get(page::enter))
         .route("/alive", get(|| async { "alive\n" }))
         .route("/", get(page::index))
         .route("/assets/{*path}", get(page::asset))
@@ -170,9 +141,19 @@ fn router(state: Arc<State>) -> Router {
         .with_state(state)
 }
 
+/// How long the last searches took, in milliseconds.
+async fn recalls(Extract(state): Extract<Arc<State>>) -> axum::Json<serde_json::Value> {
+    axum::Json(serde_json::json!({ "latency": state.metrics.recalls() }))
+}
+
+/// Numbers for monitoring.
+async fn metrics(Extract(state): Extract<Arc<State>>) -> String {
+    state.metrics.text()
+}
+
 /// The table of tools over MCP.
 fn mcp(state: &Arc<State>) -> Router<Arc<State>> {
-    let server = Server::new(&state.home, Seat::Shared(state.clone()));
+    let server = Server::new(&state.home, Seat::Shared(state.pool.clone()));
     let sessions: Arc<LocalSessionManager> = Arc::default();
     #[cfg(debug_assertions)]
     if state.fixtures {
@@ -194,7 +175,7 @@ async fn room(
         && headers.get("mcp-protocol-version").is_none_or(|version| version != "2026-07-28");
     if begins && sessions.sessions.read().await.len() >= SESSIONS {
         let said = "there are too many sessions; one ends when it was idle for minutes";
-        return rest::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
+        return reply::refuse(StatusCode::SERVICE_UNAVAILABLE, "too_many_sessions", said, None);
     }
     next.run(request).await
 }

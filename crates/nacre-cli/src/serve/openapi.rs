@@ -8,8 +8,8 @@ use axum::response::{IntoResponse as _, Response};
 use nacre::{Settings, TOOLS, Tool, tool};
 use serde_json::{Map, Value, json};
 
-use super::State;
 use super::rest::ROUTES;
+use super::state::State;
 
 pub async fn document(Extract(state): Extract<Arc<State>>) -> Response {
     Json(make(state.home.settings())).into_response()

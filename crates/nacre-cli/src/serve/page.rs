@@ -1,9 +1,17 @@
-//! The page (I4): files compiled in, nothing from elsewhere.
+//! The page (I4): files compiled in, nothing from elsewhere; and the way in, by a link.
 
-use axum::extract::Path;
-use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH};
+use std::sync::Arc;
+
+use axum::extract::{Extension, Path, Query, State as Extract};
+use axum::http::header::{CACHE_CONTROL, CONTENT_TYPE, ETAG, IF_NONE_MATCH, LOCATION, SET_COOKIE};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
+use serde_json::json;
+
+use super::door::proof;
+use super::reply::refuse;
+use super::state::State;
+use crate::groups::who::Principal;
 
 /// Declares the files of the page, each by its path below `web/`.
 macro_rules! files {
@@ -50,12 +58,7 @@ pub async fn asset(Path(path): Path<String>, headers: HeaderMap) -> Response {
 
 fn give(path: &str, headers: &HeaderMap) -> Response {
     let Some((name, bytes)) = FILES.iter().find(|(name, _)| *name == path) else {
-        return super::rest::refuse(
-            StatusCode::NOT_FOUND,
-            "no_such_path",
-            "there is no such file of the page",
-            None,
-        );
+        return refuse(StatusCode::NOT_FOUND, "no_such_path", "there is no such file of the page", None);
     };
     let tag = format!("\"{}\"", &blake3::hash(bytes).to_hex()[..16]);
     let known = headers.get(IF_NONE_MATCH).is_some_and(|given| given.as_bytes() == tag.as_bytes());
@@ -72,6 +75,40 @@ fn give(path: &str, headers: &HeaderMap) -> Response {
     // Asked for again each time: a newer binary has a newer page.
     set.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     set.insert(ETAG, HeaderValue::from_str(&tag).expect("hexadecimal"));
+    answer
+}
+
+/// Makes a link, for a person.
+pub async fn link(
+    Extract(state): Extract<Arc<State>>,
+    Extension(principal): Extension<Principal>,
+    headers: HeaderMap,
+) -> Response {
+    if !principal.person {
+        return refuse(StatusCode::FORBIDDEN, "role_denied", "the page is for people", None);
+    }
+    match proof(&state, &headers).ok().and_then(|(secret, _)| state.logins.link(secret)) {
+        Some(code) => axum::Json(json!({ "path": format!("/login?code={code}") })).into_response(),
+        None => refuse(StatusCode::TOO_MANY_REQUESTS, "too_many_links", "many links wait to be opened", None),
+    }
+}
+
+#[derive(serde::Deserialize)]
+pub struct Code {
+    code: String,
+}
+
+/// Takes a link and shows the page.
+pub async fn enter(Extract(state): Extract<Arc<State>>, Query(Code { code }): Query<Code>) -> Response {
+    let Some(cookie) = state.logins.enter(&code) else {
+        let said = "This link was used already or is too old. Run `nacre ui` for a new one.\n";
+        return (StatusCode::FORBIDDEN, said).into_response();
+    };
+    let mut answer = StatusCode::SEE_OTHER.into_response();
+    let secure = if state.hosts.encrypts() { "; Secure" } else { "" };
+    let cookie = format!("nacre={cookie}; Path=/; HttpOnly; SameSite=Strict{secure}");
+    answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    answer.headers_mut().insert(SET_COOKIE, HeaderValue::from_str(&cookie).expect("hexadecimal"));
     answer
 }
 

@@ -11,12 +11,12 @@ use axum::extract::{Extension, Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
-use nacre::{Caller, Error, Group, Kind, Tool, tool};
+use nacre::{Caller, Error, Group, Tool, tool};
 use serde_json::{Map, Value, json};
 
-use super::State;
-use super::door::Principal;
-use crate::mcp::Who;
+use super::reply::{body_of, failed, pairs, refuse};
+use super::state::State;
+use crate::groups::who::{Principal, Who};
 
 /// One path: what it is asked with, and the tool that answers. Names in braces are arguments of the tool; those of the
 /// query string too, or those of the body.
@@ -93,15 +93,6 @@ pub fn routes() -> axum::Router<Arc<State>> {
     })
 }
 
-#[expect(clippy::result_large_err, reason = "it is the answer")]
-pub fn body_of(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
-    body.map_err(|problem| {
-        let status = problem.status();
-        let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "request_too_large" } else { "unreadable" };
-        refuse(status, code, &problem.body_text(), None)
-    })
-}
-
 /// Calls a tool with the arguments of the body.
 pub async fn call(
     Extract(state): Extract<Arc<State>>,
@@ -138,7 +129,7 @@ async fn run(
         }
         answer
     };
-    match State::ask(&state, Who { caller, group }, work).await {
+    match state.pool.ask(Who { caller, group }, work).await {
         Ok(answer) => Json(answer.data).into_response(),
         Err(error) => failed(&error),
     }
@@ -191,11 +182,6 @@ fn gather(
     Ok(Value::Object(all))
 }
 
-/// The pairs of a query string, decoded.
-pub fn pairs(query: &str) -> Vec<(String, String)> {
-    form_urlencoded::parse(query.as_bytes()).into_owned().collect()
-}
-
 /// Reads a text as what the schema wants there; what does not fit is left for the schema to refuse.
 fn typed(schema: &Value, text: &str) -> Value {
     let kinds: Vec<&str> = match &schema["type"] {
@@ -220,31 +206,6 @@ fn typed(schema: &Value, text: &str) -> Value {
         }
     }
     Value::String(text.to_owned())
-}
-
-/// The status of a failure: front ends map only its kind.
-pub fn status(kind: Kind) -> StatusCode {
-    match kind {
-        Kind::Invalid => StatusCode::BAD_REQUEST,
-        Kind::NotFound => StatusCode::NOT_FOUND,
-        Kind::Conflict => StatusCode::CONFLICT,
-        Kind::Denied => StatusCode::FORBIDDEN,
-        Kind::Limit => StatusCode::TOO_MANY_REQUESTS,
-        Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
-        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
-    }
-}
-
-pub fn failed(error: &Error) -> Response {
-    refuse(status(error.kind()), error.code(), &error.to_string(), error.hint().as_deref())
-}
-
-pub fn refuse(status: StatusCode, code: &str, message: &str, hint: Option<&str>) -> Response {
-    let mut error = json!({ "code": code, "message": nacre::redact::text(message) });
-    if let Some(hint) = hint {
-        error["hint"] = hint.into();
-    }
-    (status, Json(json!({ "error": error }))).into_response()
 }
 
 /// What is said where nothing is.

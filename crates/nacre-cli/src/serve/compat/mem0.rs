@@ -18,10 +18,10 @@ use nacre::call::OWNERS;
 use nacre::{Actor, Caller, Error, Group, Kind};
 use serde_json::{Map, Value, json};
 
-use crate::mcp::Who;
-use crate::serve::State;
-use crate::serve::door::{Principal, known_by};
-use crate::serve::rest::{body_of, pairs, status};
+use crate::groups::who::{Principal, Who};
+use crate::serve::door::known_by;
+use crate::serve::reply::{body_of, pairs, status};
+use crate::serve::state::State;
 
 /// What is asked.
 #[derive(Clone, Copy, Debug)]
@@ -187,7 +187,7 @@ impl Asked {
             let one = |Call { tool, arguments }: Call| nacre::call(group, caller, tool, arguments);
             calls.into_iter().map(one).map(|answer| Ok(answer?.data)).collect::<nacre::Result<Vec<Value>>>()
         };
-        let answers = State::ask(&state, Who { caller, group }, work).await?;
+        let answers = state.pool.ask(Who { caller, group }, work).await?;
         self.shape(&state, answers)
     }
 
@@ -304,7 +304,7 @@ impl Asked {
                 let (page, size) = self.page();
                 let last = answer["count"].as_u64().unwrap_or(0).div_ceil(size);
                 let host = self.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-                let scheme = if state.door.encrypts() { "https" } else { "http" };
+                let scheme = if state.hosts.encrypts() { "https" } else { "http" };
                 let at = |page: u64| format!("{scheme}://{host}{}?page={page}&page_size={size}", self.path);
                 let next = (page < last).then(|| at(page + 1));
                 let previous = (page > 1).then(|| at(page - 1));

@@ -8,12 +8,12 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State as Extract};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
-use nacre::{Caller, Group};
+use nacre::{Caller, Error, Group, Kind};
+use serde_json::{Value, json};
 
-use crate::mcp::Who;
-use crate::serve::State;
-use crate::serve::door::Principal;
-use crate::serve::rest::{body_of, failed};
+use crate::groups::who::{Principal, Who};
+use crate::serve::reply::{body_of, failed};
+use crate::serve::state::State;
 
 pub async fn answer(
     Extract(state): Extract<Arc<State>>,
@@ -25,11 +25,24 @@ pub async fn answer(
     let (mut caller, group) = principal.caller(&headers, state.now()).map_err(|error| failed(&error))?;
     // Whoever gave it the token: what uses this tool is a model.
     caller.actor = nacre::Actor::Agent;
-    let work = move |group: &mut Group, caller: &Caller| {
-        Ok(crate::commands::memory_tool::answer(group, caller, input))
-    };
-    match State::ask(&state, Who { caller, group }, work).await.and_then(|answer| answer) {
+    let work = move |group: &mut Group, caller: &Caller| Ok(result(group, caller, input));
+    match state.pool.ask(Who { caller, group }, work).await.and_then(|answer| answer) {
         Ok(told) => Ok(Json(told).into_response()),
         Err(error) => Err(failed(&error)),
     }
+}
+
+/// What the model is told: the result of the tool, refusals included. An error: the store can't answer at all.
+pub fn result(group: &mut Group, caller: &Caller, input: Value) -> nacre::Result<Value> {
+    match nacre::call(group, caller, "memory_tool", input) {
+        Ok(answer) => Ok(json!({ "content": answer.data["content"], "is_error": answer.data["is_error"] })),
+        Err(error) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => Err(error),
+        Err(error) => Ok(refused(&error)),
+    }
+}
+
+/// What the model is told where a call was refused.
+pub fn refused(error: &Error) -> Value {
+    let text = nacre::redact::text(&error.to_string()).into_owned();
+    json!({ "content": text, "is_error": true })
 }

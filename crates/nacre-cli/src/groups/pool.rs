@@ -5,12 +5,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use nacre::{Group, GroupName, Home, Time};
+use nacre::{Caller, Group, GroupName, Home, Time};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::behind::Behind;
+use super::watch::{self, LONGEST};
+use super::who::Who;
 use crate::context;
-use crate::mcp::behind::Behind;
-use crate::mcp::watch::{self, LONGEST};
 
 /// How many groups are kept open.
 const GROUPS: usize = 16;
@@ -45,8 +46,26 @@ impl Pool {
         Pool { home, clock, handles: (cores + 1).clamp(3, 16), groups: Mutex::default() }
     }
 
+    pub fn now(&self) -> Time {
+        self.clock.unwrap_or_else(context::now)
+    }
+
+    /// Does something with a group on a blocking thread.
+    pub async fn ask<T: Send + 'static>(
+        self: &Arc<Pool>,
+        who: Who,
+        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
+    ) -> nacre::Result<T> {
+        let (own, turn) = (self.clone(), self.turn(&who.group).await);
+        let call = move || {
+            let _turn = turn;
+            own.with(&who.group, who.caller.now, |group| work(group, &who.caller))
+        };
+        blocking(&self.home, call).await
+    }
+
     /// Waits for a turn with a group.
-    pub async fn turn(&self, name: &GroupName) -> OwnedSemaphorePermit {
+    async fn turn(&self, name: &GroupName) -> OwnedSemaphorePermit {
         let turns = self.known(name);
         turns.acquire_owned().await.expect("never closed")
     }
@@ -70,7 +89,7 @@ impl Pool {
     }
 
     /// Runs `work` on a handle of a group. Blocks. Whoever calls has a turn.
-    pub fn with<T>(
+    fn with<T>(
         &self,
         name: &GroupName,
         now: Time,
@@ -136,4 +155,15 @@ impl Pool {
     fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<GroupName, Open>> {
         self.groups.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Runs a call on a thread that may wait. One that panics is an answer like any other failure.
+pub async fn blocking<T: Send + 'static>(
+    home: &Home,
+    call: impl FnOnce() -> nacre::Result<T> + Send + 'static,
+) -> nacre::Result<T> {
+    tokio::task::spawn_blocking(call).await.unwrap_or_else(|panic| {
+        let source = std::io::Error::other(format!("the call failed: {panic}"));
+        Err(nacre::Error::Io { path: home.path().to_owned(), source })
+    })
 }

@@ -1,0 +1,48 @@
+//! What every path has in common: how a request is read, and how a failure is told.
+
+use axum::Json;
+use axum::body::Bytes;
+use axum::extract::rejection::BytesRejection;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use nacre::{Error, Kind};
+use serde_json::json;
+
+/// The status of a failure: front ends map only its kind.
+pub fn status(kind: Kind) -> StatusCode {
+    match kind {
+        Kind::Invalid => StatusCode::BAD_REQUEST,
+        Kind::NotFound => StatusCode::NOT_FOUND,
+        Kind::Conflict => StatusCode::CONFLICT,
+        Kind::Denied => StatusCode::FORBIDDEN,
+        Kind::Limit => StatusCode::TOO_MANY_REQUESTS,
+        Kind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+        Kind::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+pub fn failed(error: &Error) -> Response {
+    refuse(status(error.kind()), error.code(), &error.to_string(), error.hint().as_deref())
+}
+
+pub fn refuse(status: StatusCode, code: &str, message: &str, hint: Option<&str>) -> Response {
+    let mut error = json!({ "code": code, "message": nacre::redact::text(message) });
+    if let Some(hint) = hint {
+        error["hint"] = hint.into();
+    }
+    (status, Json(json!({ "error": error }))).into_response()
+}
+
+#[expect(clippy::result_large_err, reason = "it is the answer")]
+pub fn body_of(body: Result<Bytes, BytesRejection>) -> Result<Bytes, Response> {
+    body.map_err(|problem| {
+        let status = problem.status();
+        let code = if status == StatusCode::PAYLOAD_TOO_LARGE { "request_too_large" } else { "unreadable" };
+        refuse(status, code, &problem.body_text(), None)
+    })
+}
+
+/// The pairs of a query string, decoded.
+pub fn pairs(query: &str) -> Vec<(String, String)> {
+    form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}

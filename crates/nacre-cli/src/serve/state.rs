@@ -1,0 +1,35 @@
+//! What the server keeps while it runs, shared by everything that answers requests.
+
+use std::sync::Arc;
+
+use nacre::Home;
+use tokio_util::sync::CancellationToken;
+
+use super::hosts::Hosts;
+use super::login::Logins;
+use super::metrics::Metrics;
+use super::telemetry::Stream;
+use super::token::Tokens;
+use crate::groups::pool::Pool;
+
+/// What every request can reach.
+pub struct State {
+    pub home: Home,
+    pub pool: Arc<Pool>,
+    pub tokens: Tokens,
+    pub logins: Logins,
+    pub events: Stream,
+    pub metrics: Metrics,
+    pub hosts: Hosts,
+    /// Cancelled when the server stops, so that no stream holds it up.
+    pub stop: CancellationToken,
+    /// What the conformance suite calls is there too.
+    #[cfg(debug_assertions)]
+    pub fixtures: bool,
+}
+
+impl State {
+    pub fn now(&self) -> nacre::Time {
+        self.pool.now()
+    }
+}
