@@ -1,16 +1,31 @@
 //! The binary `nacre`: parse, open the home, run, exit. Talking to people and programs happens in this crate;
 //! what is memory is in the library.
+//!
+//! The modules are listed from the ground up: each uses those above it in the list. `tests/it/layers.rs` checks this.
 
-mod args;
+// Output, the optional model, the agents that `nacre install` sets up.
 mod clients;
-mod commands;
-mod context;
-mod groups;
-mod mcp;
 mod minilm;
-mod plugin;
 mod render;
+
+// Flags, and the programs that add to the context.
+mod args;
+mod plugin;
+
+// The home, the settings and the caller of one command; reads the environment and the clock.
+mod context;
+
+// What the servers share: who calls, open groups, work in the background.
+mod groups;
+
+// The tools over MCP.
+mod mcp;
+
+// HTTP: REST, MCP, events, the page.
 mod serve;
+
+// What a person types; starts everything above.
+mod commands;
 
 use std::process::ExitCode;
 

@@ -1,19 +1,39 @@
-//! The rooms of the binary: which still use each other. The list may only shrink.
+//! The floors of the binary: a module uses its own floor and those below it, and no two modules use each other.
 
 #[path = "../../../nacre/tests/layers/scan.rs"]
-#[allow(dead_code, reason = "the library has floors too")]
 mod scan;
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
 
-/// Edges that lie on a cycle.
-const KNOWN: &[&str] = &[];
+/// From the ground up.
+const FLOORS: &[&str] =
+    &["clients", "minilm", "render", "args", "plugin", "context", "groups", "mcp", "serve", "commands"];
+
+fn source() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
+}
+
+fn edges() -> BTreeSet<(String, String)> {
+    let edges = scan::Crate::read(&source()).edges(usize::MAX);
+    assert!(edges.len() > 150, "the source was not read: {edges:?}");
+    edges
+}
 
 #[test]
-fn no_two_rooms_use_each_other_but_those_that_are_known() {
-    let edges = scan::Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).edges();
-    assert!(edges.len() > 30, "the source was not read: {edges:?}");
-    let found: Vec<String> =
-        scan::circular(&edges).iter().map(|(from, to)| format!("{from} -> {to}")).collect();
-    assert_eq!(found, KNOWN, "a new one goes; one that is gone leaves the list");
+fn every_module_uses_only_its_floor_and_those_below() {
+    assert_eq!(scan::upward(&edges(), FLOORS), BTreeSet::new());
+}
+
+#[test]
+fn main_lists_the_floors_from_the_ground_up() {
+    let main = fs::read_to_string(source().join("main.rs")).unwrap();
+    let listed = main.lines().filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    assert_eq!(listed.collect::<Vec<_>>(), FLOORS);
+}
+
+#[test]
+fn no_two_modules_use_each_other() {
+    assert_eq!(scan::circular(&edges()), BTreeSet::new());
 }

@@ -10,7 +10,7 @@ use std::path::Path;
 const FLOORS: &[&str] = &["base", "store", "index", "group", "records", "search", "context", "tools"];
 
 fn edges() -> BTreeSet<(String, String)> {
-    let edges = scan::Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).edges();
+    let edges = scan::Crate::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src")).edges(2);
     assert!(edges.len() > 50, "the source was not read: {edges:?}");
     edges
 }

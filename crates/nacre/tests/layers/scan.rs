@@ -46,9 +46,9 @@ impl Crate {
         found
     }
 
-    /// Returns the edges between rooms: modules of at most two names.
-    pub fn edges(&self) -> BTreeSet<(String, String)> {
-        let room = |module: &[String]| module[..module.len().min(2)].join("/");
+    /// Returns the edges between rooms: modules of at most `depth` names, with the modules below them.
+    pub fn edges(&self, depth: usize) -> BTreeSet<(String, String)> {
+        let room = |module: &[String]| module[..module.len().min(depth)].join("/");
         let ends = self.named.iter().map(|(from, path)| (room(from), room(&self.resolve(path, 0))));
         ends.filter(|(from, to)| from != to && !from.is_empty() && !to.is_empty()).collect()
     }
@@ -204,19 +204,9 @@ fn leaves(tree: &str) -> Vec<String> {
     paths.map(|path| format!("{}{path}", head.trim())).collect()
 }
 
-/// The paths from `crate::` and `super::` in a text.
+/// The paths of at least two names in a text. Which of them are of this crate is for the caller to say.
 fn inner_paths(text: &str) -> Vec<String> {
-    let is_word = |c: char| c.is_alphanumeric() || c == '_';
-    let mut paths = Vec::new();
-    for start in ["crate::", "super::"] {
-        for (at, _) in text.match_indices(start) {
-            if text[..at].ends_with(|c| is_word(c) || c == ':' || c == '$') {
-                continue;
-            }
-            let path = &text[at..];
-            let end = path.find(|c| !(is_word(c) || c == ':')).unwrap_or(path.len());
-            paths.push(path[..end].trim_end_matches(':').to_owned());
-        }
-    }
-    paths
+    let is_path = |c: char| c.is_alphanumeric() || matches!(c, '_' | ':' | '$');
+    let words = text.split(|c| !is_path(c)).map(|word| word.trim_end_matches(':'));
+    words.filter(|word| word.contains("::") && !word.starts_with([':', '$'])).map(str::to_owned).collect()
 }
