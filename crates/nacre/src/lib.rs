@@ -4,13 +4,14 @@
 //! database of its own; an entry is one typed memory; a passage is the searchable form of whatever can be
 //! found.
 //!
-//! There are two paths, and both go through [`call()`]. Writing: request ▶ schema ▶ authorise ▶ limits ▶
+//! A caller enters a group, and [`run()`] takes a typed request; [`call()`] does the same by name and JSON. There are two
+//! paths. Writing: request ▶ schema ▶ authorise ▶ limits ▶
 //! owner module, audit and passages in one transaction ▶ events ▶ redact. Reading: request ▶ schema ▶
 //! authorise ▶ search ▶ redact.
 //!
 //! ```
-//! use nacre::{Caller, Home, SessionId, Settings, Time, call};
-//! use serde_json::json;
+//! use nacre::call::{SearchRequest, StoreRequest};
+//! use nacre::{Caller, Home, Outcome, SessionId, Settings, Time, run};
 //!
 //! # fn main() -> nacre::Result<()> {
 //! # let folder = tempfile::tempdir().unwrap();
@@ -19,9 +20,13 @@
 //! let mut group = home.group(&"main".parse()?, now)?;
 //! let caller = Caller::agent(SessionId::new(now), now);
 //!
-//! call(&mut group, &caller, "memory_store", json!({ "content": "The user's dog is called Luna", "tags": "dog, family" }))?;
-//! let answer = call(&mut group, &caller, "memory_search", json!({ "query": "what is the dog called?" }))?;
-//! assert_eq!(answer.data["hits"][0]["text"], "The user's dog is called Luna");
+//! let mut view = group.enter(&caller)?;
+//!
+//! run(&mut view, StoreRequest { content: "The user's dog is called Luna".into(), ..StoreRequest::default() })?;
+//! let query = "what is the dog called?".into();
+//! let reply = run(&mut view, SearchRequest { query, ..SearchRequest::default() })?;
+//! let Outcome::Done(found) = reply.outcome else { unreachable!("a search waits for nobody") };
+//! assert_eq!(found.hits[0].text, "The user's dog is called Luna");
 //! # Ok(())
 //! # }
 //! ```
@@ -47,23 +52,20 @@ pub use base::{Day, Error, Result, Settings, Time, Zone, diff, files, redact};
 pub use context::boot::{Boot, Part as BootPart};
 pub use context::brief::{Brief, BriefEntry, MadeBy};
 pub use context::{promote, turn};
-pub use group::Group;
+pub use group::{Group, View};
 pub use index::embed::{Builtin, Embedder, http};
 pub use index::fill::Embedded;
 pub use index::{Renewed, Scope, embed};
 pub use jiff::tz::TimeZone;
-pub use records::collection::Written;
-pub use records::collection::{Collection, Indexed, Reading, Record as CollectionRecord};
 pub use records::entry::{
     Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags,
     Version,
 };
-pub use records::export::{Exported, Imported};
 pub use records::workspace::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note, Restored,
-    Rows, Stale, Synced, TEMPLATES, TableDiff, Template, daily, look_at_memory_file,
+    Rows, Stale, Synced, TEMPLATES, TableDiff, Template, checkpoint, daily,
 };
-pub use records::{graph, import, project, session};
+pub use records::{collection, export, graph, import, project, reindex, session, workspace};
 pub use search::{
     DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, ScorePart,
     TaskHit, Why,
@@ -71,10 +73,10 @@ pub use search::{
 pub use store::{event, sqlite_version};
 pub use tools as call;
 pub use tools::home::{Home, SETTINGS_FILE};
-pub use tools::status::{Documents, Status};
+pub use tools::status::{Documents, Status, status};
 pub use tools::{
-    Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, TOOLS, Tool, call, call_across, maintain, spool,
-    tool,
+    Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, Outcome, Reply, Request, TOOLS, Tool, Waiting,
+    call, call_across, maintain, run, spool, tool,
 };
 
 /// Proposals: writes that wait for a person.

@@ -8,7 +8,11 @@ use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use regex::Regex;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
+
+use crate::base::Result;
 
 /// What stands in a secret's place.
 pub const MASK: &str = "[REDACTED]";
@@ -261,6 +265,14 @@ pub(crate) fn answer(data: &mut Value, words: &mut String) {
         data => value(data),
     }
     *words = masked;
+}
+
+/// Masks every credential in every string of an answer. One without a credential is returned as it is.
+pub(crate) fn typed<A: Serialize + DeserializeOwned>(answer: A) -> Result<A> {
+    let plain = serde_json::to_value(&answer)?;
+    let mut masked = plain.clone();
+    value(&mut masked);
+    if masked == plain { Ok(answer) } else { Ok(serde_json::from_value(masked)?) }
 }
 
 /// Masks every credential in every string of a value, keys included.

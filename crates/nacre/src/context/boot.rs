@@ -21,7 +21,7 @@ use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
 use crate::context::brief::{Brief, MadeBy};
 use crate::context::turn::harmless;
-use crate::group::Group;
+use crate::group::View;
 use crate::records::project::task;
 use crate::records::workspace::{FilePath, files, memory_file, template, walk};
 
@@ -89,7 +89,7 @@ impl Project {
 /// Makes the boot of at most so many characters. The brief is made by the caller, for it is another tool's
 /// answer.
 pub(crate) fn boot(
-    group: &Group,
+    group: &View<'_>,
     caller: &Caller,
     project: Option<&Project>,
     total: usize,
@@ -115,7 +115,7 @@ pub(crate) fn boot(
 }
 
 /// Returns MEMORY.md as a model is shown it beside a conversation: marked as ours, so that it is not learned again.
-pub(crate) fn long_term(group: &Group, caller: &Caller) -> Option<String> {
+pub(crate) fn long_term(group: &View<'_>, caller: &Caller) -> Option<String> {
     if !group.settings().session.with_memory {
         return None;
     }
@@ -126,7 +126,7 @@ pub(crate) fn long_term(group: &Group, caller: &Caller) -> Option<String> {
 
 /// Returns what a session may see of one file, as a boot would have it, of at most so many characters; `None`: there is
 /// nothing to show.
-fn one_file(group: &Group, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
+fn one_file(group: &View<'_>, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
     let mut pieces = [file(group, caller, path)];
     fit(&mut pieces, most, usize::MAX);
     let [Piece { body, .. }] = pieces;
@@ -135,7 +135,7 @@ fn one_file(group: &Group, caller: &Caller, path: &FilePath, most: usize) -> Opt
 
 /// Tells whether there is anything to start a session with that somebody wrote: a file which is not as `nacre
 /// init` made it.
-pub(crate) fn has_own(group: &Group, caller: &Caller) -> bool {
+pub(crate) fn has_own(group: &View<'_>, caller: &Caller) -> bool {
     let order = &group.settings().boot.main;
     order.iter().any(|part| match part.as_str() {
         "brief" | "tasks" => false,
@@ -144,7 +144,7 @@ pub(crate) fn has_own(group: &Group, caller: &Caller) -> bool {
     })
 }
 
-fn is_own(group: &Group, visibility: Visibility, path: &FilePath) -> bool {
+fn is_own(group: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
     if visibility == Visibility::Shared && is_private(&group.settings().visibility.private, path.as_str()) {
         return false;
     }
@@ -170,7 +170,13 @@ pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -
     paths.iter().filter_map(|path| path.parse().ok()).collect()
 }
 
-fn files_of(group: &Group, caller: &Caller, part: &str, project: Option<&Project>, pieces: &mut Vec<Piece>) {
+fn files_of(
+    group: &View<'_>,
+    caller: &Caller,
+    part: &str,
+    project: Option<&Project>,
+    pieces: &mut Vec<Piece>,
+) {
     let paths = paths_of(caller, part, project);
     let mut found: Vec<Piece> = paths.iter().map(|path| file(group, caller, path)).collect();
     // Of two places for one thing, the one that has it is enough.
@@ -215,7 +221,7 @@ impl Piece {
 const ABSENT: &str = "is not there";
 
 /// Reads a file as text, with what had to be repaired, or says why it can't be had.
-fn read(group: &Group, path: &FilePath) -> Result<(String, Option<String>), String> {
+fn read(group: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), String> {
     let bytes = match files::read(group.folder(), path, walk::LARGEST + 1) {
         Ok(Some(bytes)) if bytes.len() as u64 <= walk::LARGEST => bytes,
         Ok(Some(_)) => return Err(walk::too_large()),
@@ -228,13 +234,13 @@ fn read(group: &Group, path: &FilePath) -> Result<(String, Option<String>), Stri
 }
 
 /// Tells whether a session may see that there is such a file.
-pub(crate) fn is_shown(group: &Group, visibility: Visibility, path: &FilePath) -> bool {
+pub(crate) fn is_shown(group: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
     let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { return false };
     is_head_shown(group, visibility, path, &head)
 }
 
 /// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
-fn is_head_shown(group: &Group, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
+fn is_head_shown(group: &View<'_>, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
     let text = files::lossy(head);
     let all_front = front_matter(&text).is_some_and(|front| front.body.is_none());
     let cut = all_front && head.len() as u64 >= SKILL_HEAD;
@@ -244,7 +250,7 @@ fn is_head_shown(group: &Group, visibility: Visibility, path: &FilePath, head: &
 
 /// Reads what a session may see of a file, masked; `None`: there is none, or none for it.
 pub(crate) fn shown(
-    group: &Group,
+    group: &View<'_>,
     visibility: Visibility,
     path: &FilePath,
 ) -> Option<Result<String, String>> {
@@ -263,7 +269,7 @@ enum Unread {
 
 /// A file's text, whether it is private, and what had to be repaired.
 fn file_text(
-    group: &Group,
+    group: &View<'_>,
     visibility: Visibility,
     path: &FilePath,
 ) -> Result<(String, bool, Option<String>), Unread> {
@@ -280,7 +286,7 @@ fn file_text(
     Ok((text, private, note))
 }
 
-fn file(group: &Group, caller: &Caller, path: &FilePath) -> Piece {
+fn file(group: &View<'_>, caller: &Caller, path: &FilePath) -> Piece {
     let name = path.as_str();
     let (text, private, note) = match file_text(group, caller.visibility, path) {
         Ok(found) => found,
@@ -303,7 +309,7 @@ fn file(group: &Group, caller: &Caller, path: &FilePath) -> Piece {
         Body::Text(text, chars)
     };
     // W6: where the session that can prune it sees it.
-    let advice = memory_file::advice_of(group, caller.now, name, &text);
+    let advice = memory_file::advice_of(group, name, &text);
     let advice = advice.as_deref().and_then(|advice| advice.strip_prefix(name));
     let advice = advice.map(|advice| advice.trim().trim_end_matches('.').to_owned());
     let mut piece = Piece::new(name, body);
@@ -326,7 +332,7 @@ fn of_brief(brief: &Brief) -> Piece {
 }
 
 /// Where skills are described, by name.
-fn skill_paths(group: &Group) -> Vec<FilePath> {
+fn skill_paths(group: &View<'_>) -> Vec<FilePath> {
     let folder = group.folder().join("skills");
     // What stands behind a link is not looked at; each file is opened without following any.
     if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
@@ -341,7 +347,7 @@ fn skill_paths(group: &Group) -> Vec<FilePath> {
 }
 
 /// The catalogue: what each skill is called and when to use it, by its own front matter.
-fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
+fn skills(group: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece> {
     const HEAD: &str = "## Skills\n\nRead one before you use it, with memory_get.\n";
     let mut lines = Vec::new();
     let paths = skill_paths(group);
@@ -378,7 +384,7 @@ fn skills(group: &Group, visibility: Visibility, most: usize) -> Option<Piece> {
 }
 
 /// What is to be done, first what is under way, as far as there is room. Nothing where a database can't say.
-fn tasks(group: &Group, most: usize) -> Option<Piece> {
+fn tasks(group: &View<'_>, most: usize) -> Option<Piece> {
     const HEAD: &str = "## Tasks\n\n";
     let all = group.read(|db| task::list(db, &task::Filter::default())).ok()?;
     let open: Vec<_> = all.into_iter().filter(|task| task.status.is_open()).collect();

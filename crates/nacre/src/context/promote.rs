@@ -18,7 +18,7 @@ use crate::base::frame::{frames, is_ours, one_line, strip_injected};
 use crate::base::redact;
 use crate::base::{Error, Result};
 use crate::context::turn;
-use crate::group::Group;
+use crate::group::View;
 use crate::index::analyse;
 use crate::records::entry::{self, EntryType, Source};
 use crate::records::graph::guard::{self, From};
@@ -170,15 +170,15 @@ impl Promoted {
 }
 
 /// Returns what a step would propose. Nothing is written.
-pub fn plan(group: &mut Group, caller: &Caller, step: Step) -> Result<Promotion> {
+pub fn plan(group: &mut View<'_>, step: Step) -> Result<Promotion> {
+    let caller = group.caller();
     allow(caller)?;
-    group.begin(caller)?;
     let mut found = match step {
         Step::Context => context(group, caller),
         Step::Memory => memory(group),
         Step::Facts => facts(group)?,
         Step::Lessons => lessons(group)?,
-        Step::Soul => soul(group, caller)?,
+        Step::Soul => soul(group)?,
     };
     let there = match step {
         Step::Facts | Step::Lessons => String::new(),
@@ -195,8 +195,9 @@ pub fn plan(group: &mut Group, caller: &Caller, step: Step) -> Result<Promotion>
 }
 
 /// Proposes what a step finds: one change of its file, or a call for each.
-pub fn promote(group: &mut Group, caller: &Caller, step: Step) -> Result<Promotion> {
-    let mut promotion = plan(group, caller, step)?;
+pub fn promote(group: &mut View<'_>, step: Step) -> Result<Promotion> {
+    let _caller = group.caller();
+    let mut promotion = plan(group, step)?;
     if promotion.lines.is_empty() {
         return Ok(promotion);
     }
@@ -205,14 +206,14 @@ pub fn promote(group: &mut Group, caller: &Caller, step: Step) -> Result<Promoti
             for one in &promotion.lines {
                 let sources = [one.source.clone()];
                 let (tool, arguments) = (step.target(), &one.arguments);
-                let made = proposal::make_call_for(group, caller, tool, arguments, step.reason(), &sources)?;
-                note(group, caller, step, std::slice::from_ref(one), made.number)?;
+                let made = proposal::make_call_for(group, tool, arguments, step.reason(), &sources)?;
+                note(group, step, std::slice::from_ref(one), made.number)?;
                 promotion.proposals.push(made.number);
             }
         }
         _ => {
             let path: FilePath = step.target().parse()?;
-            let mut held = change::hold(group, caller.now)?;
+            let mut held = change::hold(group)?;
             let before = held.read(&path)?;
             let text = String::from_utf8(before.clone().unwrap_or_default());
             let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not UTF-8 text" };
@@ -226,9 +227,9 @@ pub fn promote(group: &mut Group, caller: &Caller, step: Step) -> Result<Promoti
             }
             let sources: Vec<String> = promotion.lines.iter().map(|one| one.source.clone()).collect();
             let after = Some(text.into_bytes());
-            let made = proposal::make(&mut held, caller, &path, after, step.reason(), &sources)?;
+            let made = proposal::make(&mut held, &path, after, step.reason(), &sources)?;
             drop(held);
-            note(group, caller, step, &promotion.lines, made.number)?;
+            note(group, step, &promotion.lines, made.number)?;
             promotion.proposals.push(made.number);
         }
     }
@@ -260,8 +261,8 @@ fn proposed(db: &Connection, step: Step) -> Result<BTreeSet<String>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-fn note(group: &mut Group, caller: &Caller, step: Step, lines: &[Promoted], number: i64) -> Result<()> {
-    group.write(caller.now, |tx| {
+fn note(group: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Result<()> {
+    group.write(|tx| {
         let sql = "INSERT INTO promoted (step, what, proposal) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
         for one in lines {
             tx.prepare_cached(sql)?.execute((step.as_str(), one.hash(), number))?;
@@ -271,14 +272,14 @@ fn note(group: &mut Group, caller: &Caller, step: Step, lines: &[Promoted], numb
 }
 
 /// A file of the workspace, without what Nacre itself put there.
-fn own_text(group: &Group, path: &str) -> String {
+fn own_text(group: &View<'_>, path: &str) -> String {
     let text = files::text(group, Visibility::Private, path, change::LARGEST);
     // What it injects has marks around it; a file that has none is as it is, and its lines have their numbers.
     text.replace("\r\n", "\n")
 }
 
 /// The tagged lines of a log that people and agents wrote, with their importance.
-fn tagged(group: &Group, log: &daily::Log) -> Vec<(f64, Promoted)> {
+fn tagged(group: &View<'_>, log: &daily::Log) -> Vec<(f64, Promoted)> {
     let text = own_text(group, log.path.as_str());
     let ours: BTreeSet<usize> = injected(&text);
     let all = lines::lines(&text);
@@ -320,7 +321,7 @@ fn injected(text: &str) -> BTreeSet<usize> {
     marked.map(|(at, _)| at).collect()
 }
 
-fn context(group: &Group, caller: &Caller) -> Vec<Promoted> {
+fn context(group: &View<'_>, caller: &Caller) -> Vec<Promoted> {
     let (today, low) = (caller.zone.day(caller.now), group.settings().log.low);
     let rules = &group.settings().visibility.private;
     let seen = |path: &str| Visibility::Shared.sees(rules, path, &own_text(group, path));
@@ -333,7 +334,7 @@ fn context(group: &Group, caller: &Caller) -> Vec<Promoted> {
     lines.filter(|(importance, _)| *importance >= low).map(|(_, one)| one).collect()
 }
 
-fn memory(group: &Group) -> Vec<Promoted> {
+fn memory(group: &View<'_>) -> Vec<Promoted> {
     let high = group.settings().log.high;
     let mut found = Vec::new();
     for log in daily::logs(group) {
@@ -356,17 +357,17 @@ fn memory(group: &Group) -> Vec<Promoted> {
     found
 }
 
-fn soul(group: &Group, caller: &Caller) -> Result<Vec<Promoted>> {
+fn soul(group: &View<'_>) -> Result<Vec<Promoted>> {
     let promoted = |one: &turn::Proposal| {
         let line = one.line.trim_start_matches("- ");
         let said = line.split_once("**: ").map_or(line, |(_, said)| said);
         let promoted = Promoted::new(said, format!("lesson {} ({})", one.lesson, one.because), "");
         Promoted { text: one_line(line), ..promoted }
     };
-    Ok(turn::proposals(group, caller)?.iter().map(promoted).collect())
+    Ok(turn::proposals(group)?.iter().map(promoted).collect())
 }
 
-fn facts(group: &Group) -> Result<Vec<Promoted>> {
+fn facts(group: &View<'_>) -> Result<Vec<Promoted>> {
     let text = own_text(group, memory_file::PATH);
     let sql = "SELECT DISTINCT line FROM citations WHERE path = ?1";
     let taken: BTreeSet<usize> = group.read(|db| {
@@ -417,7 +418,7 @@ fn facts(group: &Group) -> Result<Vec<Promoted>> {
     Ok(found)
 }
 
-fn lessons(group: &Group) -> Result<Vec<Promoted>> {
+fn lessons(group: &View<'_>) -> Result<Vec<Promoted>> {
     let mut found = Vec::new();
     // What was taken out of conversations or summaries by a program is nobody's word.
     let own = |source: Source| matches!(source, Source::Person | Source::Agent | Source::Conversation);

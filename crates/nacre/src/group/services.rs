@@ -1,6 +1,7 @@
 //! Programs and models of others that a group may use.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::BriefPlugin;
 use crate::index::embed::{Embedder, http};
@@ -14,4 +15,6 @@ pub(crate) struct Services {
     pub(crate) chat: Option<Arc<http::Chat>>,
     /// The plugin that makes the brief in our place.
     pub(crate) brief_plugin: Option<BriefPlugin>,
+    /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
+    pub(crate) changed: Option<Arc<AtomicBool>>,
 }

@@ -44,6 +44,8 @@ pub(crate) struct Database {
     /// Names of documents that shared sessions do not see.
     private: Vec<String>,
     db: Db,
+    /// Whether `db` can say what shared sessions see.
+    public: bool,
     /// The same file as shared sessions see it.
     shared: OnceCell<Db>,
     /// What had made the index when the file was opened.
@@ -81,6 +83,7 @@ impl Database {
             language,
             private,
             db,
+            public: false,
             shared: OnceCell::new(),
             made_by: None,
             identity,
@@ -113,7 +116,7 @@ impl Database {
         }
         self.space = RefCell::default();
         self.db = Self::open_file(&self.path, &self.owner, self.schema, there, now)?;
-        self.shared = OnceCell::new();
+        (self.public, self.shared) = (false, OnceCell::new());
         self.identity = identity(&self.path);
         self.arrive()?;
         Ok(true)
@@ -128,7 +131,7 @@ impl Database {
             files::create_folder(folder)?;
         }
         self.db = Db::open(&self.path, &self.schema.migrations, self.owner.damage(now))?;
-        self.shared = OnceCell::new();
+        (self.public, self.shared) = (false, OnceCell::new());
         self.identity = identity(&self.path);
         let (owner, language, schema) = (self.owner.clone(), self.language, self.schema);
         let lexicon = &mut self.lexicon;
@@ -142,6 +145,10 @@ impl Database {
         })?;
         self.made_by = self.db.read(index::made_by)?;
         self.check_owner()
+    }
+
+    pub(crate) fn owner(&self) -> &Owner {
+        &self.owner
     }
 
     pub(crate) fn path(&self) -> &Path {
@@ -192,6 +199,21 @@ impl Database {
     /// Runs `work` in one write transaction, making the file where there is none.
     pub(crate) fn write<T>(&mut self, now: Time, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write_indexed(now, |tx, _| work(tx))
+    }
+
+    /// The same for whoever is asked to write by such a session: what it writes asks what it may see.
+    pub(crate) fn write_as<T>(
+        &mut self,
+        visibility: Visibility,
+        now: Time,
+        work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
+    ) -> Result<T> {
+        self.create(now)?;
+        if visibility == Visibility::Shared && !self.public {
+            self.db.outside(|db| visibility::make_public(db, &self.private))?;
+            self.public = true;
+        }
+        self.write_indexed(now, work)
     }
 
     /// The same for much text at once, with what is known of words.

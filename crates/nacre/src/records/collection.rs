@@ -6,10 +6,7 @@
 //! under a lock that dies with the process; anyone may search it meanwhile.
 
 use crate::index::Renewed;
-use crate::index::database::Database;
 use crate::index::fill::Embedded;
-use crate::index::fill::fill;
-use crate::index::fill::renew;
 use crate::store::Connection;
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -20,13 +17,12 @@ use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::caller::Caller;
 use crate::base::ids::CollectionName;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time, files};
-use crate::group::Group;
+use crate::group::View;
 use crate::index;
-use crate::index::database::{self, Identity, Owner};
+use crate::index::database::{self, Database, Identity, Owner};
 use crate::records::workspace::{self, Synced};
 use crate::store::audit;
 use crate::store::{self, beside};
@@ -91,127 +87,123 @@ pub enum Reading {
     Anew,
 }
 
-impl Group {
-    /// Adds sources to a collection, which is made where there is none, and indexes them. One that was stopped
-    /// goes on where it was.
-    pub fn add_collection(
-        &mut self,
-        caller: &Caller,
-        name: &CollectionName,
-        sources: &[PathBuf],
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Indexed> {
-        let sources: Vec<String> = sources.iter().map(|path| source(path)).collect::<Result<_>>()?;
-        self.refresh(caller.now)?;
-        let _lock = lock(self, name)?;
-        self.write(caller.now, |tx| {
-            let mut record = get(tx, name)?.unwrap_or_else(|| Record {
-                name: name.clone(),
-                sources: Vec::new(),
-                added_at: caller.now,
-                indexed_at: None,
-            });
-            let known: BTreeSet<String> = record.sources.iter().cloned().collect();
-            let mut new: Vec<String> = sources.into_iter().filter(|source| !known.contains(source)).collect();
-            new.dedup();
-            if !new.is_empty() {
-                record.sources.extend(new);
-                record.indexed_at = None;
-                put(tx, &record)?;
-            }
-            let mut row = audit::Row::new("collection_add");
-            row.ids.push(name.to_string());
-            row.detail.insert("sources".into(), record.sources.len().into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)
-        })?;
-        index(self, caller, name, Reading::Changes, progress)
-    }
-
-    /// Brings a collection up to date with its sources: edits, renames and deletes are followed. What is known of
-    /// a source that is not there is kept, and the source named.
-    pub fn reindex_collection(
-        &mut self,
-        caller: &Caller,
-        name: &CollectionName,
-        reading: Reading,
-        progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Indexed> {
-        expect_known(self, caller, name, "collection_index")?;
-        let _lock = lock(self, name)?;
-        index(self, caller, name, reading, progress)
-    }
-
-    /// Removes a collection and its database. Its sources are left as they are.
-    pub fn drop_collection(&mut self, caller: &Caller, name: &CollectionName) -> Result<Record> {
-        expect_known(self, caller, name, "collection_drop")?;
-        let _lock = lock(self, name)?;
-        let record = self.write(caller.now, |tx| {
-            let record = known(tx, name)?;
-            tx.execute("DELETE FROM collections WHERE name = ?1", [name])?;
-            let mut row = audit::Row::new("collection_drop");
-            row.ids.push(name.to_string());
-            row.detail.insert("sources".into(), record.sources.len().into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
-            Ok(record)
-        })?;
-        self.close_collection(name);
-        let path = path(self, name);
-        // The database first: a log that is left over is known for what it is.
-        for suffix in ["", "-wal", "-shm", ".lock"] {
-            remove(&beside(&path, suffix))?;
+/// Adds sources to a collection, which is made where there is none, and indexes them. One that was stopped
+/// goes on where it was.
+pub fn add(
+    group: &mut View<'_>,
+    name: &CollectionName,
+    sources: &[PathBuf],
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Indexed> {
+    let caller = group.caller();
+    let sources: Vec<String> = sources.iter().map(|path| source(path)).collect::<Result<_>>()?;
+    let _lock = lock(group, name)?;
+    group.write(|tx| {
+        let mut record = get(tx, name)?.unwrap_or_else(|| Record {
+            name: name.clone(),
+            sources: Vec::new(),
+            added_at: caller.now,
+            indexed_at: None,
+        });
+        let known: BTreeSet<String> = record.sources.iter().cloned().collect();
+        let mut new: Vec<String> = sources.into_iter().filter(|source| !known.contains(source)).collect();
+        new.dedup();
+        if !new.is_empty() {
+            record.sources.extend(new);
+            record.indexed_at = None;
+            put(tx, &record)?;
         }
-        remove(&path.with_extension("lock"))?;
+        let mut row = audit::Row::new("collection_add");
+        row.ids.push(name.to_string());
+        row.detail.insert("sources".into(), record.sources.len().into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)
+    })?;
+    index(group, name, Reading::Changes, progress)
+}
+
+/// Brings a collection up to date with its sources: edits, renames and deletes are followed. What is known of
+/// a source that is not there is kept, and the source named.
+pub fn reindex(
+    group: &mut View<'_>,
+    name: &CollectionName,
+    reading: Reading,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Indexed> {
+    expect_known(group, name, "collection_index")?;
+    let _lock = lock(group, name)?;
+    index(group, name, reading, progress)
+}
+
+/// Removes a collection and its database. Its sources are left as they are.
+pub fn remove(group: &mut View<'_>, name: &CollectionName) -> Result<Record> {
+    let caller = group.caller();
+    expect_known(group, name, "collection_drop")?;
+    let _lock = lock(group, name)?;
+    let record = group.write(|tx| {
+        let record = known(tx, name)?;
+        tx.execute("DELETE FROM collections WHERE name = ?1", [name])?;
+        let mut row = audit::Row::new("collection_drop");
+        row.ids.push(name.to_string());
+        row.detail.insert("sources".into(), record.sources.len().into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
         Ok(record)
+    })?;
+    group.close_collection(name);
+    let path = path(group, name);
+    // The database first: a log that is left over is known for what it is.
+    for suffix in ["", "-wal", "-shm", ".lock"] {
+        remove_file(&beside(&path, suffix))?;
     }
+    remove_file(&path.with_extension("lock"))?;
+    Ok(record)
+}
 
-    /// Returns the names of the collections.
-    pub fn collection_names(&self) -> Result<Vec<CollectionName>> {
-        Ok(self.read(all)?.into_iter().map(|record| record.name).collect())
-    }
+/// Returns the names of the collections.
+pub fn names(group: &View<'_>) -> Result<Vec<CollectionName>> {
+    Ok(group.read(all)?.into_iter().map(|record| record.name).collect())
+}
 
-    /// Returns the collections and how they stand.
-    pub(crate) fn collections(&mut self, now: Time) -> Result<Vec<Collection>> {
-        let records = self.read(all)?;
-        Ok(records.into_iter().map(|record| standing(self, record, now)).collect())
-    }
+/// Returns the collections and how they stand.
+pub(crate) fn list(group: &mut View<'_>) -> Result<Vec<Collection>> {
+    let records = group.read(all)?;
+    Ok(records.into_iter().map(|record| standing(group, record)).collect())
+}
 
-    /// Looks the databases of the collections over. Returns what each is called and what is wrong with it; files
-    /// that belong to none are among them.
-    pub fn check_collections(&mut self, now: Time) -> Result<Vec<(String, Vec<String>)>> {
-        let names = self.collection_names()?;
-        let mut checked = Vec::new();
-        for name in &names {
-            let problems = self.collection(name, now).and_then(|database| database.check());
-            let problems = match problems {
-                Ok(problems) if problems.is_empty() => problems,
-                Ok(problems) => vec![format!(
-                    "{}; `nacre collection reindex {name} --anew` makes it anew",
-                    problems.join("; ")
-                )],
-                Err(error) => vec![what_now(name, &error)],
-            };
-            checked.push((name.to_string(), problems));
-        }
-        let found = fs::read_dir(self.folder().join(FOLDER)).into_iter().flatten().flatten();
-        let mut strays: Vec<String> = found
-            .filter_map(|entry| entry.file_name().into_string().ok()?.strip_suffix(".db").map(str::to_owned))
-            .filter(|stem| !names.iter().any(|name| name.as_str() == stem))
-            .collect();
-        strays.sort();
-        for stem in strays {
-            let file = self.folder().join(FOLDER).join(format!("{stem}.db"));
-            let why = if stem.starts_with("damaged-") { "was damaged" } else { "belongs to no collection" };
-            checked.push((stem, vec![format!("{} {why}; remove it", file.display())]));
-        }
-        Ok(checked)
+/// Looks the databases of the collections over. Returns what each is called and what is wrong with it; files
+/// that belong to none are among them.
+pub fn check(group: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
+    let names = names(group)?;
+    let mut checked = Vec::new();
+    for name in &names {
+        let problems = open(group, name).and_then(|database| database.check());
+        let problems = match problems {
+            Ok(problems) if problems.is_empty() => problems,
+            Ok(problems) => vec![format!(
+                "{}; `nacre collection reindex {name} --anew` makes it anew",
+                problems.join("; ")
+            )],
+            Err(error) => vec![what_now(name, &error)],
+        };
+        checked.push((name.to_string(), problems));
     }
+    let found = fs::read_dir(group.folder().join(FOLDER)).into_iter().flatten().flatten();
+    let mut strays: Vec<String> = found
+        .filter_map(|entry| entry.file_name().into_string().ok()?.strip_suffix(".db").map(str::to_owned))
+        .filter(|stem| !names.iter().any(|name| name.as_str() == stem))
+        .collect();
+    strays.sort();
+    for stem in strays {
+        let file = group.folder().join(FOLDER).join(format!("{stem}.db"));
+        let why = if stem.starts_with("damaged-") { "was damaged" } else { "belongs to no collection" };
+        checked.push((stem, vec![format!("{} {why}; remove it", file.display())]));
+    }
+    Ok(checked)
 }
 
 /// Refuses what is to be done with a collection that is not there, on record.
-fn expect_known(group: &mut Group, caller: &Caller, name: &CollectionName, action: &str) -> Result<()> {
-    group.refresh(caller.now)?;
+fn expect_known(group: &mut View<'_>, name: &CollectionName, action: &str) -> Result<()> {
     let found = group.read_all(|db| known(db, name));
-    found.map(drop).inspect_err(|error| group.record_refusal(caller, action, error))
+    found.map(drop).inspect_err(|error| group.record_refusal(action, error))
 }
 
 /// Says that a collection can't be searched, and what to do.
@@ -229,9 +221,8 @@ fn what_now(name: &CollectionName, error: &Error) -> String {
 /// Returns the collections to search: the one that is named, or all. Says of those that are not ready what is
 /// missing.
 pub(crate) fn to_search(
-    group: &mut Group,
+    group: &mut View<'_>,
     named: Option<&CollectionName>,
-    now: Time,
 ) -> Result<(Vec<CollectionName>, Vec<String>)> {
     let records = match named {
         Some(name) => vec![group.read_all(|db| known(db, name))?],
@@ -244,7 +235,7 @@ pub(crate) fn to_search(
                 "sources: collection `{name}` has not been indexed to its end; `nacre collection reindex {name}` goes on with it"
             ));
         }
-        match group.collection(&name, now) {
+        match open(group, &name) {
             Ok(_) => ready.push(name),
             Err(error) => missing.push(is_down(&name, &error)),
         }
@@ -253,17 +244,17 @@ pub(crate) fn to_search(
 }
 
 /// Whose the database of a collection is, and where it stands.
-pub(crate) fn place(group: &Group, name: &CollectionName) -> (PathBuf, Owner) {
+pub(crate) fn place(group: &View<'_>, name: &CollectionName) -> (PathBuf, Owner) {
     (path(group, name), Owner { group: group.name().clone(), collection: Some(name.clone()) })
 }
 
-fn path(group: &Group, name: &CollectionName) -> PathBuf {
+fn path(group: &View<'_>, name: &CollectionName) -> PathBuf {
     group.folder().join(FOLDER).join(format!("{name}.db"))
 }
 
-fn standing(group: &mut Group, record: Record, now: Time) -> Collection {
+fn standing(group: &mut View<'_>, record: Record) -> Collection {
     let Record { name, sources, added_at, indexed_at } = record;
-    let counted = group.collection(&name, now).and_then(|database| {
+    let counted = open(group, &name).and_then(|database| {
         let counts = database.read(|db| {
             let sql =
                 "SELECT (SELECT count(*) FROM documents WHERE hash <> ''), (SELECT count(*) FROM passages)";
@@ -281,26 +272,26 @@ fn standing(group: &mut Group, record: Record, now: Time) -> Collection {
 
 /// Indexes a collection whose lock is held.
 fn index(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     name: &CollectionName,
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Indexed> {
+    let caller = group.caller();
     let Record { sources, .. } = group.read_all(|db| known(db, name))?;
     let mut aside = None;
-    let synced = match sync(group, caller, name, &sources, reading, progress) {
+    let synced = match sync(group, name, &sources, reading, progress) {
         // It is derived: what it had stands in the sources. Its bytes are kept all the same.
         Err(Error::Damaged { .. }) => {
             group.close_collection(name);
             if let Error::SetAside { aside: moved, .. } = store::set_aside(&path(group, name), caller.now)? {
                 aside = Some(moved);
             }
-            sync(group, caller, name, &sources, reading, progress)?
+            sync(group, name, &sources, reading, progress)?
         }
         synced => synced?,
     };
-    group.write(caller.now, |tx| {
+    group.write(|tx| {
         tx.execute("UPDATE collections SET indexed_at = ?2 WHERE name = ?1", (name, caller.now))?;
         let mut row = audit::Row::new("collection_index");
         row.ids.push(name.to_string());
@@ -319,16 +310,16 @@ fn index(
 }
 
 fn sync(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     name: &CollectionName,
     sources: &[String],
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Synced> {
+    let caller = group.caller();
     let language = group.settings().search.language();
     let schema = group.schema();
-    let database = group.collection(name, caller.now)?;
+    let database = open(group, name)?;
     let found = workspace::sources(sources);
     if reading == Reading::Anew {
         // What is forgotten has to be there to be read again.
@@ -338,7 +329,7 @@ fn sync(
         }
         database.write(caller.now, |tx| index::rebuild(tx, schema, index::Documents::Forget, language))?;
     }
-    workspace::sync(database, caller, found, false, progress)
+    workspace::sync_database(database, caller, found, false, progress)
 }
 
 /// Checks a source: a folder or a file that is there, by its real name.
@@ -354,7 +345,7 @@ fn source(path: &Path) -> Result<String> {
 
 /// Waits until no other process writes to the collection. The lock goes when the file is closed, and so with the
 /// process.
-fn lock(group: &Group, name: &CollectionName) -> Result<File> {
+fn lock(group: &View<'_>, name: &CollectionName) -> Result<File> {
     let path = path(group, name).with_extension("lock");
     if let Some(folder) = path.parent() {
         files::create_folder(folder)?;
@@ -370,7 +361,7 @@ fn lock(group: &Group, name: &CollectionName) -> Result<File> {
     }
 }
 
-fn remove(path: &Path) -> Result<()> {
+fn remove_file(path: &Path) -> Result<()> {
     match fs::remove_file(path) {
         Err(problem) if problem.kind() != std::io::ErrorKind::NotFound => Err(Error::io(path)(problem)),
         _ => Ok(()),
@@ -424,71 +415,58 @@ fn put(db: &Connection, record: &Record) -> Result<()> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Written(Vec<(Option<CollectionName>, i64)>);
 
-impl Group {
-    /// Returns the database of a collection, as it is now.
-    pub(crate) fn collection(&mut self, name: &CollectionName, now: Time) -> Result<&mut Database> {
-        if let Some(open) = self.collections.get_mut(name) {
-            open.refresh(now)?;
-        } else {
-            let (path, owner) = place(self, name);
-            self.collections
-                .insert(name.clone(), Database::open(path, owner, self.schema(), self.settings(), now)?);
-        }
-        Ok(self.collections.get_mut(name).expect("just put there"))
-    }
+/// Returns the database of a collection, as it is now.
+fn open<'v>(group: &'v mut View<'_>, name: &CollectionName) -> Result<&'v mut Database> {
+    let (path, owner) = place(group, name);
+    group.collection(path, owner)
+}
 
-    /// Lets go of the database of a collection.
-    pub(crate) fn close_collection(&mut self, name: &CollectionName) {
-        self.collections.remove(name);
+/// Returns what every write moves on to the index of the memory or of a collection.
+pub fn written(group: &mut View<'_>) -> Result<Written> {
+    let mut stamps = vec![(None, group.read_all(index::stamp)?)];
+    for record in group.read_all(all)? {
+        // One that can't be read now may be mended later.
+        let stamp = open(group, &record.name).and_then(|database| database.read(index::stamp));
+        stamps.push((Some(record.name), stamp.unwrap_or(-1)));
     }
+    Ok(Written(stamps))
+}
 
-    /// Returns what every write moves on to the index of the memory or of a collection.
-    pub fn written(&mut self, now: Time) -> Result<Written> {
-        self.memory.refresh(now)?;
-        let mut stamps = vec![(None, self.memory.read(index::stamp)?)];
-        for record in self.memory.read(all)? {
-            // One that can't be read now may be mended later.
-            let stamp = self.collection(&record.name, now).and_then(|database| database.read(index::stamp));
-            stamps.push((Some(record.name), stamp.unwrap_or(-1)));
-        }
-        Ok(Written(stamps))
+/// Makes anew what another version made, in the indexes of the memory and of its collections: words at
+/// once, built-in vectors at most so many of each, the newest first. `progress` is told after every
+/// transaction, of one database after the other, and may break off. Any number of processes may do this
+/// at once; search goes on meanwhile.
+pub fn renew(
+    group: &mut View<'_>,
+    most: usize,
+    progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
+) -> Result<Renewed> {
+    let now = group.now();
+    let mut sum = index::fill::renew(group.memory(), now, most, progress)?;
+    for record in group.read_all(all)? {
+        // Of one that can't be opened every search says so.
+        let Ok(database) = open(group, &record.name) else { continue };
+        let of_one = index::fill::renew(database, now, most, progress)?;
+        sum = Renewed { made: sum.made + of_one.made, all: sum.all + of_one.all };
     }
+    Ok(sum)
+}
 
-    /// Makes anew what another version made, in the indexes of the memory and of its collections: words at
-    /// once, built-in vectors at most so many of each, the newest first. `progress` is told after every
-    /// transaction, of one database after the other, and may break off. Any number of processes may do this
-    /// at once; search goes on meanwhile.
-    pub fn renew(
-        &mut self,
-        now: Time,
-        most: usize,
-        progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
-    ) -> Result<Renewed> {
-        let mut sum = renew(&mut self.memory, now, most, progress)?;
-        for record in self.memory.read(all)? {
-            // Of one that can't be opened every search says so.
-            let Ok(database) = self.collection(&record.name, now) else { continue };
-            let of_one = renew(database, now, most, progress)?;
-            sum = Renewed { made: sum.made + of_one.made, all: sum.all + of_one.all };
-        }
-        Ok(sum)
+/// Makes vectors by the provider for passages of the memory and of its collections that have none, at
+/// most so many, the newest first. `progress` is told what is done and what is left. What a provider that
+/// fails leaves undone is done by the next call; search goes on meanwhile.
+pub fn embed(group: &mut View<'_>, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
+    let Some(embedder) = group.services().embedder.clone() else { return Ok(Embedded::default()) };
+    let now = group.now();
+    let mut sum = index::fill::fill(group.memory(), &*embedder, now, most, progress)?;
+    for record in group.read_all(all)? {
+        let of_one = index::fill::fill(open(group, &record.name)?, &*embedder, now, most, progress)?;
+        sum = Embedded {
+            model: sum.model,
+            done: sum.done + of_one.done,
+            refused: sum.refused + of_one.refused,
+            left: sum.left + of_one.left,
+        };
     }
-
-    /// Makes vectors by the provider for passages of the memory and of its collections that have none, at
-    /// most so many, the newest first. `progress` is told what is done and what is left. What a provider that
-    /// fails leaves undone is done by the next call; search goes on meanwhile.
-    pub fn embed(&mut self, now: Time, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
-        let Some(embedder) = self.services.embedder.clone() else { return Ok(Embedded::default()) };
-        let mut sum = fill(&mut self.memory, &*embedder, now, most, progress)?;
-        for record in self.memory.read(all)? {
-            let of_one = fill(self.collection(&record.name, now)?, &*embedder, now, most, progress)?;
-            sum = Embedded {
-                model: sum.model,
-                done: sum.done + of_one.done,
-                refused: sum.refused + of_one.refused,
-                left: sum.left + of_one.left,
-            };
-        }
-        Ok(sum)
-    }
+    Ok(sum)
 }

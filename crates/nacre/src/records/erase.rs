@@ -4,13 +4,12 @@ use serde_json::Map;
 
 use super::workspace::proposal;
 use super::{entry, import};
-use crate::base::ids::{EntryRef, SessionId};
-use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::base::ids::EntryRef;
+use crate::base::{Error, Result};
+use crate::group::View;
 use crate::records::entry::Erased;
 use crate::store::Connection;
 use crate::store::audit;
-use crate::store::event::Event;
 
 /// Deletes an entry for good, every trace of it.
 pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<Erased> {
@@ -30,17 +29,18 @@ fn forget(db: &Connection, erased: &[Erased]) -> Result<()> {
 }
 
 /// Deletes what was superseded long ago, if there is any: looking costs no write.
-pub(crate) fn purge(group: &mut Group, now: Time) -> Result<usize> {
+pub(crate) fn purge(group: &mut View<'_>) -> Result<usize> {
+    let now = group.now();
     let days = group.settings().entries.purge_superseded_days;
-    if days == 0 || !group.memory.on_disk() {
+    if days == 0 || !group.is_on_disk() {
         return Ok(0);
     }
     let before = now.plus_days(-days);
     let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < ?1)";
-    if !group.memory.read(|db| Ok(db.query_row(due, [before], |row| row.get(0))?))? {
+    if !group.read_all(|db| Ok(db.query_row(due, [before], |row| row.get(0))?))? {
         return Ok(0);
     }
-    let purged = group.memory.write(now, |tx| {
+    let purged = group.memory().write(now, |tx| {
         let erased = entry::delete_superseded(tx, before)?;
         forget(tx, &erased)?;
         let mut row = audit::Row::new("purge");
@@ -55,12 +55,11 @@ pub(crate) fn purge(group: &mut Group, now: Time) -> Result<usize> {
         purged => purged?,
     };
     let data = Map::from_iter([("type".into(), "purge".into()), ("purged".into(), purged.into())]);
-    let session = SessionId::new(now);
-    group.tell(&Event { name: "memory:write", at: now, group: group.name().clone(), session, data });
+    group.tell("memory:write", data);
     Ok(purged)
 }
 
 /// Purges when a database was opened.
-pub(crate) fn purge_on_opening(group: &mut Group, now: Time) -> Result<()> {
-    purge(group, now).map(drop)
+pub(crate) fn purge_on_opening(group: &mut View<'_>) -> Result<()> {
+    purge(group).map(drop)
 }

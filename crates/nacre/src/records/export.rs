@@ -3,8 +3,7 @@
 mod rows;
 mod tree;
 
-use crate::base::caller::Caller;
-use crate::group::Group;
+use crate::group::View;
 use crate::store::Connection;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write as _;
@@ -22,7 +21,7 @@ use crate::records::entry::{self, Entry, EntryType, Version};
 use crate::records::lesson::{self, Lesson};
 use crate::records::project::{item, task};
 use crate::records::session::exchange;
-use crate::records::{collection, graph, session};
+use crate::records::{collection, graph, session, workspace};
 use crate::store::audit;
 use crate::store::beside;
 
@@ -359,7 +358,7 @@ impl Drop for Copy {
 }
 
 /// Takes records in. Ids, numbers, times and scores stay; a number that is taken here is given anew.
-pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
+pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Imported> {
     let mut done = Imported { unreadable: records.unreadable, ..Imported::default() };
     for entry in &records.entries {
         let present = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = ?1)";
@@ -394,59 +393,59 @@ pub(crate) fn take_in(db: &Connection, records: &Records) -> Result<Imported> {
     Ok(done)
 }
 
-impl Group {
-    /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
-    /// [`Group::import`].
-    pub fn export(&self, folder: &Path, now: Time) -> Result<Exported> {
-        self.memory.read(|db| write(db, self.name(), self.folder(), folder, now))
-    }
+/// Writes everything the group holds into `folder`, as Markdown for people and JSON for
+/// [`import`].
+pub fn export(group: &View<'_>, folder: &Path) -> Result<Exported> {
+    group.read_all(|db| write(db, group.name(), group.folder(), folder, group.now()))
+}
 
-    /// Takes in what [`Group::export`] wrote. What is here already is left as it is, so that twice is the
-    /// same as once.
-    pub fn import(&mut self, caller: &Caller, folder: &Path) -> Result<Imported> {
-        let found = read(folder)?;
-        let shared = self.read_all(|db| session::absent(db, &found.shared_sessions))?;
-        let mut imported = self.take_in(caller, &found)?;
-        let put = put_files(self, caller, folder, found.files.as_deref())?;
-        (imported.files, imported.files_kept) = (put.added, put.kept);
-        imported.projects = found.projects;
-        let known = self.read_all(projects)?;
-        imported.projects.retain(|name, _| !known.contains_key(name));
-        let here = self.collection_names()?;
-        imported.collections = found.collections;
-        imported.collections.retain(|name, _| !here.contains(name));
-        if let Some(file) = sessions(folder) {
-            let input = fs::File::open(&file).map_err(Error::io(&file))?;
-            imported.messages = self.import_session(caller, BufReader::new(input), "sessions", |_| {})?.added;
-        }
-        if imported.files > 0 {
-            session::catch_up_all(self, caller)?;
-            self.sync(caller)?;
-        }
-        if !shared.is_empty() || !found.session_formats.is_empty() {
-            self.write(caller.now, |tx| {
-                session::set_formats(tx, &found.session_formats)?;
-                session::set_shared(tx, &shared)
-            })?;
-        }
+/// Takes in what [`export`] wrote. What is here already is left as it is, so that twice is the
+/// same as once.
+pub fn import(group: &mut View<'_>, folder: &Path) -> Result<Imported> {
+    let found = read(folder)?;
+    let shared = group.read_all(|db| session::absent(db, &found.shared_sessions))?;
+    let mut imported = take_in(group, &found)?;
+    let put = put_files(group, folder, found.files.as_deref())?;
+    (imported.files, imported.files_kept) = (put.added, put.kept);
+    imported.projects = found.projects;
+    let known = group.read_all(projects)?;
+    imported.projects.retain(|name, _| !known.contains_key(name));
+    let here = collection::names(group)?;
+    imported.collections = found.collections;
+    imported.collections.retain(|name, _| !here.contains(name));
+    if let Some(file) = sessions(folder) {
+        let input = fs::File::open(&file).map_err(Error::io(&file))?;
+        imported.messages =
+            session::import_transcript(group, BufReader::new(input), "sessions", |_| {})?.added;
+    }
+    if imported.files > 0 {
+        session::catch_up_all(group)?;
+        workspace::sync(group)?;
+    }
+    if !shared.is_empty() || !found.session_formats.is_empty() {
+        group.write(|tx| {
+            session::set_formats(tx, &found.session_formats)?;
+            session::set_shared(tx, &shared)
+        })?;
+    }
+    Ok(imported)
+}
+
+/// Takes in what can be read of another database file, damaged ones included.
+pub fn import_database(group: &mut View<'_>, file: &Path) -> Result<Imported> {
+    let found = salvage(file)?;
+    take_in(group, &found)
+}
+
+fn take_in(group: &mut View<'_>, found: &Records) -> Result<Imported> {
+    let caller = group.caller();
+    group.write(|tx| {
+        let imported = write_records(tx, found)?;
+        let mut row = audit::Row::new("import");
+        row.detail.insert("entries".into(), imported.added.into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
         Ok(imported)
-    }
-
-    /// Takes in what can be read of another database file, damaged ones included.
-    pub fn import_database(&mut self, caller: &Caller, file: &Path) -> Result<Imported> {
-        let found = salvage(file)?;
-        self.take_in(caller, &found)
-    }
-
-    fn take_in(&mut self, caller: &Caller, found: &Records) -> Result<Imported> {
-        self.write(caller.now, |tx| {
-            let imported = take_in(tx, found)?;
-            let mut row = audit::Row::new("import");
-            row.detail.insert("entries".into(), imported.added.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
-            Ok(imported)
-        })
-    }
+    })
 }
 
 /// What turns have left behind, for an export.

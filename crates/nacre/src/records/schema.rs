@@ -60,7 +60,7 @@ fn migration_functions(db: &Connection) -> Result<()> {
 /// Writes what reads have left to be noted.
 fn settle(tx: &Connection, pending: &Pending) -> Result<()> {
     entry::note_returned(tx, &pending.returned)?;
-    memory_file::note_used(tx, &pending.used_lines)?;
+    memory_file::write_used(tx, &pending.used_lines)?;
     for Recalled { entries, graph, at } in &pending.recalled {
         entry::link::note(tx, entries)?;
         graph::activation::note(tx, graph, *at)?;

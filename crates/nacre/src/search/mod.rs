@@ -34,12 +34,12 @@ mod rank;
 // Answer
 mod answer;
 
-use crate::group::Group;
+use crate::group::View;
 use crate::records::collection;
 use crate::store::Connection;
 
 use crate::base::caller::Visibility;
-use crate::base::{Result, Time, settings};
+use crate::base::{Result, settings};
 use crate::index::embed::Embedder;
 use crate::index::{self, Language, Scope};
 
@@ -94,40 +94,38 @@ fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
     Ok(rows.collect::<rusqlite::Result<_>>()?)
 }
 
-impl Group {
-    /// Finds what fits, in the memory and in its collections, as far as the scope has them.
-    pub(crate) fn search(&mut self, request: &Request, now: Time) -> Result<Found> {
-        let sources = request.scope.contains(&Scope::Sources) && !request.query.trim().is_empty();
-        let (names, mut missing) = match sources {
-            true => collection::to_search(self, request.collection.as_ref(), now)?,
-            false => (Vec::new(), Vec::new()),
-        };
-        let visibility = self.visibility();
-        let mut states = Vec::new();
-        if request.scope.iter().any(|scope| *scope != Scope::Sources) {
-            states.push((None, self.memory.path(), self.memory.snapshot(visibility)?));
-        }
-        for (name, database) in self.collections.iter().filter(|(name, _)| names.contains(name)) {
-            match database.snapshot(Visibility::Private) {
-                Ok(state) => states.push((Some(name), database.path(), state)),
-                Err(error) => missing.push(collection::is_down(name, &error)),
-            }
-        }
-        let corpora: Vec<Corpus<'_>> = states
-            .iter()
-            .map(|(collection, path, state)| Corpus {
-                collection: *collection,
-                path,
-                db: &state.db,
-                space: &state.space,
-                visibility: if collection.is_some() { Visibility::Private } else { visibility },
-            })
-            .collect();
-        let mut found = run(&corpora, request, self.settings(), self.services.embedder.as_deref())?;
-        if corpora.is_empty() && sources && missing.is_empty() {
-            found.note = Some("this group has no collections".into());
-        }
-        missing.append(&mut found.missing);
-        Ok(Found { missing, ..found })
+/// Finds what fits, in the memory and in its collections, as far as the scope has them.
+pub(crate) fn search(group: &mut View<'_>, request: &Request) -> Result<Found> {
+    let sources = request.scope.contains(&Scope::Sources) && !request.query.trim().is_empty();
+    let (names, mut missing) = match sources {
+        true => collection::to_search(group, request.collection.as_ref())?,
+        false => (Vec::new(), Vec::new()),
+    };
+    let visibility = group.visibility();
+    let mut states = Vec::new();
+    if request.scope.iter().any(|scope| *scope != Scope::Sources) {
+        states.push((None, group.path(), group.snapshot()?));
     }
+    for (name, database) in group.open_collections().filter(|(name, _)| names.contains(name)) {
+        match database.snapshot(Visibility::Private) {
+            Ok(state) => states.push((Some(name), database.path(), state)),
+            Err(error) => missing.push(collection::is_down(name, &error)),
+        }
+    }
+    let corpora: Vec<Corpus<'_>> = states
+        .iter()
+        .map(|(collection, path, state)| Corpus {
+            collection: *collection,
+            path,
+            db: &state.db,
+            space: &state.space,
+            visibility: if collection.is_some() { Visibility::Private } else { visibility },
+        })
+        .collect();
+    let mut found = run(&corpora, request, group.settings(), group.services().embedder.as_deref())?;
+    if corpora.is_empty() && sources && missing.is_empty() {
+        found.note = Some("this group has no collections".into());
+    }
+    missing.append(&mut found.missing);
+    Ok(Found { missing, ..found })
 }

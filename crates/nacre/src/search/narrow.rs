@@ -152,7 +152,7 @@ mod tests {
         let mut ask = |query: &str, all: bool| -> Vec<String> {
             let request =
                 serde_json::json!({ "query": query, "scope": ["sessions"], "include_superseded": all });
-            let answer = crate::tools::call(&mut group, &caller, "memory_search", request).unwrap();
+            let answer = crate::tools::call(&mut group, "memory_search", request).unwrap();
             let hits = answer.data["hits"].as_array().unwrap().clone();
             hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
         };

@@ -34,9 +34,22 @@ impl Connection {
         Ok(self.sqlite.execute_batch(sql)?)
     }
 
+    /// Runs `work` and undoes it, inside a transaction: only whether it could be done is asked.
+    pub(crate) fn undone<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
+        self.batch("SAVEPOINT undone")?;
+        let done = work(self);
+        self.batch("ROLLBACK TO undone; RELEASE undone")?;
+        done
+    }
+
     /// Returns SQLite itself, for the full-text index.
     pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
         &self.sqlite
+    }
+
+    /// Forgets the statements that are kept prepared.
+    pub(crate) fn forget_statements(&self) {
+        self.sqlite.flush_prepared_statement_cache();
     }
 
     /// Runs a statement that returns no rows. Returns how many rows it changed.

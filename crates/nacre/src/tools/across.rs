@@ -11,24 +11,19 @@ use crate::base::caller::{Caller, Role, Visibility};
 use crate::base::ids::GroupName;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Settings};
-use crate::group::Group;
+use crate::group::View;
 
 /// Calls a tool in the caller's group, or reads in the group that the arguments name, where the caller's role and the
 /// settings allow it.
-pub fn call_across(
-    home: &Home,
-    group: &mut Group,
-    caller: &Caller,
-    name: &str,
-    arguments: Value,
-) -> Result<Answer> {
+pub fn call_across(home: &Home, group: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer> {
+    let caller = group.caller();
     let named = arguments.get(GROUP).and_then(Value::as_str).map(str::to_owned);
     let (Some(named), Some(known)) = (named, tool(name)) else {
-        return call(group, caller, name, arguments);
+        return call(group, name, arguments);
     };
     let across = !home.settings().access.admin_group.is_empty() && known.across;
     if !across || named == group.name().as_str() {
-        return call(group, caller, name, arguments);
+        return call(group, name, arguments);
     }
     let denied = || Error::GroupDenied { group: shorten(&named) };
     let other: GroupName = named.parse().map_err(|_| denied())?;
@@ -37,7 +32,8 @@ pub fn call_across(
     if !home.groups().contains(&other) {
         return Err(denied());
     }
-    call(&mut home.group(&other, caller.now)?, &Caller { visibility, ..caller.clone() }, name, arguments)
+    let reader = Caller { visibility, ..caller.clone() };
+    call(&mut home.group(&other, caller.now)?.enter(&reader)?, name, arguments)
 }
 
 /// As what a role may read in another group; `None`: not at all.

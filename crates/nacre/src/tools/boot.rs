@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::memory::make_brief;
 use super::tool::Request;
 use crate::base::settings::Inject;
-use crate::base::{Error, Result, Time};
+use crate::base::{Error, Time};
 use crate::context::boot::{self, Boot, Project};
 use crate::store::event::payload;
 
@@ -27,8 +27,9 @@ pub struct BootRequest {
 
 impl Request for BootRequest {
     type Answer = Boot;
+    const NAME: &str = "memory_boot";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Boot> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Boot> {
         let project = match &self.project {
             None => None,
             Some(name) => Some(Project::new(name).ok_or_else(|| Error::BadArgument {

@@ -7,20 +7,37 @@ use super::limits::{self, Action};
 use crate::base::caller::{Actor, Caller, Visibility};
 use crate::base::ids::EntryRef;
 use crate::base::{Error, Result, Settings};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{Origin, Source};
 use crate::records::graph::Cite;
 use crate::records::workspace::checkpoint::{self, Gone};
 use crate::records::workspace::proposal::{self, RunCall};
-use crate::records::workspace::seen;
+use crate::records::workspace::{self, seen};
 use crate::store::Connection;
 use crate::store::audit;
-use crate::store::event::Event;
+
+/// How a tool ends that gives no answer.
+#[derive(Debug)]
+pub enum Stop {
+    /// What it would write could be written, and a person is to decide.
+    Waits,
+    /// It failed, or was refused.
+    Failed(Error),
+}
+
+/// What a tool ends with.
+pub type Ran<T> = std::result::Result<T, Stop>;
+
+impl<E: Into<Error>> From<E> for Stop {
+    fn from(error: E) -> Stop {
+        Stop::Failed(error.into())
+    }
+}
 
 /// A call under way: what a tool may use.
-pub(crate) struct Call<'a> {
-    pub(super) group: &'a mut Group,
+pub struct Call<'a> {
+    pub(super) group: View<'a>,
     pub(crate) caller: &'a Caller,
     /// The name of the tool.
     pub(super) name: &'static str,
@@ -42,7 +59,7 @@ pub(super) enum Mode<'a> {
     Approved { number: i64, by: &'a Caller },
 }
 
-impl Call<'_> {
+impl<'a> Call<'a> {
     pub(crate) fn settings(&self) -> &Settings {
         self.group.settings()
     }
@@ -69,7 +86,7 @@ impl Call<'_> {
     }
 
     /// Writes, with the audit row and the limits in the same transaction.
-    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Result<T> {
+    pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Ran<T> {
         let (caller, name, settings) =
             (self.caller, self.group.name().clone(), self.group.settings().clone());
         let source = match caller.actor {
@@ -78,9 +95,7 @@ impl Call<'_> {
         };
         let row = audit::Row::new(self.name);
         let (mode, marked) = (self.mode, self.marked);
-        self.group.write_as_seen(caller.now)?;
-        let mut unchanged = None;
-        let written = self.group.write(caller.now, |tx| {
+        let write = |tx: &Connection| {
             let Caller { now, session, visibility, .. } = caller;
             let (now, visibility) = (*now, *visibility);
             let origin = Origin { now, group: &name, session, source, visibility };
@@ -88,30 +103,24 @@ impl Call<'_> {
             let mut write =
                 Write { db: tx, origin, caller, settings: &settings, row, changed: true, refuses };
             let value = work(&mut write)?;
-            match mode {
-                Mode::Run => {}
-                Mode::Try => {
-                    if !write.changed {
-                        unchanged = Some(value);
-                    }
-                    return Err(Error::Waits);
-                }
-                // A tool that writes twice is marked by the first.
-                Mode::Approved { number, by } => match proposal::approved(tx, by, number) {
-                    Err(Error::AlreadyDecided { .. }) if marked => {}
-                    done => done?,
-                },
+            // A tool that writes twice is marked by the first.
+            if let Mode::Approved { number, by } = mode
+                && !marked
+            {
+                proposal::approved(tx, by, number)?;
             }
-            if write.changed {
+            if write.changed && !matches!(mode, Mode::Try) {
                 audit::append(tx, caller, &write.row, audit::Outcome::Done)?;
             }
-            Ok(value)
-        });
-        if let Some(value) = unchanged {
-            return Ok(value);
+            Ok((value, write.changed))
+        };
+        if matches!(mode, Mode::Try) {
+            let (value, changed) = self.group.write(|tx| tx.undone(write))?;
+            return if changed { Err(Stop::Waits) } else { Ok(value) };
         }
-        self.marked |= written.is_ok();
-        written
+        let (value, _) = self.group.write(write)?;
+        self.marked = true;
+        Ok(value)
     }
 
     /// Brings the documents up to date where the scope has them. Returns the scope that can be searched, and
@@ -121,7 +130,7 @@ impl Call<'_> {
             return (scope, None);
         }
         if self.settings().documents.index {
-            return (scope, self.group.follow(self.caller));
+            return (scope, workspace::follow(&mut self.group));
         }
         scope.retain(|scope| *scope != Scope::Memory);
         let missing = scope.is_empty().then(|| "memory: `documents.index` is off".to_owned());
@@ -137,31 +146,24 @@ impl Call<'_> {
             let [size, mark] = [("size", (*size).into()), ("infrastructure", true.into())];
             self.tell("memory:read", crate::store::event::payload([kind, path, size, mark]));
         }
-        seen::note(self.group, self.caller, shown.into_iter().map(|(path, _)| path))
+        seen::note(&mut self.group, shown.into_iter().map(|(path, _)| path))
     }
 
     /// Tells what happened. Nothing hears of it that was not committed.
     pub(crate) fn tell(&mut self, name: &'static str, data: Map<String, Value>) {
-        let event = Event {
-            name,
-            at: self.caller.now,
-            group: self.group.name().clone(),
-            session: self.caller.session.clone(),
-            data,
-        };
-        self.group.tell(&event);
+        self.group.tell(name, data);
     }
 
     /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
     pub(crate) fn forget_in_checkpoints(&mut self, gone: &[Gone]) -> Vec<String> {
-        match checkpoint::forget(self.group, self.caller.now, gone) {
+        match checkpoint::forget(&mut self.group, gone) {
             Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
             Err(error) => vec![format!("all of them: {error}")],
         }
     }
 
-    pub(crate) fn group(&mut self) -> &mut Group {
-        self.group
+    pub(crate) fn group(&mut self) -> &mut View<'a> {
+        &mut self.group
     }
 }
 

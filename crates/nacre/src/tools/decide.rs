@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::tool::Request;
+use crate::base::Time;
 use crate::base::redact;
-use crate::base::{Result, Time};
 use crate::records::workspace::proposal::{self, Kind, Proposal};
 
 /// The writes that wait for a person, oldest first.
@@ -29,10 +29,10 @@ pub struct Proposals {
 
 impl Request for ProposalsRequest {
     type Answer = Proposals;
+    const NAME: &str = "proposal_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Proposals> {
-        let caller = call.caller;
-        Ok(Proposals { proposals: proposal::list(call.group(), caller, self.all)? })
+    fn run(self, call: &mut Call<'_>) -> Ran<Proposals> {
+        Ok(Proposals { proposals: proposal::list(call.group(), self.all)? })
     }
 
     fn say(answer: &Proposals, _: Time) -> String {
@@ -71,10 +71,10 @@ pub struct ProposalShown {
 
 impl Request for ProposalRequest {
     type Answer = ProposalShown;
+    const NAME: &str = "proposal_show";
 
-    fn run(self, call: &mut Call<'_>) -> Result<ProposalShown> {
-        let caller = call.caller;
-        let found = proposal::get(call.group(), caller, self.number)?;
+    fn run(self, call: &mut Call<'_>) -> Ran<ProposalShown> {
+        let found = proposal::get(call.group(), self.number)?;
         let [base, proposed] = proposal::texts(call.group(), self.number)?;
         // Masked as documents are, so that both sides keep their lines.
         let masked = |bytes: Vec<u8>| redact::document(&String::from_utf8_lossy(&bytes)).into_owned();
@@ -124,16 +124,16 @@ pub struct Decided(#[schemars(with = "Map<String, Value>")] pub Proposal);
 
 impl Request for DecideRequest {
     type Answer = Decided;
+    const NAME: &str = "proposal_decide";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Decided> {
-        let (caller, number) = (call.caller, self.number);
-        let run_approved = call.run_approved;
+    fn run(self, call: &mut Call<'_>) -> Ran<Decided> {
+        let (number, run_approved) = (self.number, call.run_approved);
         let group = call.group();
         let decided = match self.decision {
-            Verdict::Approve => proposal::approve(group, caller, number, run_approved)?,
-            Verdict::Deny => proposal::deny(group, caller, number, &self.reason)?,
-            Verdict::Rebase => proposal::rebase(group, caller, number)?,
-            Verdict::Revert => proposal::revert(group, caller, number)?,
+            Verdict::Approve => proposal::approve(group, number, run_approved)?,
+            Verdict::Deny => proposal::deny(group, number, &self.reason)?,
+            Verdict::Rebase => proposal::rebase(group, number)?,
+            Verdict::Revert => proposal::revert(group, number)?,
         };
         Ok(Decided(decided))
     }

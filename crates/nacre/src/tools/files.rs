@@ -3,10 +3,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::call::Call;
-use super::tool::Answer;
+use super::call::{Call, Ran};
 use super::tool::Request;
 use crate::base::diff::Diff;
 use crate::base::redact;
@@ -93,8 +91,8 @@ pub(super) fn show(
         && call.caller.actor == crate::base::caller::Actor::Agent
     {
         let line = |line: usize| i64::try_from(line).unwrap_or(i64::MAX);
-        let (lines, now) = ([line(from), line(to)], call.caller.now);
-        call.group().note_used(&[memory_file::Use { lines, words: "" }], now);
+        let lines = [line(from), line(to)];
+        memory_file::note_used(call.group(), &[memory_file::Use { lines, words: "" }]);
     }
     if !crate::records::workspace::seen::is_infrastructure(path.as_str()) {
         let (path, size) = (shown.path.as_str().into(), shown.text.chars().count());
@@ -182,18 +180,19 @@ pub struct Written {
 
 impl Request for WriteRequest {
     type Answer = Written;
+    const NAME: &str = "memory_write";
     const DECIDES: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Written> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Written> {
         let wrong = |field: &str, problem: &str| {
             let (tool, field, problem) = ("memory_write".into(), field.into(), problem.into());
-            Err(Error::BadArgument { tool, field, problem, nearest: None })
+            Err(Error::BadArgument { tool, field, problem, nearest: None }.into())
         };
         let Some(path) = &self.path else {
             if self.mode.is_some() || self.old.is_some() {
                 return wrong("path", "is missing: `mode` and `old` are about a file");
             }
-            return self.log(call);
+            return Ok(self.log(call)?);
         };
         if self.importance.is_some() || self.category.is_some() {
             return wrong("path", "is given: `importance` and `category` are about the log");
@@ -202,7 +201,7 @@ impl Request for WriteRequest {
         match (self.mode.unwrap_or(Mode::Append), &self.old) {
             (Mode::Edit, None) => wrong("old", "is missing"),
             (Mode::Append | Mode::Replace, Some(_)) => wrong("mode", "is not `edit`, and `old` is given"),
-            (mode, _) => self.file(call, &path, mode),
+            (mode, _) => Ok(self.file(call, &path, mode)?),
         }
     }
 
@@ -224,16 +223,16 @@ impl WriteRequest {
         let caller = call.caller;
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
         if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
-            let mut held = change::hold(call.group(), caller.now)?;
-            let daily::Longer { path, before, after, .. } = daily::longer(&held, caller, &draft)?;
+            let mut held = change::hold(call.group())?;
+            let daily::Longer { path, before, after, .. } = daily::longer(&held, &draft)?;
             if before.as_ref() == Some(&after) {
                 return Ok(unchanged(&path.to_string()));
             }
             let reason = self.reason.unwrap_or_default();
-            let made = proposal::make(&mut held, caller, &path, Some(after), &reason, &[])?;
+            let made = proposal::make(&mut held, &path, Some(after), &reason, &[])?;
             return Ok(proposed(path.to_string(), &made));
         }
-        let done = daily::add(call.group(), caller, &draft)?;
+        let done = daily::add(call.group(), &draft)?;
         if done.duplicate {
             return Ok(unchanged(&done.path));
         }
@@ -244,7 +243,7 @@ impl WriteRequest {
     fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<Written> {
         let caller = call.caller;
         let decision = policy::decide(Target::File(path), caller, call.settings())?;
-        let mut held = change::hold(call.group(), caller.now)?;
+        let mut held = change::hold(call.group())?;
         proposal::check_seen(&held, caller, path)?;
         let before = held.read(path)?;
         let base = before.as_deref().unwrap_or_default();
@@ -270,18 +269,18 @@ impl WriteRequest {
         }
         if decision == Decision::Propose {
             let reason = self.reason.unwrap_or_default();
-            let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
-            let made = proposal::make(&mut held, caller, path, Some(after), &reason, &[])?;
+            let prune = memory_file::advice(&held.group, path.as_str(), &after);
+            let made = proposal::make(&mut held, path, Some(after), &reason, &[])?;
             let mut answer = proposed(path.to_string(), &made);
             answer.note =
                 answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
             return Ok(answer);
         }
-        let prune = memory_file::advice(held.group, caller.now, path.as_str(), &after);
+        let prune = memory_file::advice(&held.group, path.as_str(), &after);
         let diff = shortened(&Diff::new(path.as_str(), before.as_deref(), Some(&after)).to_string());
         let (size, delta) = (after.len(), change::grown(before.as_deref(), Some(&after)));
         let change = Change { path: path.clone(), before, after: Some(after) };
-        held.commit(caller.now, "write", &[change], |tx| {
+        held.commit("write", &[change], |tx| {
             let mut row = audit::Row::new("memory_write");
             row.ids.push(path.to_string());
             row.detail.insert("bytes".into(), size.into());
@@ -317,13 +316,6 @@ fn proposed(path: String, made: &Made) -> Written {
         diff,
         note,
     }
-}
-
-/// The answer of a call that waits, in the place of what it would have been.
-pub(super) fn waiting(made: &Made) -> Answer {
-    let note = say(made);
-    let data = json!({ "proposal": made.number, "status": made.state.as_str(), "note": note });
-    Answer { data, text: note }
 }
 
 /// Tells an agent how it stands.

@@ -5,13 +5,13 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::limits::Action;
 use super::tool::Request;
 use crate::base::caller::Actor;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
-use crate::base::{Error, Result, Time};
+use crate::base::{Error, Time};
 use crate::group::Recalled as Recalling;
 use crate::records::graph::fact::{self, Draft, Filter};
 use crate::records::graph::name::{self, Removed};
@@ -53,9 +53,10 @@ pub struct GraphRequest {
 
 impl Request for GraphRequest {
     type Answer = Recalled;
+    const NAME: &str = "graph_search";
     const ACROSS: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Recalled> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Recalled> {
         let reads = call.settings().documents.index && call.settings().graph.documents;
         let missing = if reads { call.follow_documents(vec![crate::index::Scope::Memory]).1 } else { None };
         let language = call.settings().search.language();
@@ -152,8 +153,9 @@ pub struct FactSet {
 
 impl Request for FactRequest {
     type Answer = FactSet;
+    const NAME: &str = "fact_upsert";
 
-    fn run(self, call: &mut Call<'_>) -> Result<FactSet> {
+    fn run(self, call: &mut Call<'_>) -> Ran<FactSet> {
         let source = source(call);
         let mut set = call.write(|write| {
             let now = write.origin.now;
@@ -239,8 +241,9 @@ pub struct Facts {
 
 impl Request for FactsRequest {
     type Answer = Facts;
+    const NAME: &str = "fact_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Facts> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Facts> {
         let filter = Filter {
             entity: self.entity.as_deref(),
             key: self.key.as_deref(),
@@ -279,8 +282,9 @@ pub struct FactRemoveRequest {
 
 impl Request for FactRemoveRequest {
     type Answer = Facts;
+    const NAME: &str = "fact_remove";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Facts> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Facts> {
         // Only what the session sees goes.
         let seen = call.read(|db| fact::matching(db, &self.of, self.key.as_deref()))?;
         let facts = call.write(|write| {
@@ -345,8 +349,9 @@ pub struct RelationAdded {
 
 impl Request for RelationRequest {
     type Answer = RelationAdded;
+    const NAME: &str = "relation_add";
 
-    fn run(self, call: &mut Call<'_>) -> Result<RelationAdded> {
+    fn run(self, call: &mut Call<'_>) -> Ran<RelationAdded> {
         let source = source(call);
         let mut added = call.write(|write| {
             let now = write.origin.now;
@@ -403,8 +408,9 @@ pub struct Relations {
 
 impl Request for RelationsRequest {
     type Answer = Relations;
+    const NAME: &str = "relation_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Relations> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Relations> {
         let Self { entity, as_of, history, limit } = self;
         let list =
             |db: &Connection| relation::list(db, entity.as_deref(), as_of, history, limit.unwrap_or(100));
@@ -440,8 +446,9 @@ pub struct RelationEndRequest {
 
 impl Request for RelationEndRequest {
     type Answer = Relation;
+    const NAME: &str = "relation_end";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Relation> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Relation> {
         let named = match (&self.id, &self.subject, &self.predicate, &self.object) {
             (Some(id), None, None, None) => relation::Named::Id(id),
             (None, Some(subject), Some(predicate), Some(object)) => {
@@ -450,7 +457,7 @@ impl Request for RelationEndRequest {
             _ => {
                 let problem = "is missing; give it, or subject, predicate and object".into();
                 let (tool, field) = ("relation_end".into(), "id".into());
-                return Err(Error::BadArgument { tool, field, problem, nearest: None });
+                return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
             }
         };
         // Only what the session sees ends.
@@ -513,8 +520,9 @@ pub struct AliasSet {
 
 impl Request for AliasRequest {
     type Answer = AliasSet;
+    const NAME: &str = "alias_add";
 
-    fn run(self, call: &mut Call<'_>) -> Result<AliasSet> {
+    fn run(self, call: &mut Call<'_>) -> Ran<AliasSet> {
         let source = source(call);
         // Whose it is has to be seen, and so has what is taken away.
         call.read(|db| name::get(db, &self.entity))?;
@@ -579,9 +587,10 @@ pub struct Entities {
 
 impl Request for EntitiesRequest {
     type Answer = Entities;
+    const NAME: &str = "entity_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Entities> {
-        call.read(|db| Ok(Entities { entities: name::list(db)?, aliases: name::aliases(db, None)? }))
+    fn run(self, call: &mut Call<'_>) -> Ran<Entities> {
+        Ok(call.read(|db| Ok(Entities { entities: name::list(db)?, aliases: name::aliases(db, None)? }))?)
     }
 
     fn say(answer: &Entities, _: Time) -> String {
@@ -638,9 +647,10 @@ pub struct Joined {
 
 impl Request for EntityRequest {
     type Answer = Joined;
+    const NAME: &str = "entity_join";
     const WHOLE: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Joined> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Joined> {
         let mut gone: Vec<Gone> = Vec::new();
         let mut joined = call.write(|write| {
             let now = write.origin.now;
@@ -720,9 +730,10 @@ pub struct Rules {
 
 impl Request for RuleRequest {
     type Answer = Rules;
+    const NAME: &str = "graph_rule";
     const WHOLE: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Rules> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Rules> {
         call.write(|write| {
             let (mut rules, now) = (Vec::new(), write.origin.now);
             if let Some(key) = &self.multi {

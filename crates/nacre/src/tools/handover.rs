@@ -3,13 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::memory::SearchRequest;
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::redact;
 use crate::base::text::tokens;
-use crate::base::{Error, Result, Time};
+use crate::base::{Error, Time};
 
 /// How many tokens of memory go along when it is not told.
 const TOKENS: usize = 500;
@@ -68,14 +68,15 @@ pub struct Handed {
 
 impl Request for HandoverRequest {
     type Answer = Handover;
+    const NAME: &str = "skill_handover";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Handover> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Handover> {
         let name: String =
             self.to.trim().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         if !name.contains(char::is_alphanumeric) {
             let (tool, field) = ("skill_handover".into(), "to".into());
             let problem = "has neither letters nor digits".into();
-            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+            return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
         }
         let queries = match self.queries.is_empty() {
             true => vec![format!("{} {}", self.action, self.context).trim().chars().take(2000).collect()],

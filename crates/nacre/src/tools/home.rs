@@ -103,9 +103,8 @@ impl Home {
 
     /// Opens a group of this home.
     pub fn group(&self, name: &GroupName, now: Time) -> Result<Group> {
-        let mut group = Group::open(&self.path, name.clone(), self.settings.clone(), &RECORDS, now)?;
-        group.services = self.services.clone();
-        Ok(group)
+        let (settings, services) = (self.settings.clone(), self.services.clone());
+        Group::open(&self.path, name.clone(), settings, services, &RECORDS, now)
     }
 
     /// Returns the names of the groups that are there.

@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::tool::Request;
-use crate::base::{Result, Time};
+use crate::base::Time;
 use crate::context::turn;
 
 /// Learn how to behave from what the user said.
@@ -28,8 +28,9 @@ pub struct LessonLearned {
 
 impl Request for LessonRequest {
     type Answer = LessonLearned;
+    const NAME: &str = "lesson_add";
 
-    fn run(self, call: &mut Call<'_>) -> Result<LessonLearned> {
+    fn run(self, call: &mut Call<'_>) -> Ran<LessonLearned> {
         let caller = call.caller;
         call.write(|write| {
             let learned = turn::teach(write.db, &self.text, caller)?;

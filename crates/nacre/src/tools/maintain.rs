@@ -15,9 +15,11 @@ use jiff::{Timestamp, ToSpan};
 use rusqlite::OptionalExtension;
 use serde::Serialize;
 
+use super::status::status;
 use crate::base::caller::Caller;
 use crate::base::{Error, Result, Time, Zone, files};
-use crate::group::Group;
+use crate::group::View;
+use crate::records::collection;
 use crate::records::collection::Reading;
 use crate::records::{entry, erase, graph};
 use crate::store::Connection;
@@ -30,7 +32,7 @@ pub struct Job {
     /// What it does, in a few words.
     pub about: &'static str,
     schedule: Schedule,
-    run: fn(&mut Group, &Caller) -> Result<Report>,
+    run: fn(&mut View<'_>) -> Result<Report>,
 }
 
 /// Every job there is, in the order in which those that are due run. To add one is a line here.
@@ -198,67 +200,60 @@ pub(crate) struct Claim {
     served: bool,
 }
 
-impl Group {
-    /// Runs jobs, one after the other, waiting for another process that is at it. One that fails is named and keeps no
-    /// other from running.
-    pub fn maintain(&mut self, caller: &Caller, which: &Which) -> Result<Vec<Ran>> {
-        let jobs: Vec<&Job> = match which {
-            Which::Only(name) => vec![job(name)?],
-            Which::Due | Which::All => JOBS.iter().collect(),
-        };
-        self.begin(caller)?;
-        // Transcripts alone are enough: a database that was lost is filled from them.
-        if !self.is_on_disk() && !self.folder().join("sessions").is_dir() {
-            return Ok(Vec::new());
-        }
-        // A look that finds nothing makes no file and waits for nobody.
-        if matches!(which, Which::Due) && !self.is_job_due(caller)? {
-            return Ok(Vec::new());
-        }
-        let _lock = lock(self)?;
-        run_all(self, caller, &jobs, matches!(which, Which::Due))
+/// Runs jobs, one after the other, waiting for another process that is at it. One that fails is named and keeps no
+/// other from running.
+pub fn run(group: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
+    let jobs: Vec<&Job> = match which {
+        Which::Only(name) => vec![job(name)?],
+        Which::Due | Which::All => JOBS.iter().collect(),
+    };
+    // Transcripts alone are enough: a database that was lost is filled from them.
+    if !group.is_on_disk() && !group.folder().join("sessions").is_dir() {
+        return Ok(Vec::new());
     }
-
-    /// Runs what is due, unless another process is at it.
-    pub fn maintain_if_free(&mut self, caller: &Caller) -> Result<Vec<Ran>> {
-        self.begin(caller)?;
-        if !self.is_on_disk() || !self.is_job_due(caller)? {
-            return Ok(Vec::new());
-        }
-        let Some(_lock) = try_lock(self)? else { return Ok(Vec::new()) };
-        let jobs: Vec<&Job> = JOBS.iter().collect();
-        run_all(self, caller, &jobs, true)
+    // A look that finds nothing makes no file and waits for nobody.
+    if matches!(which, Which::Due) && !is_job_due(group)? {
+        return Ok(Vec::new());
     }
+    let _lock = lock(group)?;
+    run_all(group, &jobs, matches!(which, Which::Due))
+}
 
-    /// Tells of every job when it is due and what it last did.
-    pub fn jobs(&self, caller: &Caller) -> Result<Vec<JobShown>> {
-        self.read_all(|db| JOBS.iter().map(|job| shown(db, job, caller)).collect())
+/// Runs what is due, unless another process is at it.
+pub fn run_if_free(group: &mut View<'_>) -> Result<Vec<Ran>> {
+    if !group.is_on_disk() || !is_job_due(group)? {
+        return Ok(Vec::new());
     }
+    let Some(_lock) = try_lock(group)? else { return Ok(Vec::new()) };
+    let jobs: Vec<&Job> = JOBS.iter().collect();
+    run_all(group, &jobs, true)
+}
 
-    fn is_job_due(&self, caller: &Caller) -> Result<bool> {
-        Ok(self.jobs(caller)?.iter().any(|job| job.due))
-    }
+/// Tells of every job when it is due and what it last did.
+pub fn jobs(group: &View<'_>) -> Result<Vec<JobShown>> {
+    let caller = group.caller();
+    group.read_all(|db| JOBS.iter().map(|job| shown(db, job, caller)).collect())
+}
 
-    /// The one write of a job: what it does and that it was done are one transaction. For what would not be the same
-    /// done twice.
-    pub(crate) fn write_job(
-        &mut self,
-        caller: &Caller,
-        work: impl FnOnce(&Connection) -> Result<Report>,
-    ) -> Result<Report> {
-        let claim = self.state::<Option<Claim>>().clone();
-        let report = self.write(caller.now, |tx| {
-            let report = work(tx)?;
-            if let Some(claim) = &claim {
-                finish(tx, claim, &report)?;
-            }
-            Ok(report)
-        })?;
-        if let Some(claim) = self.state::<Option<Claim>>() {
-            claim.served = true;
+fn is_job_due(group: &View<'_>) -> Result<bool> {
+    Ok(jobs(group)?.iter().any(|job| job.due))
+}
+
+/// The one write of a job: what it does and that it was done are one transaction. For what would not be the same
+/// done twice.
+fn write_job(group: &mut View<'_>, work: impl FnOnce(&Connection) -> Result<Report>) -> Result<Report> {
+    let claim = group.state::<Option<Claim>>().clone();
+    let report = group.write(|tx| {
+        let report = work(tx)?;
+        if let Some(claim) = &claim {
+            finish(tx, claim, &report)?;
         }
         Ok(report)
+    })?;
+    if let Some(claim) = group.state::<Option<Claim>>() {
+        claim.served = true;
     }
+    Ok(report)
 }
 
 fn job(name: &str) -> Result<&'static Job> {
@@ -320,13 +315,14 @@ fn shown(db: &Connection, job: &Job, caller: &Caller) -> Result<JobShown> {
 }
 
 /// Runs jobs while their lock is held.
-fn run_all(group: &mut Group, caller: &Caller, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran>> {
+fn run_all(group: &mut View<'_>, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran>> {
+    let caller = group.caller();
     let mut all = Vec::new();
     for job in jobs {
         let (last, _) = job.schedule.around(caller.now, &caller.zone);
-        let Some(claim) = claim(group, caller, job, last, only_due)? else { continue };
+        let Some(claim) = claim(group, job, last, only_due)? else { continue };
         *group.state() = Some(claim.clone());
-        let done = (job.run)(group, caller);
+        let done = (job.run)(group);
         let served = group.state::<Option<Claim>>().take().is_some_and(|claim| claim.served);
         let report = done.unwrap_or_else(|error| Report {
             says: format!("failed: {error}"),
@@ -334,7 +330,7 @@ fn run_all(group: &mut Group, caller: &Caller, jobs: &[&Job], only_due: bool) ->
             ..Report::default()
         });
         if !served {
-            group.write(caller.now, |tx| finish(tx, &claim, &report))?;
+            group.write(|tx| finish(tx, &claim, &report))?;
         }
         all.push(Ran { name: job.name, failed: report.failed, report });
     }
@@ -342,12 +338,13 @@ fn run_all(group: &mut Group, caller: &Caller, jobs: &[&Job], only_due: bool) ->
 }
 
 /// Claims a job in one transaction, if it is due. A claim that is found is of a process that is dead: the lock is ours.
-fn claim(group: &mut Group, caller: &Caller, job: &Job, last: Time, only_due: bool) -> Result<Option<Claim>> {
+fn claim(group: &mut View<'_>, job: &Job, last: Time, only_due: bool) -> Result<Option<Claim>> {
+    let caller = group.caller();
     let now = caller.now;
     if only_due && !group.read_all(|db| Ok(known(db, job.name)?.is_due(last, now)))? {
         return Ok(None);
     }
-    group.write(now, |tx| {
+    group.write(|tx| {
         if only_due && !known(tx, job.name)?.is_due(last, now) {
             return Ok(None);
         }
@@ -375,7 +372,7 @@ const AGAIN: i64 = 60 * 60 * 1000;
 const LOCK: &str = "maintain.lock";
 
 /// Waits until no other process is at the jobs. The lock goes with the file, and so with the process.
-fn lock(group: &Group) -> Result<File> {
+fn lock(group: &View<'_>) -> Result<File> {
     let path = group.folder().join(LOCK);
     let file = files::append_private(&path).map_err(Error::io(&path))?;
     file.lock().map_err(Error::io(&path))?;
@@ -383,7 +380,7 @@ fn lock(group: &Group) -> Result<File> {
 }
 
 /// The same without waiting; `None`: another is at it.
-fn try_lock(group: &Group) -> Result<Option<File>> {
+fn try_lock(group: &View<'_>) -> Result<Option<File>> {
     let path = group.folder().join(LOCK);
     let file = files::append_private(&path).map_err(Error::io(&path))?;
     match file.try_lock() {
@@ -394,8 +391,8 @@ fn try_lock(group: &Group) -> Result<Option<File>> {
 }
 
 /// W4. What has moved has moved.
-fn logs(group: &mut Group, caller: &Caller) -> Result<Report> {
-    let lines = crate::records::workspace::daily::retire(group, caller)?.lines;
+fn logs(group: &mut View<'_>) -> Result<Report> {
+    let lines = crate::records::workspace::daily::retire(group)?.lines;
     Ok(Report::new(
         format!("{lines} lines of daily logs archived"),
         "retired",
@@ -404,8 +401,8 @@ fn logs(group: &mut Group, caller: &Caller) -> Result<Report> {
 }
 
 /// S6. What is packed is packed.
-fn sessions(group: &mut Group, caller: &Caller) -> Result<Report> {
-    let done = crate::records::session::retain(group, caller)?;
+fn sessions(group: &mut View<'_>) -> Result<Report> {
+    let done = crate::records::session::retain(group)?;
     let left: String = done.failed.iter().map(|why| format!("; {why}")).collect();
     let says = format!("{} transcripts packed{left}", done.packed);
     let report = Report::new(says, "sessions", i64::try_from(done.packed).unwrap_or(0));
@@ -413,19 +410,20 @@ fn sessions(group: &mut Group, caller: &Caller) -> Result<Report> {
 }
 
 /// G6. Counts days by itself, so that twice is once.
-fn decay(group: &mut Group, caller: &Caller) -> Result<Report> {
-    group.write_job(caller, |tx| {
+fn decay(group: &mut View<'_>) -> Result<Report> {
+    let caller = group.caller();
+    write_job(group, |tx| {
         let days = graph::activation::decay(tx, caller.now)?;
         Ok(Report::new(format!("facts faded for {days} days"), "decayed_days", days))
     })
 }
 
 /// Q7. What is as it was is not read again, and each collection has a lock of its own.
-fn reindex(group: &mut Group, caller: &Caller) -> Result<Report> {
-    let names = group.collection_names()?;
+fn reindex(group: &mut View<'_>) -> Result<Report> {
+    let names = collection::names(group)?;
     let (mut changed, mut failed) = (0, Vec::new());
     for name in &names {
-        match group.reindex_collection(caller, name, Reading::Changes, &mut |_, _| {}) {
+        match collection::reindex(group, name, Reading::Changes, &mut |_, _| {}) {
             Ok(done) => {
                 changed += done.synced.added.len() + done.synced.changed.len() + done.synced.removed.len()
             }
@@ -439,17 +437,17 @@ fn reindex(group: &mut Group, caller: &Caller) -> Result<Report> {
 }
 
 /// E8. What is gone is gone.
-fn purge(group: &mut Group, caller: &Caller) -> Result<Report> {
-    let purged = i64::try_from(erase::purge(group, caller.now)?).unwrap_or(i64::MAX);
+fn purge(group: &mut View<'_>) -> Result<Report> {
+    let purged = i64::try_from(erase::purge(group)?).unwrap_or(i64::MAX);
     Ok(Report::new(format!("{purged} superseded entries purged"), "purged", purged))
 }
 
 /// E9. A second run would archive as many again.
-fn prune(group: &mut Group, caller: &Caller) -> Result<Report> {
+fn prune(group: &mut View<'_>) -> Result<Report> {
+    let caller = group.caller();
     let settings = group.settings().clone();
-    let (size, limit) =
-        (group.status()?.database_bytes, settings.entries.max_size_mb.saturating_mul(1 << 20));
-    group.write_job(caller, |tx| {
+    let (size, limit) = (status(group)?.database_bytes, settings.entries.max_size_mb.saturating_mul(1 << 20));
+    write_job(group, |tx| {
         let mut archived = 0;
         if size > limit {
             let percent = settings.entries.prune_percent;

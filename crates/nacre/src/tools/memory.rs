@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::files::{self, FileShown};
 use super::limits::Action;
 use super::tool::Request;
@@ -15,9 +15,10 @@ use crate::base::ids::{CollectionName, EntryId, EntryRef};
 use crate::base::settings::DefaultType;
 use crate::base::{Error, Result, Time};
 use crate::context::brief::{self, Brief};
-use crate::group::Group;
 use crate::group::Recalled;
+use crate::group::View;
 use crate::index::Scope;
+use crate::records::collection;
 use crate::records::collection::Collection;
 use crate::records::entry::{self, Draft, Edit, Entry, EntryType, Erased, OnDuplicate, Tags, Version};
 use crate::records::workspace::checkpoint::Gone;
@@ -76,14 +77,15 @@ pub struct Stored {
 
 impl Request for StoreRequest {
     type Answer = Stored;
+    const NAME: &str = "memory_store";
     const TYPED: bool = true;
 
-    fn steers(&self, group: &Group) -> Result<bool> {
+    fn steers(&self, group: &View<'_>) -> Result<bool> {
         let r#type = self.r#type.unwrap_or_else(|| default_type(group.settings().entries.default_type));
         Ok(r#type.behavioral() || self.supersedes.as_ref().is_some_and(|old| is_behavioral(group, old)))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Result<Stored> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Stored> {
         check_tags("memory_store", &self.tags)?;
         let r#type = match self.r#type {
             Some(given) => given,
@@ -220,9 +222,10 @@ pub struct SearchRequest {
 
 impl Request for SearchRequest {
     type Answer = Found;
+    const NAME: &str = "memory_search";
     const ACROSS: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Found> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Found> {
         let filtered = self.r#type.is_some() || !self.tags.is_empty();
         let mut scope = match self.scope.is_empty() {
             true if self.collection.is_some() => vec![Scope::Sources],
@@ -251,7 +254,7 @@ impl Request for SearchRequest {
             query: self.query.clone(),
         };
         let now = call.caller.now;
-        let mut found = call.group().search(&request, now)?;
+        let mut found = search::search(call.group(), &request)?;
         found.missing.extend(missing);
         let shown = found.hits.iter().flat_map(|hit| {
             let own = hit.document.iter().filter(|document| document.collection.is_none());
@@ -272,9 +275,9 @@ impl Request for SearchRequest {
             let by_graph =
                 |hit: &&search::Hit| hit.graph.is_some() && hit.why.iter().any(|why| why.lane == "graph");
             let graph = found.hits.iter().filter(by_graph).map(|hit| hit.id.clone()).collect();
-            call.group().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)), now);
+            call.group().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)));
             let uses = memory_file_uses(&found.hits, &self.query);
-            call.group().note_used(&uses, now);
+            memory_file::note_used(call.group(), &uses);
             if asked {
                 let recalled = Recalled { entries: entries(&found.hits), graph, at: now };
                 call.group().note_recalled(&self.query, recalled);
@@ -359,8 +362,9 @@ pub struct QueryRequest {
 
 impl Request for QueryRequest {
     type Answer = Found;
+    const NAME: &str = "memory_query";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Found> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Found> {
         SearchRequest { query: self.query, limit: self.limit, ..SearchRequest::default() }.run(call)
     }
 
@@ -380,11 +384,12 @@ pub struct BriefRequest {
 
 impl Request for BriefRequest {
     type Answer = Brief;
+    const NAME: &str = "memory_brief";
     const ACROSS: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Brief> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Brief> {
         let limits = call.settings().brief.clone();
-        make_brief(call, &limits, self.include_provenance)
+        Ok(make_brief(call, &limits, self.include_provenance)?)
     }
 
     fn say(answer: &Brief, _: Time) -> String {
@@ -399,7 +404,7 @@ pub(super) fn make_brief(
     include_provenance: bool,
 ) -> Result<Brief> {
     let now = call.caller.now;
-    let made = call.group().services.brief_plugin.clone().map(|plugin| {
+    let made = call.group().services().brief_plugin.clone().map(|plugin| {
         let said = (plugin.make)(&call.caller.session);
         (plugin.name, said)
     });
@@ -435,10 +440,10 @@ pub struct Collections {
 
 impl Request for CollectionsRequest {
     type Answer = Collections;
+    const NAME: &str = "collection_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Collections> {
-        let now = call.caller.now;
-        Ok(Collections { collections: call.group().collections(now)? })
+    fn run(self, call: &mut Call<'_>) -> Ran<Collections> {
+        Ok(Collections { collections: collection::list(call.group())? })
     }
 
     fn say(answer: &Collections, _: Time) -> String {
@@ -517,16 +522,17 @@ pub struct Link {
 
 impl Request for GetRequest {
     type Answer = Got;
+    const NAME: &str = "memory_get";
     const ACROSS: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Got> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Got> {
         let id = match (self.id, self.path) {
             (Some(id), None) => id,
-            (None, Some(path)) => return files::show(call, &path, self.from, self.to).map(Got::File),
+            (None, Some(path)) => return Ok(Got::File(files::show(call, &path, self.from, self.to)?)),
             _ => {
                 let problem = "or `path` is needed, one of them".into();
                 let (tool, field) = ("memory_get".into(), "id".into());
-                return Err(Error::BadArgument { tool, field, problem, nearest: None });
+                return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
             }
         };
         let answer = call.read(|db| {
@@ -601,19 +607,20 @@ pub struct UpdateRequest {
 
 impl Request for UpdateRequest {
     type Answer = Changed;
+    const NAME: &str = "memory_update";
 
-    fn steers(&self, group: &Group) -> Result<bool> {
+    fn steers(&self, group: &View<'_>) -> Result<bool> {
         Ok(self.r#type.is_some_and(EntryType::behavioral) || is_behavioral(group, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
         if let Some(tags) = &self.tags {
             check_tags("memory_update", tags)?;
         }
         if self.content.is_none() && self.tags.is_none() && self.r#type.is_none() && self.private.is_none() {
             let problem = "is missing, and so is all else: there is nothing to change".into();
             let (tool, field) = ("memory_update".into(), "content".into());
-            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+            return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
         }
         call.check_seen(&self.id)?;
         let Self { content, tags, r#type, private, .. } = self;
@@ -646,8 +653,9 @@ pub struct ReinforceRequest {
 
 impl Request for ReinforceRequest {
     type Answer = Changed;
+    const NAME: &str = "memory_reinforce";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
         let delta = call.settings().rank.reinforce;
         judge(call, &self.id, delta).map(Changed)
     }
@@ -667,8 +675,9 @@ pub struct DemoteRequest {
 
 impl Request for DemoteRequest {
     type Answer = Changed;
+    const NAME: &str = "memory_demote";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Changed> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
         let delta = -call.settings().rank.demote;
         judge(call, &self.id, delta).map(Changed)
     }
@@ -678,7 +687,7 @@ impl Request for DemoteRequest {
     }
 }
 
-fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> Result<Entry> {
+fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> Ran<Entry> {
     call.check_seen(named)?;
     let rank = call.settings().rank.clone();
     call.write(|write| {
@@ -711,12 +720,13 @@ pub struct Deleted {
 
 impl Request for DeleteRequest {
     type Answer = Deleted;
+    const NAME: &str = "memory_delete";
 
-    fn steers(&self, group: &Group) -> Result<bool> {
+    fn steers(&self, group: &View<'_>) -> Result<bool> {
         Ok(is_behavioral(group, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         call.check_seen(&self.id)?;
         let Erased { entry, texts } = call.write(|write| {
             let erased = erase::entry(write.db, &self.id)?;
@@ -777,6 +787,6 @@ pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
 }
 
 /// Tells whether an entry that the session sees says how agents are to behave.
-pub(super) fn is_behavioral(group: &Group, named: &EntryRef) -> bool {
+pub(super) fn is_behavioral(group: &View<'_>, named: &EntryRef) -> bool {
     group.read(|db| entry::get(db, named)).is_ok_and(|entry| entry.behavioral)
 }

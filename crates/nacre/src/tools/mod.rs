@@ -56,7 +56,7 @@ pub use people::{
     AuditRequest, AuditShown, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health, HealthRequest,
     PictureRequest, PictureShown, SaveRequest, Week,
 };
-pub use pipeline::{MAX_REQUEST, answered, approve, call, parse};
+pub use pipeline::{MAX_REQUEST, Outcome, Reply, Waiting, answered, approve, call, parse, run};
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
 };
@@ -67,4 +67,4 @@ pub use session::{
     Sessions, SessionsRequest,
 };
 pub use table::{TOOLS, tool};
-pub use tool::{Access, Answer, Tool};
+pub use tool::{Access, Answer, Request, Tool};

@@ -5,7 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::call::Call;
+use super::call::{Call, Ran};
+use super::status;
 use super::tool::Request;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
@@ -34,8 +35,9 @@ pub struct Files {
 
 impl Request for FilesRequest {
     type Answer = Files;
+    const NAME: &str = "file_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Files> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Files> {
         let private = call.settings().visibility.private.clone();
         let visibility = call.caller.visibility;
         let mut files = workspace::files(call.group().folder());
@@ -79,8 +81,9 @@ pub struct FileRead {
 
 impl Request for FileRequest {
     type Answer = FileRead;
+    const NAME: &str = "file_show";
 
-    fn run(self, call: &mut Call<'_>) -> Result<FileRead> {
+    fn run(self, call: &mut Call<'_>) -> Ran<FileRead> {
         let path: FilePath = self.path.parse()?;
         let bytes = seen(call, &path)?;
         let text = String::from_utf8_lossy(bytes.as_deref().unwrap_or_default()).into_owned();
@@ -139,14 +142,15 @@ pub struct FileSaved {
 
 impl Request for SaveRequest {
     type Answer = FileSaved;
+    const NAME: &str = "file_save";
 
-    fn run(self, call: &mut Call<'_>) -> Result<FileSaved> {
+    fn run(self, call: &mut Call<'_>) -> Ran<FileSaved> {
         let (path, caller): (FilePath, _) = (self.path.parse()?, call.caller);
-        let mut held = change::hold(call.group(), caller.now)?;
+        let mut held = change::hold(call.group())?;
         proposal::check_seen(&held, caller, &path)?;
         let before = held.read(&path)?;
         if before.as_deref().map(hash) != self.base {
-            return Err(Error::FileChanged { path: path.to_string() });
+            return Err(Error::FileChanged { path: path.to_string() }.into());
         }
         let after = unmasked(before.as_deref().unwrap_or_default(), self.content)?;
         let saved = FileSaved { path: path.to_string(), hash: hash(&after), written: true };
@@ -154,10 +158,10 @@ impl Request for SaveRequest {
             return Ok(FileSaved { written: false, ..saved });
         }
         if after.len() as u64 > change::LARGEST {
-            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::LARGEST });
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::LARGEST }.into());
         }
         let size = after.len();
-        held.commit(caller.now, "write", &[Change { path, before, after: Some(after) }], |tx| {
+        held.commit("write", &[Change { path, before, after: Some(after) }], |tx| {
             let mut row = audit::Row::new("file_save");
             row.detail.insert("bytes".into(), size.into());
             audit::append(tx, caller, &row, audit::Outcome::Done)
@@ -248,8 +252,9 @@ pub struct AuditShown {
 
 impl Request for AuditRequest {
     type Answer = AuditShown;
+    const NAME: &str = "audit_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<AuditShown> {
+    fn run(self, call: &mut Call<'_>) -> Ran<AuditShown> {
         let (limit, before) = (self.limit.unwrap_or(100), self.before.unwrap_or(i64::MAX));
         let rows = call.read(|db| crate::store::audit::newest(db, before, limit))?;
         let rows: Vec<Value> = rows.iter().map(serde_json::to_value).collect::<Result<_, _>>()?;
@@ -283,8 +288,9 @@ pub struct PictureShown {
 
 impl Request for PictureRequest {
     type Answer = PictureShown;
+    const NAME: &str = "graph_picture";
 
-    fn run(self, call: &mut Call<'_>) -> Result<PictureShown> {
+    fn run(self, call: &mut Call<'_>) -> Ran<PictureShown> {
         Ok(PictureShown { picture: call.read(Picture::new)? })
     }
 
@@ -326,9 +332,10 @@ pub struct Week {
 
 impl Request for HealthRequest {
     type Answer = Health;
+    const NAME: &str = "health";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Health> {
-        let status = call.group().status()?;
+    fn run(self, call: &mut Call<'_>) -> Ran<Health> {
+        let status = status::status(call.group())?;
         let mut problems = Vec::new();
         if status.stale {
             problems.push("the index is of another version; it is made anew behind the calls".to_owned());

@@ -2,18 +2,20 @@
 //!
 //! Everything from outside arrives as a tool name and JSON arguments and leaves as an [`Answer`].
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::call::{Call, Mode};
+use super::call::{Call, Mode, Stop};
 use super::schema::{self, MAX_DEPTH, Unknown};
 use super::table::{TOOLS, tool};
-use super::tool::{Access, Answer, Tool};
+use super::tool::{Access, Answer, Request, Tool};
 use super::{access, files};
-use crate::base::caller::{Actor, Caller, Visibility};
+use crate::base::caller::Caller;
 use crate::base::redact;
-use crate::base::text::nearest;
-use crate::base::{Error, Result};
-use crate::group::Group;
+use crate::base::text::{nearest, shorten};
+use crate::base::{Error, Result, Time};
+use crate::group::View;
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, Proposal};
 
@@ -53,109 +55,193 @@ fn deepest(text: &str) -> usize {
     most
 }
 
-/// Calls a tool.
-pub fn call(group: &mut Group, caller: &Caller, name: &str, arguments: Value) -> Result<Answer> {
-    let Some(tool) = tool(name) else {
-        let near = nearest(name, TOOLS.iter().map(|tool| tool.name));
-        return Err(Error::UnknownTool { given: crate::base::text::shorten(name), nearest: near });
+/// What a call gave.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Outcome<A> {
+    /// It is done, and this is the answer.
+    Done(A),
+    /// It waits for a person to decide.
+    Waits(Waiting),
+}
+
+/// A call that waits for a person.
+#[derive(Clone, Debug, Serialize)]
+pub struct Waiting {
+    /// The number of its proposal.
+    pub proposal: i64,
+    /// `pending`, or `denied` where a person has decided about the same before.
+    pub status: &'static str,
+    /// How it stands, in words.
+    pub note: String,
+}
+
+/// An outcome, and the same in few words.
+#[derive(Clone, Debug)]
+pub struct Reply<A> {
+    /// What came of it.
+    pub outcome: Outcome<A>,
+    /// The same in few words, for a model or a person.
+    pub text: String,
+}
+
+/// In which way a call is made.
+#[derive(Clone, Copy)]
+pub(crate) enum Way<'a> {
+    /// As the caller may, and as the write policy has it.
+    Asked,
+    /// As a person approved it.
+    Approved { number: i64, by: &'a Caller },
+}
+
+/// Calls a tool with a typed request. What comes back has no credential in it.
+pub fn run<R>(view: &mut View<'_>, request: R) -> Result<Reply<R::Answer>>
+where
+    R: Request,
+    R::Answer: DeserializeOwned,
+{
+    let tool = known(R::NAME)?;
+    check(view, tool, serde_json::to_value(&request)?)?;
+    let now = view.now();
+    let outcome = match refused(view, tool, |view| perform(view, tool, request, Way::Asked))? {
+        Outcome::Done(answer) => Outcome::Done(redact::typed(answer)?),
+        waits => waits,
     };
-    group.begin(caller)?;
-    let answer = attempt(group, caller, tool, arguments);
-    if let Err(error) = &answer
-        && tool.access != Access::Read
-    {
-        group.record_refusal(caller, tool.name, error);
-    }
-    let mut answer = answer?;
+    let text = say::<R>(&outcome, now);
+    Ok(Reply { outcome, text })
+}
+
+/// Calls a tool by its name.
+pub fn call(view: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer> {
+    let tool = known(name)?;
+    let arguments = check(view, tool, arguments)?;
+    let mut answer = refused(view, tool, |view| {
+        let arguments = access::own_group(view, arguments)?;
+        (tool.call)(view, tool, arguments, Way::Asked)
+    })?;
     redact::answer(&mut answer.data, &mut answer.text);
     Ok(answer)
 }
 
-fn attempt(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Value) -> Result<Answer> {
-    let mut arguments = check(group, tool, arguments)?;
-    if !access::may(caller.role, tool) {
-        return Err(Error::RoleDenied { tool: tool.name.into(), role: caller.role.as_str() });
-    }
-    access::own_group(group, &mut arguments)?;
-    if caller.visibility == Visibility::Shared && tool.whole {
-        return Err(Error::NeedsPrivate { tool: tool.name.into() });
-    }
-    if tool.people && caller.actor == Actor::Agent {
-        return Err(Error::PeopleOnly { tool: tool.name.into() });
-    }
-    if caller.actor == Actor::Agent && !tool.is_offered(group.settings()) {
-        let profile = group.settings().profile.clone();
-        return Err(Error::NotOffered { tool: tool.name.into(), profile });
-    }
-    gate(group, caller, tool, arguments)
+/// Calls the tool of a request with arguments that fit its schema.
+pub(super) fn call_as<R: Request>(
+    view: &mut View<'_>,
+    tool: &'static Tool,
+    arguments: Value,
+    way: Way<'_>,
+) -> Result<Answer> {
+    let request: R = serde_json::from_value(arguments).map_err(|problem| {
+        // The schema has been checked: what is left is an id or a time in a form that the schema can't say.
+        let (tool, field) = (tool.name.into(), "arguments".into());
+        Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
+    })?;
+    let now = view.now();
+    let outcome = perform(view, tool, request, way)?;
+    Ok(Answer { text: say::<R>(&outcome, now), data: serde_json::to_value(&outcome)? })
 }
 
-/// Runs a tool that the caller may use: reads at once, writes as the policy has it (W5).
-fn gate(group: &mut Group, caller: &Caller, tool: &'static Tool, arguments: Value) -> Result<Answer> {
-    let decision = match target(group, tool, caller, &arguments) {
-        Some(target) => policy::decide(target, caller, group.settings())?,
-        None => Decision::Apply,
+fn say<R: Request>(outcome: &Outcome<R::Answer>, now: Time) -> String {
+    match outcome {
+        Outcome::Done(answer) => R::say(answer, now),
+        Outcome::Waits(waiting) => waiting.note.clone(),
+    }
+}
+
+fn known(name: &str) -> Result<&'static Tool> {
+    tool(name).ok_or_else(|| {
+        let near = nearest(name, TOOLS.iter().map(|tool| tool.name));
+        Error::UnknownTool { given: shorten(name), nearest: near }
+    })
+}
+
+/// Puts the refusal of a write on record.
+fn refused<T>(view: &mut View<'_>, tool: &Tool, work: impl FnOnce(&mut View<'_>) -> Result<T>) -> Result<T> {
+    let done = work(view);
+    if let Err(error) = &done
+        && tool.access != Access::Read
+    {
+        view.record_refusal(tool.name, error);
+    }
+    done
+}
+
+/// Does what is asked for: reads at once, writes as the policy has it (W5).
+fn perform<R: Request>(
+    view: &mut View<'_>,
+    tool: &'static Tool,
+    request: R,
+    way: Way<'_>,
+) -> Result<Outcome<R::Answer>> {
+    let mode = match way {
+        Way::Approved { number, by } => Mode::Approved { number, by },
+        Way::Asked => {
+            access::authorise(view, tool)?;
+            match decide(view, tool, &request)? {
+                Decision::Apply => Mode::Run,
+                Decision::Propose => Mode::Try,
+            }
+        }
     };
-    if decision == Decision::Apply {
-        return (tool.run)(&mut under_way(group, caller, tool, Mode::Run), arguments);
-    }
-    // What could not be done, or would change nothing, is not for a person to decide about.
-    match (tool.run)(&mut under_way(group, caller, tool, Mode::Try), arguments.clone()) {
-        Err(Error::Waits) => Ok(files::waiting(&proposal::make_call(group, caller, tool.name, &arguments)?)),
-        tried => tried,
+    let arguments = matches!(mode, Mode::Try).then(|| serde_json::to_value(&request)).transpose()?;
+    let (caller, name) = (view.caller(), tool.name);
+    let mut call = Call { caller, group: view.lend(), name, mode, marked: false, run_approved };
+    match (request.run(&mut call), arguments) {
+        (Ok(answer), _) => Ok(Outcome::Done(answer)),
+        (Err(Stop::Failed(error)), _) => Err(error),
+        // What could not be done, or would change nothing, is not for a person to decide about.
+        (Err(Stop::Waits), arguments) => {
+            let made = proposal::make_call(view, name, &arguments.unwrap_or_default())?;
+            let (proposal, status, note) =
+                (made.number, made.state.as_str(), redact::text(&files::say(&made)).into_owned());
+            Ok(Outcome::Waits(Waiting { proposal, status, note }))
+        }
     }
 }
 
-/// What a call of a tool is about to change; `None`: nothing, or what the tool itself decides about.
-fn target(group: &Group, tool: &Tool, caller: &Caller, arguments: &Value) -> Option<Target<'static>> {
+/// Asks the write policy about a request. What a tool decides about itself is not asked here.
+fn decide<R: Request>(view: &View<'_>, tool: &Tool, request: &R) -> Result<Decision> {
+    let caller = view.caller();
     if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
-        return None;
+        return Ok(Decision::Apply);
     }
     // Only of an untrusted session it matters.
-    Some(Target::Entries { behavioral: caller.untrusted && (tool.steers)(group, arguments) })
+    let behavioral = caller.untrusted && request.steers(view).unwrap_or(false);
+    policy::decide(Target::Entries { behavioral }, caller, view.settings())
 }
 
 /// Runs a call that a person approved, as the agent that proposed it. The proposal is marked in the transaction of what
 /// it does: both or neither.
 pub(crate) fn run_approved(
-    group: &mut Group,
-    agent: &Caller,
+    view: &mut View<'_>,
     by: &Caller,
     name: &str,
     arguments: Value,
     number: i64,
 ) -> Result<()> {
-    let Some(tool) = tool(name) else {
-        return Err(Error::UnknownTool { given: crate::base::text::shorten(name), nearest: None });
-    };
-    let arguments = check(group, tool, arguments)?;
-    group.begin(agent)?;
-    (tool.run)(&mut under_way(group, agent, tool, Mode::Approved { number, by }), arguments)?;
+    let tool = known(name)?;
+    let arguments = check(view, tool, arguments)?;
+    (tool.call)(view, tool, arguments, Way::Approved { number, by })?;
     // One that turned out to change nothing is done as well.
-    match group.write(by.now, |tx| proposal::approved(tx, by, number)) {
+    match view.write(|tx| proposal::approved(tx, by, number)) {
         Err(Error::AlreadyDecided { .. }) => Ok(()),
         marked => marked,
     }
 }
 
 /// Checks arguments against the schema that is published.
-fn check(group: &Group, tool: &Tool, arguments: Value) -> Result<Value> {
+fn check(view: &View<'_>, tool: &Tool, arguments: Value) -> Result<Value> {
     let unknown = if tool.compat.is_some() { Unknown::Drop } else { Unknown::Refuse };
-    schema::check(tool.name, &tool.schema(group.settings()), unknown, arguments)
-}
-
-fn under_way<'a>(group: &'a mut Group, caller: &'a Caller, tool: &Tool, mode: Mode<'a>) -> Call<'a> {
-    Call { group, caller, name: tool.name, mode, marked: false, run_approved }
+    schema::check(tool.name, &tool.schema(view.settings()), unknown, arguments)
 }
 
 /// Approves a proposal: what it would write is written. Only a person can.
-pub fn approve(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
-    proposal::approve(group, caller, number, run_approved)
+pub fn approve(group: &mut View<'_>, number: i64) -> Result<Proposal> {
+    proposal::approve(group, number, run_approved)
 }
 
 /// Notes what the person is said to have answered in their client, and decides by it where the settings accept that.
-pub fn answered(group: &mut Group, caller: &Caller, number: i64, accepted: bool) -> Result<Proposal> {
-    proposal::answered(group, caller, number, accepted, run_approved)
+pub fn answered(group: &mut View<'_>, number: i64, accepted: bool) -> Result<Proposal> {
+    proposal::answered(group, number, accepted, run_approved)
 }
 
 #[cfg(test)]

@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::limits::Action;
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{ProjectName, TaskId};
-use crate::base::{Error, Result, Time};
+use crate::base::{Error, Time};
 use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
 use crate::records::project::{Change, ItemOf, ItemType, Status, Task, item};
@@ -55,8 +55,9 @@ pub struct Items {
 
 impl Request for ItemsRequest {
     type Answer = Items;
+    const NAME: &str = "item_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Items> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Items> {
         let limit = self.limit.unwrap_or(50);
         let filter = item::Filter { r#type: self.r#type, project: self.project };
         if self.query.trim().is_empty() {
@@ -82,7 +83,7 @@ impl Request for ItemsRequest {
             explain: false,
             of_agent: false,
         };
-        let found = call.group().search(&request, now)?;
+        let found = search::search(call.group(), &request)?;
         let fits = |of: &ItemOf| {
             filter.r#type.is_none_or(|wanted| wanted == of.item.r#type)
                 && filter.project.as_ref().is_none_or(|wanted| *wanted == of.project)
@@ -166,8 +167,9 @@ pub struct TaskShown {
 
 impl Request for TasksRequest {
     type Answer = Tasks;
+    const NAME: &str = "task_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Tasks> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Tasks> {
         let filter = Filter {
             ready: self.ready,
             status: self.status,
@@ -245,8 +247,9 @@ pub struct TaskRequest {
 
 impl Request for TaskRequest {
     type Answer = TaskShown;
+    const NAME: &str = "task_add";
 
-    fn run(self, call: &mut Call<'_>) -> Result<TaskShown> {
+    fn run(self, call: &mut Call<'_>) -> Ran<TaskShown> {
         let draft = Draft {
             description: self.description,
             milestone: self.milestone,
@@ -325,8 +328,9 @@ pub struct TaskChanged {
 
 impl Request for TaskUpdateRequest {
     type Answer = TaskChanged;
+    const NAME: &str = "task_update";
 
-    fn run(self, call: &mut Call<'_>) -> Result<TaskChanged> {
+    fn run(self, call: &mut Call<'_>) -> Ran<TaskChanged> {
         let missing = |field: &str, problem: &str| Error::BadArgument {
             tool: "task_update".into(),
             field: field.into(),
@@ -354,7 +358,7 @@ impl Request for TaskUpdateRequest {
         }
         let id = id.ok_or_else(|| missing("id", "is missing; every action but `archive` needs it"))?;
         if action == TaskAct::Block && blockers.is_empty() {
-            return Err(missing("by", "is missing; `block` needs it"));
+            return Err(missing("by", "is missing; `block` needs it").into());
         }
         let (task, changed) = call.write(|write| {
             let to = |status| task::set_status(write.db, by(caller), id, status);

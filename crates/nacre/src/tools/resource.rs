@@ -6,9 +6,8 @@ use crate::base::redact;
 use crate::base::text::percent_decode;
 use crate::base::{Error, Result};
 use crate::context::boot;
-use crate::group::Group;
+use crate::group::View;
 use crate::records::workspace::{FilePath, seen};
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 /// How the address of a resource begins, and that of a file.
@@ -33,7 +32,7 @@ impl Resource {
     }
 
     /// The file that stands for it, if there is one that the caller may see.
-    fn path(&self, group: &Group, caller: &Caller) -> Option<FilePath> {
+    fn path(&self, group: &View<'_>, caller: &Caller) -> Option<FilePath> {
         let paths = boot::paths_of(caller, self.part, None);
         paths.into_iter().find(|path| boot::is_shown(group, caller.visibility, path))
     }
@@ -60,19 +59,22 @@ pub const RESOURCES: &[Resource] = &[
 ];
 
 /// Returns the resources that are there for a caller.
-pub fn resources(group: &Group, caller: &Caller) -> Vec<&'static Resource> {
+pub fn resources(group: &View<'_>) -> Vec<&'static Resource> {
+    let caller = group.caller();
     let all = RESOURCES.iter().filter(|resource| resource.path(group, caller).is_some());
     if caller.role == Role::Skill { Vec::new() } else { all.collect() }
 }
 
 /// Tells whether a session has more to start with than the brief: files that somebody wrote and that it may
 /// see.
-pub fn has_workspace(group: &Group, caller: &Caller) -> bool {
+pub fn has_workspace(group: &View<'_>) -> bool {
+    let caller = group.caller();
     caller.role != Role::Skill && boot::has_own(group, caller)
 }
 
 /// Reads a resource; `None`: there is none of that address, or none for the caller.
-pub fn resource(group: &mut Group, caller: &Caller, uri: &str) -> Result<Option<String>> {
+pub fn resource(group: &mut View<'_>, uri: &str) -> Result<Option<String>> {
+    let caller = group.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "resources".into(), role: caller.role.as_str() });
     }
@@ -95,9 +97,8 @@ pub fn resource(group: &mut Group, caller: &Caller, uri: &str) -> Result<Option<
     ]);
     if seen::is_infrastructure(path.as_str()) {
         data.insert("infrastructure".into(), true.into());
-        seen::note(group, caller, [path.as_str()]);
+        seen::note(group, [path.as_str()]);
     }
-    let (name, session) = (group.name().clone(), caller.session.clone());
-    group.tell(&Event { name: "memory:read", at: caller.now, group: name, session, data });
+    group.tell("memory:read", data);
     Ok(Some(text))
 }

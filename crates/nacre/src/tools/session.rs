@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::Call;
+use super::call::{Call, Ran};
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
 use crate::base::text::shorten;
-use crate::base::{Error, Result, Time};
+use crate::base::{Error, Time};
 use crate::context::boot;
 use crate::records::session::{
     self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session,
@@ -40,8 +40,9 @@ pub struct Sessions {
 
 impl Request for SessionsRequest {
     type Answer = Sessions;
+    const NAME: &str = "session_list";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Sessions> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Sessions> {
         let (sessions, total) = call.read(|db| session::list(db, self.limit.unwrap_or(20)))?;
         Ok(Sessions { sessions, total })
     }
@@ -98,8 +99,9 @@ pub struct SessionShown {
 
 impl Request for SessionRequest {
     type Answer = SessionShown;
+    const NAME: &str = "session_show";
 
-    fn run(self, call: &mut Call<'_>) -> Result<SessionShown> {
+    fn run(self, call: &mut Call<'_>) -> Ran<SessionShown> {
         let (from, limit) = (self.from.unwrap_or(1), self.limit.unwrap_or(50));
         let (session, messages) = call.read(|db| session::show(db, &self.id, from, limit))?;
         let after = from.saturating_add(messages.len());
@@ -146,11 +148,12 @@ pub struct AppendRequest {
 
 impl Request for AppendRequest {
     type Answer = Appended;
+    const NAME: &str = "session_append";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Appended> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Appended> {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
-        session::append(call.group(), caller, &id, &self.messages)
+        Ok(session::append(call.group(), &id, &self.messages)?)
     }
 
     fn say(answer: &Appended, _: Time) -> String {
@@ -187,12 +190,13 @@ pub struct ContextRequest {
 
 impl Request for ContextRequest {
     type Answer = Context;
+    const NAME: &str = "session_context";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Context> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Context> {
         let caller = call.caller;
         let memory = boot::long_term(call.group(), caller);
         let Some(context) = session::context(call.group(), caller, &self.id, self.tokens, memory)? else {
-            return Err(Error::NoTranscript { given: shorten(self.id.as_str()) });
+            return Err(Error::NoTranscript { given: shorten(self.id.as_str()) }.into());
         };
         let size: usize = context.messages.iter().map(|line| line.text().chars().count()).sum();
         let path = self.id.as_str().into();
@@ -244,10 +248,10 @@ pub struct CompactRequest {
 
 impl Request for CompactRequest {
     type Answer = Compacted;
+    const NAME: &str = "session_compact";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Compacted> {
-        let caller = call.caller;
-        session::compact(call.group(), caller, &self.id)
+    fn run(self, call: &mut Call<'_>) -> Ran<Compacted> {
+        Ok(session::compact(call.group(), &self.id)?)
     }
 
     fn say(answer: &Compacted, _: Time) -> String {
@@ -284,12 +288,13 @@ pub struct FlushRequest {
 
 impl Request for FlushRequest {
     type Answer = Flush;
+    const NAME: &str = "session_flush";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Flush> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Flush> {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
         let count = Count { tokens: self.tokens, message: &self.message, compacts: false };
-        session::flush_check(call.group(), caller, &id, &count)
+        Ok(session::check_flush(call.group(), &id, &count)?)
     }
 
     fn say(answer: &Flush, _: Time) -> String {
@@ -311,10 +316,10 @@ pub struct EndRequest {
 
 impl Request for EndRequest {
     type Answer = Ended;
+    const NAME: &str = "session_end";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Ended> {
-        let caller = call.caller;
-        session::end(call.group(), caller, &self.id)
+    fn run(self, call: &mut Call<'_>) -> Ran<Ended> {
+        Ok(session::end(call.group(), &self.id)?)
     }
 
     fn say(answer: &Ended, _: Time) -> String {

@@ -21,6 +21,7 @@ use crate::base::ids::{GroupName, SessionId};
 use crate::base::{Error, Result, Time, files};
 use crate::context::turn::{self, Exchange};
 use crate::group::Group;
+use crate::records::session;
 use crate::records::session::NO_REPLY;
 use crate::tools::home::Home;
 
@@ -106,7 +107,7 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
             // Where a part of it was shared, the message may be anybody's: it teaches nothing.
             let (visibility, untrusted) = (whole.visibility, whole.mixed);
             let caller = Caller { visibility, untrusted, ..Caller::agent(whole.session.clone(), now) };
-            match turn::archive(group, &caller, &whole.exchange) {
+            match turn::archive(&mut group.enter(&caller)?, &whole.exchange) {
                 Ok(_) => taken += 1,
                 // It will not be taken tomorrow either.
                 Err(error) if error.kind() == Kind::Invalid => {
@@ -119,7 +120,9 @@ pub fn take_in(group: &mut Group, now: Time) -> Result<usize> {
         // Before its file goes, so that to be stopped here only does it again: nothing is summed up twice.
         if whole.ends {
             let caller = Caller { visibility: whole.visibility, ..Caller::agent(whole.session.clone(), now) };
-            match group.end_session(&caller, &whole.session) {
+            match session::end(&mut group.enter(&caller)?, &whole.session) {
+                // Of some there is no transcript of ours.
+                Err(Error::NoTranscript { .. }) => {}
                 Err(error) if error.kind() != Kind::Invalid => return Err(error),
                 _ => {}
             }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::base::ids::GroupName;
 use crate::base::{Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::fill::{Embedded, embedded};
 use crate::index::{self, Renewed};
 use crate::records::entry::{self, Counts};
@@ -75,58 +75,56 @@ fn count(db: &Connection, table: &str) -> Result<i64> {
     Ok(db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
 }
 
-impl Group {
-    /// Returns how much there is and how it stands.
-    pub fn status(&self) -> Result<Status> {
-        let database_bytes = self.memory.bytes()?;
-        self.memory.read(|db| {
-            let newest: Option<Time> = db.query_row("SELECT max(at) FROM audit", [], |row| row.get(0))?;
-            Ok(Status {
-                group: self.name().clone(),
-                folder: self.folder().to_owned(),
-                profile: self.settings().profile.clone(),
-                entries: entry::counts(db)?,
-                documents: documents(db)?,
-                graph: graph::counts(db)?,
-                collections: count(db, "collections")?,
-                projects: count(db, "projects")?,
-                items: count(db, "items")?,
-                tasks: count(db, "tasks")?,
-                passages: count(db, "passages")?,
-                stale: index::stale(db, self.settings().search.language())?.words && self.memory.on_disk(),
-                vectors: index::renewed(db)?,
-                embedded: self
-                    .services
-                    .embedder
-                    .as_deref()
-                    .map(|embedder| embedded(db, embedder))
-                    .transpose()?,
-                audit_rows: count(db, "audit")?,
-                last_write: newest,
-                database_bytes,
-                schema: self.schema().migrations.steps.len(),
-                sqlite: crate::store::sqlite_version(),
-                set_aside: self.set_aside(),
-                pending: count(db, "proposals WHERE state = 'pending'")?,
-                infrastructure_seen: workspace::seen::sessions(db, 20)?,
-            })
+/// Returns how much there is and how it stands.
+pub fn status(group: &View<'_>) -> Result<Status> {
+    let database_bytes = group.bytes()?;
+    group.read_all(|db| {
+        let newest: Option<Time> = db.query_row("SELECT max(at) FROM audit", [], |row| row.get(0))?;
+        Ok(Status {
+            group: group.name().clone(),
+            folder: group.folder().to_owned(),
+            profile: group.settings().profile.clone(),
+            entries: entry::counts(db)?,
+            documents: documents(db)?,
+            graph: graph::counts(db)?,
+            collections: count(db, "collections")?,
+            projects: count(db, "projects")?,
+            items: count(db, "items")?,
+            tasks: count(db, "tasks")?,
+            passages: count(db, "passages")?,
+            stale: index::stale(db, group.settings().search.language())?.words && group.is_on_disk(),
+            vectors: index::renewed(db)?,
+            embedded: group
+                .services()
+                .embedder
+                .as_deref()
+                .map(|embedder| embedded(db, embedder))
+                .transpose()?,
+            audit_rows: count(db, "audit")?,
+            last_write: newest,
+            database_bytes,
+            schema: group.schema().migrations.steps.len(),
+            sqlite: crate::store::sqlite_version(),
+            set_aside: set_aside(group),
+            pending: count(db, "proposals WHERE state = 'pending'")?,
+            infrastructure_seen: workspace::seen::sessions(db, 20)?,
         })
-    }
+    })
+}
 
-    /// The databases that were moved out of the way. One of which only the log is left is named as if it were
-    /// there.
-    fn set_aside(&self) -> Vec<PathBuf> {
-        let files = fs::read_dir(self.folder()).into_iter().flatten().flatten().map(|found| found.path());
-        let mut aside: Vec<PathBuf> = files
-            .filter_map(|path| {
-                let name = path.file_name()?.to_str()?;
-                let database = name.strip_suffix("-wal").unwrap_or(name);
-                let ours = database.starts_with("damaged-") && database.ends_with(".db");
-                ours.then(|| path.with_file_name(database))
-            })
-            .collect();
-        aside.sort();
-        aside.dedup();
-        aside
-    }
+/// The databases that were moved out of the way. One of which only the log is left is named as if it were
+/// there.
+fn set_aside(group: &View<'_>) -> Vec<PathBuf> {
+    let files = fs::read_dir(group.folder()).into_iter().flatten().flatten().map(|found| found.path());
+    let mut aside: Vec<PathBuf> = files
+        .filter_map(|path| {
+            let name = path.file_name()?.to_str()?;
+            let database = name.strip_suffix("-wal").unwrap_or(name);
+            let ours = database.starts_with("damaged-") && database.ends_with(".db");
+            ours.then(|| path.with_file_name(database))
+        })
+        .collect();
+    aside.sort();
+    aside.dedup();
+    aside
 }

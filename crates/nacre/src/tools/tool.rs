@@ -8,11 +8,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::call::Call;
+use super::call::{Call, Ran};
+use super::pipeline::{self, Way};
 use super::schema;
 use crate::base::settings::DefaultType;
-use crate::base::{Error, Result, Settings, Time};
-use crate::group::Group;
+use crate::base::{Result, Settings, Time};
+use crate::group::View;
 
 /// The argument that names another group.
 pub(super) const GROUP: &str = "group";
@@ -59,11 +60,10 @@ pub struct Tool {
     pub(super) decides: bool,
     /// Whether it takes the type of an entry, which the settings may require.
     pub(super) typed: bool,
-    /// Whether a call with these arguments changes how agents are to behave.
-    pub(super) steers: fn(&Group, &Value) -> bool,
     pub(super) input: fn() -> Value,
     output: fn() -> Value,
-    pub(super) run: fn(&mut Call<'_>, Value) -> Result<Answer>,
+    /// Calls it with arguments that fit its schema.
+    pub(super) call: fn(&mut View<'_>, &'static Tool, Value, Way<'_>) -> Result<Answer>,
     made: OnceLock<Value>,
 }
 
@@ -118,39 +118,36 @@ impl Tool {
 }
 
 /// What makes a type the request of a tool. The constants are columns of the table of tools.
-pub(super) trait Request: DeserializeOwned + JsonSchema {
+pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
+    /// The answer.
     type Answer: Serialize + JsonSchema;
+    /// The tool's name.
+    const NAME: &'static str;
+    /// Whether it can read in another group.
     const ACROSS: bool = false;
+    /// Whether it needs to see everything.
     const WHOLE: bool = false;
+    /// Whether it asks the write policy itself.
     const DECIDES: bool = false;
+    /// Whether it takes the type of an entry.
     const TYPED: bool = false;
     /// Tells whether it changes how agents are to behave: a behavioural entry stored, or one changed or deleted.
-    fn steers(&self, _: &Group) -> Result<bool> {
+    #[doc(hidden)]
+    fn steers(&self, _: &View<'_>) -> Result<bool> {
         Ok(false)
     }
-    fn run(self, call: &mut Call<'_>) -> Result<Self::Answer>;
+    /// Does what is asked for.
+    #[doc(hidden)]
+    fn run(self, call: &mut Call<'_>) -> Ran<Self::Answer>;
     /// Says the answer in few words, for a model.
+    #[doc(hidden)]
     fn say(answer: &Self::Answer, now: Time) -> String;
 }
 
-pub(super) const fn tool_for<R: Request>(name: &'static str, access: Access, idempotent: bool) -> Tool {
-    fn run<R: Request>(call: &mut Call<'_>, arguments: Value) -> Result<Answer> {
-        let request: R = serde_json::from_value(arguments).map_err(|problem| {
-            // The schema has been checked: what is left is an id or a time in a form that the schema can't
-            // say.
-            let (tool, field) = (call.name.into(), "arguments".into());
-            Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
-        })?;
-        let answer = request.run(call)?;
-        Ok(Answer { text: R::say(&answer, call.caller.now), data: serde_json::to_value(&answer)? })
-    }
-    fn steers<R: Request>(group: &Group, arguments: &Value) -> bool {
-        let request = R::deserialize(arguments).ok();
-        request.is_some_and(|request| request.steers(group).unwrap_or(false))
-    }
+pub(super) const fn tool_for<R: Request>(access: Access, idempotent: bool) -> Tool {
     let (input, output) = (schema::input::<R>, schema::output::<R::Answer>);
     Tool {
-        name,
+        name: R::NAME,
         access,
         idempotent,
         people: false,
@@ -159,10 +156,9 @@ pub(super) const fn tool_for<R: Request>(name: &'static str, access: Access, ide
         whole: R::WHOLE,
         decides: R::DECIDES,
         typed: R::TYPED,
-        steers: steers::<R>,
         input,
         output,
-        run: run::<R>,
+        call: pipeline::call_as::<R>,
         made: OnceLock::new(),
     }
 }

@@ -4,11 +4,10 @@ use serde::Serialize;
 
 use super::{lesson, stability, state, topic};
 use crate::base::Result;
-use crate::base::caller::Caller;
-use crate::group::Group;
+use crate::group::View;
 use crate::records::session::exchange::{self, Exchange, Row};
 use crate::store::audit;
-use crate::store::event::{Event, payload};
+use crate::store::event::payload;
 
 /// What became of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -22,7 +21,8 @@ pub struct Archived {
 }
 
 /// Archives an exchange: its row and passage, what it teaches, and how the conversation stands after it.
-pub(super) fn archive(group: &mut Group, caller: &Caller, said: &Exchange) -> Result<Archived> {
+pub(super) fn archive(group: &mut View<'_>, said: &Exchange) -> Result<Archived> {
+    let caller = group.caller();
     let settings = group.settings().turn.clone();
     let (user, agent) = (exchange::kept(&said.user), exchange::kept(&said.agent));
     if !settings.archive || (user.is_empty() && agent.is_empty()) {
@@ -38,13 +38,13 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, said: &Exchange) -> Re
     let row = Row { id: id.clone(), session: session_id, user, agent, at: said.at, searchable, private };
     // Looked up before the write, so that nobody waits for it.
     let principles = stability::principles(group, caller.visibility);
-    let doubts = stability::doubts(group, caller, &row)?;
+    let doubts = stability::doubts(group, &row)?;
     let learns = settings.contributors.iter().any(|name| name == "lessons");
     // Anybody may speak in a shared session, and a lesson is told in the private ones too.
     let teaches = learns && private && !caller.untrusted;
     let drafts = if teaches { lesson::taught(&row.user) } else { Vec::new() };
     let language = group.settings().search.language();
-    let (added, lessons) = group.write(caller.now, |tx| {
+    let (added, lessons) = group.write(|tx| {
         if exchange::is_present(tx, &id)? {
             return Ok((false, Vec::new()));
         }
@@ -71,8 +71,7 @@ pub(super) fn archive(group: &mut Group, caller: &Caller, said: &Exchange) -> Re
         let delta = row.user.chars().count() + row.agent.chars().count();
         let data =
             payload([("type", exchange::KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
-        let (at, session) = (caller.now, caller.session.clone());
-        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
+        group.tell("memory:write", data);
     }
     Ok(Archived { id, added, lessons })
 }

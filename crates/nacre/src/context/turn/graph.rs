@@ -8,7 +8,7 @@ use super::{Offer, Turning};
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::{Result, Time};
-use crate::group::{Group, Recalled as Recalling};
+use crate::group::{Recalled as Recalling, View};
 use crate::records::graph::Known;
 use crate::records::graph::recall::{self, ENTITY, Speaker};
 
@@ -47,7 +47,7 @@ impl Cache {
 }
 
 /// Returns what the graph knows of the entities that a message names, best first.
-fn block(group: &mut Group, message: &str, now: Time) -> Result<Vec<Known>> {
+fn block(group: &mut View<'_>, message: &str, now: Time) -> Result<Vec<Known>> {
     let language = group.settings().search.language();
     let (speaker, limit) = (Speaker::User, MOST);
     let request = recall::Request { query: message, speaker, limit, as_of: None, by_words: false };
@@ -73,7 +73,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
         Some(known) => known,
         None => {
             let message = turning.message.prose.clone();
-            let found = block(turning.group, &message, now)?;
+            let found = block(&mut turning.group, &message, now)?;
             turning.group.state::<Cache>().put(key, now, found.clone());
             found
         }

@@ -17,7 +17,7 @@ use crate::base::caller::Caller;
 use crate::base::frame::{is_injected, one_line};
 use crate::base::words::{self, List};
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::{self, analyse};
 use crate::records::lesson::{self as rows, LONGEST, Lesson, SAME, alike, get, is_known, source};
 use crate::records::session::exchange;
@@ -338,10 +338,11 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
     Ok(())
 }
 
-pub(super) fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson> {
+pub(super) fn forget(group: &mut View<'_>, number: i64) -> Result<Lesson> {
+    let caller = group.caller();
     // One that the session does not see is not there.
     group.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
-    let mut lesson = group.write(caller.now, |tx| {
+    let mut lesson = group.write(|tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
         tx.prepare_cached("DELETE FROM lessons WHERE number = ?1")?.execute([number])?;
         let mut row = audit::Row::new("lesson_forget");

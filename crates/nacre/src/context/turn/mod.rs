@@ -33,13 +33,12 @@ use crate::base::frame::one_line;
 use crate::base::frame::{CLOSE, OPEN, heading};
 use crate::base::redact;
 use crate::base::{Error, Result};
-use crate::group::Group;
+use crate::group::View;
 use crate::records::lesson as rows;
 pub(crate) use crate::records::session::{exchange, said};
 use crate::records::workspace::memory_file::{self, Use};
 use crate::records::workspace::seen;
 use crate::store::Connection;
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 use recall::Recalled;
@@ -155,7 +154,7 @@ pub(crate) struct Offer {
 
 /// A turn under way: what contributors may use.
 pub(crate) struct Turning<'a> {
-    pub(crate) group: &'a mut Group,
+    pub(crate) group: View<'a>,
     pub(crate) caller: &'a Caller,
     pub(crate) message: Message,
     pub(crate) tools: &'a [ToolUse],
@@ -212,7 +211,8 @@ pub(crate) fn contributors() -> impl Iterator<Item = &'static str> {
 
 /// Returns what to put before a message (T1). An error only where the caller may not ask: what is wrong with
 /// the memory is named in the answer, and the turn goes on without.
-pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<Turn> {
+pub fn run(group: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
+    let caller = group.caller();
     allow(caller)?;
     let settings = group.settings().turn.clone();
     let prose = said::prose(&request.message);
@@ -220,19 +220,16 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
     if settings.contributors.is_empty() || settings.tokens == 0 {
         return Ok(turn);
     }
-    let opened = group.begin(caller).and_then(|()| {
-        let language = group.settings().search.language();
-        Ok((Message::new(&prose, language), group.read(|db| state::load(db, &caller.session))?))
-    });
-    let (message, state) = match opened {
-        Ok(opened) => opened,
+    let message = Message::new(&prose, group.settings().search.language());
+    let state = match group.read(|db| state::load(db, &caller.session)) {
+        Ok(state) => state,
         Err(error) => {
             turn.left_out.push(format!("all: {error}"));
             return Ok(turn);
         }
     };
     let mut turning = Turning {
-        group,
+        group: group.lend(),
         caller,
         message,
         tools: &request.tools,
@@ -282,7 +279,7 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
             Err(problem) => turn.left_out.push(format!("{name}: {}", one_line(&redact::text(&problem)))),
         }
     }
-    let Turning { group, state, mut considered, .. } = turning;
+    let Turning { mut group, state, mut considered, .. } = turning;
     if request.explain {
         considered.sort_by(|a, b| b.score.total_cmp(&a.score));
         considered.truncate(100);
@@ -292,32 +289,29 @@ pub fn run(group: &mut Group, caller: &Caller, request: &Request<'_>) -> Result<
     turn.markdown = render(&turn.blocks);
     turn.tokens = tokens(&turn.markdown);
     if !turn.blocks.is_empty()
-        && let Err(error) = remember(group, caller, state, &turn)
+        && let Err(error) = remember(&mut group, state, &turn)
     {
         turn.left_out.push(format!("what was injected could not be noted: {error}"));
     }
-    tell(group, caller, &turn);
+    tell(&group, &turn);
     Ok(turn)
 }
 
 /// Takes in one exchange: a message with its answer, once it is over (T3, T5). Twice is the same as once.
-pub fn archive(group: &mut Group, caller: &Caller, exchange: &Exchange) -> Result<Archived> {
-    allow(caller)?;
-    group.begin(caller)?;
-    archive::archive(group, caller, exchange)
+pub fn archive(group: &mut View<'_>, exchange: &Exchange) -> Result<Archived> {
+    allow(group.caller())?;
+    archive::archive(group, exchange)
 }
 
 /// Returns where a session stands: its topics, anchors and signals.
-pub fn state(group: &Group, caller: &Caller) -> Result<State> {
-    allow(caller)?;
-    group.see_as(caller);
-    group.read(|db| state::load(db, &caller.session))
+pub fn state(group: &View<'_>) -> Result<State> {
+    allow(group.caller())?;
+    group.read(|db| state::load(db, &group.caller().session))
 }
 
 /// Returns the lessons that were learned, newest first.
-pub fn lessons(group: &Group, caller: &Caller) -> Result<Vec<Lesson>> {
-    allow(caller)?;
-    group.see_as(caller);
+pub fn lessons(group: &View<'_>) -> Result<Vec<Lesson>> {
+    allow(group.caller())?;
     let mut lessons = group.read(rows::all)?;
     lessons.iter_mut().for_each(Lesson::redact);
     Ok(lessons)
@@ -325,14 +319,14 @@ pub fn lessons(group: &Group, caller: &Caller) -> Result<Vec<Lesson>> {
 
 /// Returns the lessons that have proved themselves, each with the line that it would add to SOUL.md. Nothing
 /// is written: a person decides.
-pub fn proposals(group: &Group, caller: &Caller) -> Result<Vec<Proposal>> {
-    Ok(lessons(group, caller)?.iter().filter_map(|lesson| lesson.proposal(caller.now)).collect())
+pub fn proposals(group: &View<'_>) -> Result<Vec<Proposal>> {
+    Ok(lessons(group)?.iter().filter_map(|lesson| lesson.proposal(group.now())).collect())
 }
 
 /// Returns the gating policies, and what is almost one (W8).
-pub fn policies(group: &Group, caller: &Caller) -> Result<Policies> {
-    allow(caller)?;
-    Ok(policy::look(group, caller.visibility))
+pub fn policies(group: &View<'_>) -> Result<Policies> {
+    allow(group.caller())?;
+    Ok(policy::look(group))
 }
 
 /// Tells of each text whether a lesson says it already.
@@ -349,10 +343,9 @@ pub(crate) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Opti
 }
 
 /// Forgets a lesson.
-pub fn forget(group: &mut Group, caller: &Caller, number: i64) -> Result<Lesson> {
-    allow(caller)?;
-    group.begin(caller)?;
-    lesson::forget(group, caller, number)
+pub fn forget(group: &mut View<'_>, number: i64) -> Result<Lesson> {
+    allow(group.caller())?;
+    lesson::forget(group, number)
 }
 
 /// A skill gets what it needs handed over (A1).
@@ -439,26 +432,27 @@ fn frame(text: &str) -> String {
 
 /// Notes what was put in, so that it is not put in again at once. What costs nothing if it is lost needs no
 /// audit row.
-fn remember(group: &mut Group, caller: &Caller, mut state: State, turn: &Turn) -> Result<()> {
+fn remember(group: &mut View<'_>, mut state: State, turn: &Turn) -> Result<()> {
+    let caller = group.caller();
     let lines = || turn.blocks.iter().flat_map(|block| &block.lines);
     state.note_injected(lines().map(|line| line.source.clone()));
     let shown: Vec<i64> = lines().filter_map(|line| rows::number(&line.source)).collect();
     state.lessons.extend(&shown);
-    group.note_returned(lines().filter_map(|line| line.source.parse().ok()), caller.now);
+    group.note_returned(lines().filter_map(|line| line.source.parse().ok()));
     let used: Vec<_> = lines().map(|line| (memory_file::lines_of(group, &line.source), &line.text)).collect();
     let uses = used.iter().flat_map(|(at, words)| at.iter().map(|lines| Use { lines: *lines, words }));
-    group.note_used(&uses.collect::<Vec<_>>(), caller.now);
+    memory_file::note_used(group, &uses.collect::<Vec<_>>());
     // What is put in of a document is read by the session (W10): `TOOLS.md#L1-L3`.
     let paths: Vec<String> =
         lines().filter_map(|line| line.source.rsplit_once('#')).map(|(path, _)| path.to_owned()).collect();
-    seen::note(group, caller, paths.iter().map(String::as_str));
-    group.write(caller.now, |tx| {
+    seen::note(group, paths.iter().map(String::as_str));
+    group.write(|tx| {
         rows::count_injected(tx, &shown)?;
         state::save(tx, caller, &state)
     })
 }
 
-fn tell(group: &Group, caller: &Caller, turn: &Turn) {
+fn tell(group: &View<'_>, turn: &Turn) {
     let lines: usize = turn.blocks.iter().map(|block| block.lines.len()).sum();
     let mut data = payload([
         ("type", "turn".into()),
@@ -473,6 +467,5 @@ fn tell(group: &Group, caller: &Caller, turn: &Turn) {
             turn.left_out.iter().map(|one| json!(one.split(':').next().unwrap_or_default())).collect();
         data.insert("left_out".into(), names.into());
     }
-    let (at, session) = (caller.now, caller.session.clone());
-    group.tell(&Event { name: "memory:read", at, group: group.name().clone(), session, data });
+    group.tell("memory:read", data);
 }

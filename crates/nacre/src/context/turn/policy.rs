@@ -13,10 +13,9 @@ use serde::Serialize;
 use super::relevance::About;
 use super::{Offer, Turning};
 use crate::base::Result;
-use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::text::nearest;
-use crate::group::Group;
+use crate::group::View;
 use crate::records::workspace;
 
 pub(super) const FILE: &str = "memory/gating-policies.md";
@@ -59,7 +58,7 @@ pub struct Problem {
 }
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    let policies = read(turning.group, turning.caller.visibility);
+    let policies = look(&turning.group).policies;
     // A rule stands before what is to be done.
     if policies.is_empty() || !turning.message.says_something() || !turning.message.is_command() {
         return Ok(Vec::new());
@@ -104,13 +103,9 @@ impl Policy {
     }
 }
 
-fn read(group: &Group, visibility: Visibility) -> Vec<Policy> {
-    look(group, visibility).policies
-}
-
 /// Reads the file, as a session may see it.
-pub(super) fn look(group: &Group, visibility: Visibility) -> Policies {
-    parse(&workspace::text(group, visibility, FILE, MOST))
+pub(super) fn look(group: &View<'_>) -> Policies {
+    parse(&workspace::text(group, group.visibility(), FILE, MOST))
 }
 
 pub(crate) fn parse(text: &str) -> Policies {

@@ -168,7 +168,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         explain: false,
         of_agent: false,
     };
-    let found = turning.group.search(&request, now)?;
+    let found = search::search(&mut turning.group, &request)?;
     let Turning { group, message, .. } = turning;
     group.read(|db| {
         let all = db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;

@@ -10,11 +10,10 @@ use super::relevance::{About, Known, Message};
 use super::state::State;
 use super::{Offer, ToolUse, Turning, lesson, said, topic};
 use crate::base::Result;
-use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::words::{self, List};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::alike::likeness;
 use crate::index::embed::builtin;
 use crate::index::{Language, Scope, analyse};
@@ -257,7 +256,7 @@ fn frustration(words: &[String], prose: &str) -> usize {
 
 /// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks
 /// of principles, truths, values or a code.
-pub(super) fn principles(group: &Group, visibility: Visibility) -> Vec<Principle> {
+pub(super) fn principles(group: &View<'_>, visibility: Visibility) -> Vec<Principle> {
     parse(&workspace::text(group, visibility, "SOUL.md", SOUL))
 }
 
@@ -378,7 +377,7 @@ fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<S
 static CLAIMS: List = words::CONVERSATION.list("claims");
 
 /// Finds what an answer claims to remember and nothing remembered bears out, or what was on another day.
-pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Vec<String>> {
+pub(super) fn doubts(group: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
     const BORNE_OUT: f64 = 0.5;
     const MOST: usize = 2;
     let agent = said::prose(&row.agent);
@@ -417,7 +416,7 @@ pub(super) fn doubts(group: &mut Group, caller: &Caller, row: &Row) -> Result<Ve
             explain: false,
             of_agent: false,
         };
-        let found = group.search(&request, caller.now)?;
+        let found = search::search(group, &request)?;
         let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= BORNE_OUT).collect();
         let claimed = cut(sentence, 140);
         if bearing.is_empty() {

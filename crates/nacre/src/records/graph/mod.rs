@@ -19,8 +19,7 @@ mod records;
 pub(crate) mod relation;
 pub(crate) mod seed;
 
-use crate::base::caller::Caller;
-use crate::group::Group;
+use crate::group::View;
 use crate::store::Connection;
 use crate::store::audit;
 use rusqlite::OptionalExtension;
@@ -194,7 +193,7 @@ pub struct KeptOut {
 }
 
 /// Lists what was read and not taken in.
-pub(crate) fn kept_out(db: &Connection) -> Result<Vec<KeptOut>> {
+fn kept_out_in(db: &Connection) -> Result<Vec<KeptOut>> {
     let mut statement =
         db.prepare_cached("SELECT path, line, what, reason FROM kept_out ORDER BY path, line, what")?;
     let rows = statement.query_map([], |row| {
@@ -231,28 +230,26 @@ impl std::convert::From<guard::Refusal> for Error {
     }
 }
 
-impl Group {
-    /// Takes facts, relations and aliases in from a file that a person wrote (G8).
-    pub fn seed(&mut self, caller: &Caller, path: &Path) -> Result<Seeded> {
-        let text = fs::read_to_string(path).map_err(Error::io(path))?;
-        let seed = seed::parse(path, &text)?;
-        self.refresh(caller.now)?;
-        self.write(caller.now, |tx| {
-            let seeded = seed::take_in(tx, caller.now, &caller.session, &seed)?;
-            let mut row = audit::Row::new("seed");
-            row.detail.insert("added".into(), seeded.added.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
-            Ok(seeded)
-        })
-    }
+/// Takes facts, relations and aliases in from a file that a person wrote (G8).
+pub fn seed(group: &mut View<'_>, path: &Path) -> Result<Seeded> {
+    let caller = group.caller();
+    let text = fs::read_to_string(path).map_err(Error::io(path))?;
+    let seed = seed::parse(path, &text)?;
+    group.write(|tx| {
+        let seeded = seed::take_in(tx, caller.now, &caller.session, &seed)?;
+        let mut row = audit::Row::new("seed");
+        row.detail.insert("added".into(), seeded.added.into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        Ok(seeded)
+    })
+}
 
-    /// Returns all that the graph holds now, for other programs to draw.
-    pub fn picture(&self) -> Result<Picture> {
-        self.memory.read(Picture::new)
-    }
+/// Returns all that the graph holds now, for other programs to draw.
+pub fn picture(group: &View<'_>) -> Result<Picture> {
+    group.read_all(Picture::new)
+}
 
-    /// Lists what was read from documents and not taken into the graph, and why.
-    pub fn kept_out(&self) -> Result<Vec<KeptOut>> {
-        self.memory.read(kept_out)
-    }
+/// Lists what was read from documents and not taken into the graph, and why.
+pub fn kept_out(group: &View<'_>) -> Result<Vec<KeptOut>> {
+    group.read_all(kept_out_in)
 }

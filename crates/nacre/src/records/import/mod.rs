@@ -27,11 +27,11 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
-use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::{Error, Result};
-use crate::group::Group;
+use crate::group::View;
 use crate::records::session::Recorded;
+use crate::records::workspace;
 use crate::store::audit;
 
 pub use identity::Imported as Provenance;
@@ -266,15 +266,16 @@ pub struct Sample {
     pub text: String,
 }
 
-/// Brings another memory in. `progress` is told how many items have been read.
-pub(crate) fn import(
-    group: &mut Group,
-    caller: &Caller,
+/// Brings the memory of another program in (I5). What was brought in before is known again: what is the same stays, what
+/// changed at its source is changed here. `progress` is told how many items have been read.
+pub fn import(
+    group: &mut View<'_>,
     format: &'static Format,
     path: &Path,
     options: &Options,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report> {
+    let caller = group.caller();
     let bad = |problem: String| Error::ForeignSource { format: format.name, path: path.to_owned(), problem };
     if caller.visibility == Visibility::Shared {
         return Err(Error::NeedsPrivate { tool: "import".into() });
@@ -289,23 +290,23 @@ pub(crate) fn import(
     if !format.is_at(&source.path) {
         return Err(bad(format!("is not {}", format.reads)));
     }
-    group.begin(caller)?;
     if format.named && !options.dry_run {
-        claim_name(group, caller, format, &source)?;
+        claim_name(group, format, &source)?;
     }
-    let mut sink = Sink::new(group, caller, format, &source, options.dry_run, progress);
+    let mut sink = Sink::new(group, format, &source, options.dry_run, progress);
     (format.read)(&source, &mut sink)?;
     let report = sink.finish()?;
     if !options.dry_run
         && report.kinds.get("document").is_some_and(|counts| counts.added + counts.changed > 0)
     {
-        group.sync_with(caller, &mut |done, _| progress(done))?;
+        workspace::sync_with(group, &mut |done, _| progress(done))?;
     }
     Ok(report)
 }
 
 /// Has one name mean one source: two folders of the same name must not take each other for changed.
-fn claim_name(group: &mut Group, caller: &Caller, format: &Format, source: &Source) -> Result<()> {
+fn claim_name(group: &mut View<'_>, format: &Format, source: &Source) -> Result<()> {
+    let caller = group.caller();
     let here = source.path.to_string_lossy().into_owned();
     let known = group.read_all(|db| identity::source(db, format.name, &source.name))?;
     match known {
@@ -316,7 +317,7 @@ fn claim_name(group: &mut Group, caller: &Caller, format: &Format, source: &Sour
         // It was moved, or is new.
         _ => {}
     }
-    group.write(caller.now, |tx| {
+    group.write(|tx| {
         identity::name_source(tx, format.name, &source.name, &here, caller.now)?;
         audit::append(tx, caller, &audit::Row::new("import_source"), audit::Outcome::Done)
     })
@@ -328,19 +329,4 @@ fn add_messages(report: &mut Report, recorded: &Recorded) {
     counts.added += recorded.added;
     counts.present += recorded.present;
     report.sessions += recorded.read.sessions;
-}
-
-impl Group {
-    /// Brings the memory of another program in (I5). What was brought in before is known again: what is the same stays, what
-    /// changed at its source is changed here. `progress` is told how many items have been read.
-    pub fn import_from(
-        &mut self,
-        caller: &Caller,
-        format: &'static Format,
-        path: &Path,
-        options: &Options,
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<Report> {
-        import(self, caller, format, path, options, progress)
-    }
 }

@@ -19,9 +19,9 @@ use crate::base::caller::{is_marked, is_private};
 use crate::base::frame::{one_line, strip_injected};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::records::entry::{self, EntryType, MAX_TAG, MAX_TAGS};
-use crate::records::session::import as transcript;
+use crate::records::session::{self, import as transcript};
 use crate::records::workspace::change;
 use crate::store::Connection;
 use crate::store::audit;
@@ -130,7 +130,7 @@ struct Part {
 
 /// Takes items in, and keeps count.
 pub(super) struct Sink<'a> {
-    group: &'a mut Group,
+    group: View<'a>,
     caller: &'a Caller,
     format: &'static Format,
     source: &'a Source,
@@ -146,8 +146,7 @@ pub(super) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     pub(super) fn new(
-        group: &'a mut Group,
-        caller: &'a Caller,
+        group: &'a mut View<'_>,
         format: &'static Format,
         source: &'a Source,
         dry_run: bool,
@@ -165,8 +164,8 @@ impl<'a> Sink<'a> {
         };
         let (items, parts, paths) = (Vec::new(), Vec::new(), HashSet::new());
         Sink {
-            group,
-            caller,
+            caller: group.caller(),
+            group: group.lend(),
             format,
             source,
             report,
@@ -283,7 +282,7 @@ impl<'a> Sink<'a> {
                 far = before + messages;
                 progress(far);
             };
-            self.group.import_session(self.caller, input, name, told)
+            session::import_transcript(&mut self.group, input, name, told)
         };
         self.taken = far;
         let recorded = match recorded {
@@ -391,7 +390,7 @@ impl<'a> Sink<'a> {
         let known: Vec<HashMap<String, Row>> = self.group.read_all(|db| {
             parts.iter().map(|part| identity::of_part(db, self.format.name, &part.hash)).collect()
         })?;
-        let held = change::hold(self.group, self.caller.now)?;
+        let held = change::hold(&mut self.group)?;
         for (part, known) in parts.iter().zip(&known) {
             for item in part.items.iter().filter(is_document) {
                 let Thing::Document { path, text } = &item.thing else { continue };
@@ -411,7 +410,7 @@ impl<'a> Sink<'a> {
         let changes = |placed: Placed| matches!(placed, Placed::Added | Placed::Changed | Placed::Adopted);
         let any = written.iter().filter(|(.., placed, _)| changes(*placed)).count();
         if any > 0 {
-            self.group.write(caller.now, |tx| {
+            self.group.write(|tx| {
                 for (part, item, key, hash, _, path) in
                     written.iter().filter(|(.., placed, _)| changes(*placed))
                 {
@@ -452,16 +451,16 @@ impl<'a> Sink<'a> {
     /// Writes all but documents.
     fn write_records(&mut self, parts: &[Part]) -> Result<()> {
         let (caller, format) = (self.caller, self.format);
-        let known = |group: &Group| group.read_all(|db| unchanged(db, format, parts));
+        let known = |group: &View<'_>| group.read_all(|db| unchanged(db, format, parts));
         // A source that is as it was costs no write.
-        if let Some(present) = known(self.group)? {
+        if let Some(present) = known(&self.group)? {
             for (kind, count) in present {
                 self.count(kind).present += count;
             }
             return Ok(());
         }
         let group_name = self.group.name().to_string();
-        let done = self.group.write_indexed(caller.now, |tx, lexicon| {
+        let done = self.group.write_indexed(|tx, lexicon| {
             let mut done = Done::default();
             let taker = Taker { tx, caller, format, group: &group_name };
             taker.take(lexicon, parts, &mut done)?;

@@ -26,11 +26,10 @@ use crate::base::ids::ProjectName;
 use crate::base::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::Writer;
 use crate::records::workspace::{self, Note, Seen, Taken};
 use crate::store::audit;
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 use extract::{Found, Language};
@@ -88,53 +87,49 @@ pub struct Extracted {
     pub kept: Option<String>,
 }
 
-impl Group {
-    /// Takes the items out of a folder, in place of those taken out before. `progress` is told how many files have been
-    /// looked at. One that was stopped goes on where it was.
-    pub fn extract(
-        &mut self,
-        caller: &Caller,
-        folder: &Path,
-        name: Option<&ProjectName>,
-        progress: &mut dyn FnMut(usize),
-    ) -> Result<Extracted> {
-        self.begin(caller)?;
-        let real = real(folder)?;
-        let project = self.write(caller.now, |tx| adopt(tx, &real, name))?;
-        extract_project(self, caller, &project, progress)
-    }
+/// Takes the items out of a folder, in place of those taken out before. `progress` is told how many files have been
+/// looked at. One that was stopped goes on where it was.
+pub fn extract(
+    group: &mut View<'_>,
+    folder: &Path,
+    name: Option<&ProjectName>,
+    progress: &mut dyn FnMut(usize),
+) -> Result<Extracted> {
+    let real = real(folder)?;
+    let project = group.write(|tx| adopt(tx, &real, name))?;
+    extract_project(group, &project, progress)
+}
 
-    /// Forgets a project and its items. Its folder is left as it is.
-    pub fn forget_project(&mut self, caller: &Caller, name: &ProjectName) -> Result<Project> {
-        self.begin(caller)?;
-        self.write_indexed(caller.now, |tx, lexicon| {
-            let project = known(tx, name)?;
-            let mut writer = Writer::new(tx, lexicon)?;
-            let mut statement = tx.prepare("SELECT id FROM items WHERE project = ?1")?;
-            let ids: Vec<String> =
-                statement.query_map([project.number], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-            for id in &ids {
-                writer.remove(item::KIND, id)?;
-            }
-            writer.finish()?;
-            for sql in [
-                "DELETE FROM items WHERE project = ?1",
-                "DELETE FROM project_files WHERE project = ?1",
-                "DELETE FROM projects WHERE number = ?1",
-            ] {
-                tx.execute(sql, [project.number])?;
-            }
-            let mut row = audit::Row::new("project_forget");
-            row.detail.insert("items".into(), ids.len().into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
-            Ok(project)
-        })
-    }
+/// Forgets a project and its items. Its folder is left as it is.
+pub fn forget(group: &mut View<'_>, name: &ProjectName) -> Result<Project> {
+    let caller = group.caller();
+    group.write_indexed(|tx, lexicon| {
+        let project = known(tx, name)?;
+        let mut writer = Writer::new(tx, lexicon)?;
+        let mut statement = tx.prepare("SELECT id FROM items WHERE project = ?1")?;
+        let ids: Vec<String> =
+            statement.query_map([project.number], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        for id in &ids {
+            writer.remove(item::KIND, id)?;
+        }
+        writer.finish()?;
+        for sql in [
+            "DELETE FROM items WHERE project = ?1",
+            "DELETE FROM project_files WHERE project = ?1",
+            "DELETE FROM projects WHERE number = ?1",
+        ] {
+            tx.execute(sql, [project.number])?;
+        }
+        let mut row = audit::Row::new("project_forget");
+        row.detail.insert("items".into(), ids.len().into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        Ok(project)
+    })
+}
 
-    /// Returns the projects, by name.
-    pub fn projects(&self) -> Result<Vec<Project>> {
-        self.read(all)
-    }
+/// Returns the projects, by name.
+pub fn list(group: &View<'_>) -> Result<Vec<Project>> {
+    group.read(all)
 }
 
 /// The real name of a folder.
@@ -232,11 +227,11 @@ fn files(db: &Connection, project: i64) -> Result<HashMap<String, FileRow>> {
 
 /// Takes the items out of a project's folder.
 fn extract_project(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     project: &Project,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Extracted> {
+    let caller = group.caller();
     let root = PathBuf::from(&project.folder);
     let mut before = group.read_all(|db| files(db, project.number))?;
     let (mut passed, mut batch) = (Passed::default(), Batch::default());
@@ -308,7 +303,7 @@ fn extract_project(
     }
     batch.write(group, caller, project)?;
     let (added, removed) = (batch.added, batch.removed);
-    let items = group.write(caller.now, |tx| {
+    let items = group.write(|tx| {
         if kept.is_none() {
             let sql = "UPDATE projects SET extracted_at = ?2 WHERE number = ?1";
             tx.execute(sql, (project.number, caller.now))?;
@@ -327,8 +322,7 @@ fn extract_project(
             ("path", project.name.as_str().into()),
             ("delta", (count(added) - count(removed)).into()),
         ]);
-        let (at, session) = (caller.now, caller.session.clone());
-        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session, data });
+        group.tell("memory:write", data);
     }
     let Passed { others, ignored, skipped, .. } = passed;
     Ok(Extracted {
@@ -423,13 +417,13 @@ impl Batch {
         self.files.len() >= FILES || self.items >= ITEMS
     }
 
-    fn write(&mut self, group: &mut Group, caller: &Caller, project: &Project) -> Result<()> {
+    fn write(&mut self, group: &mut View<'_>, caller: &Caller, project: &Project) -> Result<()> {
         let files = std::mem::take(&mut self.files);
         self.items = 0;
         if files.is_empty() {
             return Ok(());
         }
-        let (added, removed) = group.write_indexed(caller.now, |tx, lexicon| {
+        let (added, removed) = group.write_indexed(|tx, lexicon| {
             // Another process may have forgotten it meanwhile.
             known(tx, &project.name)?;
             let mut writer = Writer::new(tx, lexicon)?;
@@ -460,17 +454,15 @@ impl Batch {
     }
 }
 
-impl Group {
-    /// Takes in a tasks.json in the form of seed 002: all of it, or nothing (K2).
-    pub fn import_tasks(&mut self, caller: &Caller, path: &Path) -> Result<TasksImported> {
-        let text = fs::read_to_string(path).map_err(Error::io(path))?;
-        self.begin(caller)?;
-        self.write(caller.now, |tx| {
-            let done = task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
-            let mut row = audit::Row::new("task_import");
-            row.detail.insert("tasks".into(), done.added.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
-            Ok(done)
-        })
-    }
+/// Takes in a tasks.json in the form of seed 002: all of it, or nothing (K2).
+pub fn import_tasks(group: &mut View<'_>, path: &Path) -> Result<TasksImported> {
+    let caller = group.caller();
+    let text = fs::read_to_string(path).map_err(Error::io(path))?;
+    group.write(|tx| {
+        let done = task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
+        let mut row = audit::Row::new("task_import");
+        row.detail.insert("tasks".into(), done.added.into());
+        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        Ok(done)
+    })
 }

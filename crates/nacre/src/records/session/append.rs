@@ -11,13 +11,11 @@ use super::flush::{self, Flush};
 use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Line, Lock, Role};
 use super::{listing, retention};
-use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
 use crate::base::settings::Compact;
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::store::Connection;
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 /// A message to be.
@@ -71,12 +69,8 @@ pub struct Appended {
 }
 
 /// Adds messages to a session's transcript, all of them or, where one is refused, none.
-pub(crate) fn append(
-    group: &mut Group,
-    caller: &Caller,
-    session: &SessionId,
-    drafts: &[Draft],
-) -> Result<Appended> {
+pub fn append(group: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<Appended> {
+    let caller = group.caller();
     if drafts.is_empty() {
         let (tool, field, problem) = ("session_append".into(), "messages".into(), "is empty".into());
         return Err(Error::BadArgument { tool, field, problem, nearest: None });
@@ -85,7 +79,7 @@ pub(crate) fn append(
     take_in::check_seen(group, caller, session)?;
     let files = Files::of(group.folder(), session)?;
     let lock = transcript::lock(group.folder())?;
-    let (mut state, mut warnings) = ready(group, caller, session, &files, &lock)?;
+    let (mut state, mut warnings) = ready(group, session, &files, &lock)?;
     // Another may have begun it meanwhile.
     take_in::check_seen(group, caller, session)?;
     let new = state.lines == 0;
@@ -103,10 +97,10 @@ pub(crate) fn append(
         if new {
             // How the file begins is known only now.
             state.taken = 0;
-            (state, odd) = take_in::catch_up(group, caller, session, &files, Author::Caller, &lock)?;
+            (state, odd) = take_in::catch_up(group, session, &files, Author::Caller, &lock)?;
         } else {
             state.ended_at = None;
-            take_in::take_in(group, caller, session, &mut state, &placed, Author::Caller, &mut odd)?;
+            take_in::take_in(group, session, &mut state, &placed, Author::Caller, &mut odd)?;
         }
     }
     if new {
@@ -118,8 +112,7 @@ pub(crate) fn append(
         let delta: usize = lines.iter().map(|line| line.text().chars().count()).sum();
         let path = session.as_str().into();
         let data = payload([("type", "session".into()), ("path", path), ("delta", delta.into())]);
-        let (at, told) = (caller.now, caller.session.clone());
-        group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session: told, data });
+        group.tell("memory:write", data);
     }
     let (added, present) = (lines.len(), drafts.len() - lines.len());
     let tokens = state.tokens;
@@ -134,39 +127,32 @@ pub(crate) fn append(
         compacted: None,
     };
     if added > 0 {
-        due(group, caller, session, &state, &mut done)?;
+        due(group, session, &state, &mut done)?;
     }
     Ok(done)
 }
 
 /// Makes a transcript ready to be written: out of the archive, without a torn line, all of it taken in.
 pub(super) fn ready(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     session: &SessionId,
     files: &Files,
     lock: &Lock,
 ) -> Result<(State, Vec<String>)> {
     let mut warnings = Vec::new();
-    retention::bring_back(group, caller, session, files, lock)?;
+    retention::bring_back(group, session, files, lock)?;
     if let Some(aside) = transcript::mend(files, lock)? {
         warnings
             .push(format!("the last line was torn when it was written; it is kept in `{}`", aside.display()));
     }
-    let (state, odd) = take_in::catch_up(group, caller, session, files, Author::Unknown, lock)?;
+    let (state, odd) = take_in::catch_up(group, session, files, Author::Unknown, lock)?;
     warnings.extend(odd.warnings());
     Ok((state, warnings))
 }
 
 /// Does what is due after a message: the agent is asked to store what lasts, and only then older lines are summed
 /// up. What goes wrong with that does not make the message unsaid.
-fn due(
-    group: &mut Group,
-    caller: &Caller,
-    session: &SessionId,
-    state: &State,
-    done: &mut Appended,
-) -> Result<()> {
+fn due(group: &mut View<'_>, session: &SessionId, state: &State, done: &mut Appended) -> Result<()> {
     let settings = group.settings().session.clone();
     let compaction = i64::try_from(settings.compact_tokens).unwrap_or(i64::MAX);
     let least = compaction.min(i64::try_from(settings.flush_threshold()).unwrap_or(i64::MAX));
@@ -174,13 +160,13 @@ fn due(
         return Ok(());
     }
     // The count goes by everything; the context may have less.
-    let flush = flush::check(group, caller, session, &flush::Count::default())?;
+    let flush = flush::check(group, session, &flush::Count::default())?;
     done.tokens = i64::try_from(flush.tokens).unwrap_or(i64::MAX);
     let overflows = settings.compact != Compact::Off && done.tokens >= compaction;
     if flush.due {
         done.flush = Some(flush);
     } else if overflows {
-        match compact::compact(group, caller, session) {
+        match compact::compact(group, session) {
             Ok(compacted) => {
                 done.tokens = i64::try_from(compacted.after).unwrap_or(i64::MAX);
                 done.compacted = Some(compacted);

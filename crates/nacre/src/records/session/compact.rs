@@ -15,13 +15,11 @@ use super::summary::{self, Told};
 use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Forwards, Line, Lock, Role};
 use super::{listing, narrative};
-use crate::base::caller::Caller;
 use crate::base::ids::{EntryId, SessionId};
 use crate::base::settings::Compact;
 use crate::base::{Error, Result, files};
-use crate::group::Group;
+use crate::group::View;
 use crate::store::audit;
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 /// What compaction did.
@@ -59,14 +57,15 @@ struct Plan {
 }
 
 /// Sums up all but the newest lines of a transcript.
-pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -> Result<Compacted> {
+pub(crate) fn compact(group: &mut View<'_>, session: &SessionId) -> Result<Compacted> {
+    let caller = group.caller();
     let mode = group.settings().session.compact;
     if mode == Compact::Off {
         return Err(Error::CompactionOff);
     }
     take_in::check_seen(group, caller, session)?;
     let files = Files::of(group.folder(), session)?;
-    let plan = plan(group, caller, session, &files)?;
+    let plan = plan(group, session, &files)?;
     let nothing = |note: &str| Compacted {
         covered: 0,
         kept: plan.kept.len(),
@@ -81,10 +80,10 @@ pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -
         return Ok(nothing("there is nothing older than what is kept"));
     };
     let made = summary::make(group, &Told { before: plan.before.as_ref(), lines: &plan.older });
-    let entry = narrative::before_compaction(group, caller, session, &made, (&plan.older, &plan.kept))?;
+    let entry = narrative::before_compaction(group, session, &made, (&plan.older, &plan.kept))?;
 
     let lock = transcript::lock(group.folder())?;
-    let (mut state, _) = ready(group, caller, session, &files, &lock)?;
+    let (mut state, _) = ready(group, session, &files, &lock)?;
     if state.compactions != plan.compactions {
         return Ok(nothing("another process has compacted it meanwhile"));
     }
@@ -109,8 +108,8 @@ pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -
             None
         }
     };
-    (state, _) = take_in::catch_up(group, caller, session, &files, Author::Caller, &lock)?;
-    note(group, caller, session, &state, plan.older.len())?;
+    (state, _) = take_in::catch_up(group, session, &files, Author::Caller, &lock)?;
+    note(group, session, &state, plan.older.len())?;
     listing::write(group, &lock)?;
     drop(lock);
     let after = usize::try_from(state.tokens).unwrap_or(0);
@@ -119,8 +118,7 @@ pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -
         ("before", plan.tokens.into()),
         ("after", after.into()),
     ]);
-    let (at, told) = (caller.now, caller.session.clone());
-    group.tell(&Event { name: "memory:compact", at, group: group.name().clone(), session: told, data });
+    group.tell("memory:compact", data);
     Ok(Compacted {
         covered: plan.older.len(),
         kept: plan.kept.len(),
@@ -133,9 +131,9 @@ pub(crate) fn compact(group: &mut Group, caller: &Caller, session: &SessionId) -
     })
 }
 
-fn plan(group: &mut Group, caller: &Caller, session: &SessionId, files: &Files) -> Result<Plan> {
+fn plan(group: &mut View<'_>, session: &SessionId, files: &Files) -> Result<Plan> {
     let lock = transcript::lock(group.folder())?;
-    let (state, _) = ready(group, caller, session, files, &lock)?;
+    let (state, _) = ready(group, session, files, &lock)?;
     let tokens = usize::try_from(context::tokens(group, files)?).unwrap_or(0);
     let all = Wanted { results: None, tokens: usize::MAX };
     let Some(view) = context::read(files, all)? else {
@@ -177,14 +175,9 @@ fn rewrite(files: &Files, summary: &Line, last: &Line, number: i64, _lock: &Lock
     Ok(aside.display().to_string())
 }
 
-fn note(
-    group: &mut Group,
-    caller: &Caller,
-    session: &SessionId,
-    state: &State,
-    covered: usize,
-) -> Result<()> {
-    group.write(caller.now, |tx| {
+fn note(group: &mut View<'_>, session: &SessionId, state: &State, covered: usize) -> Result<()> {
+    let caller = group.caller();
+    group.write(|tx| {
         take_in::save(tx, session, state)?;
         let mut row = audit::Row::new("session_compact");
         row.ids.push(session.as_str().to_owned());

@@ -13,7 +13,7 @@ use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
 use crate::base::text;
 use crate::base::{Error, Result};
-use crate::group::Group;
+use crate::group::View;
 
 /// What a model should see of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -34,7 +34,7 @@ pub struct Context {
 }
 
 /// What there is of a transcript since its last compaction.
-pub(super) struct View {
+pub(super) struct Window {
     /// In the order of the file, without summaries.
     pub(super) lines: Vec<Line>,
     pub(super) summary: Option<Line>,
@@ -42,7 +42,7 @@ pub(super) struct View {
     cut: bool,
 }
 
-impl View {
+impl Window {
     pub(super) fn tokens(&self) -> usize {
         self.summary.iter().chain(&self.lines).map(Line::tokens).sum()
     }
@@ -58,7 +58,7 @@ pub(super) struct Wanted {
 
 /// Returns the context of a session, with `memory` put before it; `None`: it has no transcript of ours.
 pub(crate) fn context(
-    group: &Group,
+    group: &View<'_>,
     caller: &Caller,
     session: &SessionId,
     tokens: Option<usize>,
@@ -80,21 +80,21 @@ pub(crate) fn context(
 }
 
 /// Returns how many tokens the context of a transcript has.
-pub(super) fn tokens(group: &Group, files: &Files) -> Result<i64> {
+pub(super) fn tokens(group: &View<'_>, files: &Files) -> Result<i64> {
     let results = Some(group.settings().session.keep_tool_results);
     let view = read(files, Wanted { results, tokens: usize::MAX })?;
     Ok(i64::try_from(view.map_or(0, |view| view.tokens())).unwrap_or(i64::MAX))
 }
 
-pub(super) fn read(files: &Files, wanted: Wanted) -> Result<Option<View>> {
+pub(super) fn read(files: &Files, wanted: Wanted) -> Result<Option<Window>> {
     let Some(input) = files.open()? else { return Ok(None) };
     Ok(Some(view(input, wanted, None).map_err(Error::io(&files.plain()))?))
 }
 
 /// Reads from the end until the last summary and what it left, or until enough is there. `summary_at`: where the last
 /// summary was, as far as the database knows; used only where the reading ends before it.
-fn view(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -> std::io::Result<View> {
-    let mut view = View { lines: Vec::new(), summary: None, results_left_out: 0, cut: false };
+fn view(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -> std::io::Result<Window> {
+    let mut view = Window { lines: Vec::new(), summary: None, results_left_out: 0, cut: false };
     let (mut tokens, mut results) = (0, 0);
     let mut lines = Backwards::new(&mut input)?;
     while let Some((_, bytes)) = lines.next()? {

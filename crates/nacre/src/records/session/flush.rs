@@ -11,12 +11,11 @@ use serde::Serialize;
 use super::summary::{self, Told};
 use super::transcript::Files;
 use super::{context, narrative, take_in};
-use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
 use crate::base::settings::{Compact, Flush as Mode};
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::records::entry::MAX_CONTENT;
 use crate::store::Connection;
 
@@ -50,12 +49,8 @@ pub struct Count<'a> {
 }
 
 /// Tells whether a flush is due, and notes that it was asked for.
-pub(crate) fn check(
-    group: &mut Group,
-    caller: &Caller,
-    session: &SessionId,
-    count: &Count<'_>,
-) -> Result<Flush> {
+pub fn check(group: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Result<Flush> {
+    let caller = group.caller();
     take_in::check_seen(group, caller, session)?;
     let settings = group.settings().session.clone();
     let files = Files::of(group.folder(), session)?;
@@ -75,7 +70,7 @@ pub(crate) fn check(
     if tokens < threshold && !count.compacts {
         return Ok(Flush { note: None, ..quiet("") });
     }
-    let asked = match group.write(caller.now, |tx| ask(tx, session, caller.now)) {
+    let asked = match group.write(|tx| ask(tx, session, caller.now)) {
         Err(Error::ReadOnly { .. }) => {
             return Ok(quiet("the home can't be written, so nothing could be stored"));
         }
@@ -86,17 +81,17 @@ pub(crate) fn check(
         return Ok(quiet("the agent was asked in this cycle already"));
     }
     if settings.flush == Mode::Summary {
-        summarise(group, caller, session, &files)?;
-        group.flush(caller, session);
+        summarise(group, session, &files)?;
+        super::flush(group, session);
         return Ok(quiet("a summary was stored"));
     }
-    group.flush(caller, session);
+    super::flush(group, session);
     Ok(Flush { due: true, prompt: Some(prompt(group, before)), tokens, threshold, note: None })
 }
 
 /// Notes that a host has compacted a conversation: a new cycle begins.
-pub(crate) fn compacted(group: &mut Group, caller: &Caller, session: &SessionId) -> Result<()> {
-    group.write(caller.now, |tx| {
+pub(crate) fn compacted(group: &mut View<'_>, session: &SessionId) -> Result<()> {
+    group.write(|tx| {
         let sql = "INSERT INTO flushes (session, cycle) VALUES (?1, 1) ON CONFLICT (session) DO UPDATE SET cycle = cycle + 1";
         tx.prepare_cached(sql)?.execute([session])?;
         Ok(())
@@ -136,7 +131,7 @@ fn standing(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>, O
     Ok((ours + theirs, asked, at))
 }
 
-fn prompt(group: &Group, before: Option<Time>) -> String {
+fn prompt(group: &View<'_>, before: Option<Time>) -> String {
     let offered = |name: &str| group.settings().tools.offer.iter().any(|one| one == name);
     let mut with = vec!["memory_store"];
     if offered("memory_write") {
@@ -156,11 +151,11 @@ fn prompt(group: &Group, before: Option<Time>) -> String {
 }
 
 /// Stores a summary in the agent's place, where the settings say so.
-fn summarise(group: &mut Group, caller: &Caller, session: &SessionId, files: &Files) -> Result<()> {
-    let Some((lines, narrated)) = narrative::not_told(group, caller, session, files)? else { return Ok(()) };
+fn summarise(group: &mut View<'_>, session: &SessionId, files: &Files) -> Result<()> {
+    let Some((lines, narrated)) = narrative::not_told(group, session, files)? else { return Ok(()) };
     if let Some(last) = lines.last() {
         let text = summary::brief(group, &Told { before: None, lines: &lines }, MAX_CONTENT);
-        narrative::store(group, caller, session, &text, (&lines, last), narrated.as_deref())?;
+        narrative::store(group, session, &text, (&lines, last), narrated.as_deref())?;
     }
     Ok(())
 }

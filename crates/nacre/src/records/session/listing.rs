@@ -7,7 +7,7 @@ use super::take_in::{self, State};
 use super::transcript::{self, Files, Lock};
 use crate::base::ids::SessionId;
 use crate::base::{Result, Time, files};
-use crate::group::Group;
+use crate::group::View;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -21,7 +21,7 @@ struct Listed {
     archived: bool,
 }
 
-pub(super) fn write(group: &Group, _lock: &Lock) -> Result<()> {
+pub(super) fn write(group: &View<'_>, _lock: &Lock) -> Result<()> {
     let mut listed = Vec::new();
     for (id, state) in group.read_all(take_in::all)? {
         let Ok(id) = id.parse::<SessionId>() else { continue };

@@ -9,14 +9,12 @@ use super::summary::{self, Made, Told};
 use super::take_in;
 use super::transcript::{self, Files, Line, Role};
 use super::{append, listing};
-use crate::base::caller::Caller;
 use crate::base::ids::{EntryId, SessionId};
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
-use crate::group::Group;
+use crate::group::View;
 use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT, OnDuplicate, Origin, Source, Tags};
 use crate::store::audit;
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 /// What the end of a session left.
@@ -38,22 +36,23 @@ pub struct Ended {
 }
 
 /// Ends a session: what was said since the last summary is summed up in an entry. It may go on afterwards.
-pub(crate) fn end(group: &mut Group, caller: &Caller, session: &SessionId) -> Result<Ended> {
+pub(crate) fn end(group: &mut View<'_>, session: &SessionId) -> Result<Ended> {
+    let caller = group.caller();
     take_in::check_seen(group, caller, session)?;
     let files = Files::of(group.folder(), session)?;
     let nothing = Ended { session: session.clone(), messages: 0, entry: None, by: None, note: None };
-    let Some((lines, narrated)) = not_told(group, caller, session, &files)? else {
+    let Some((lines, narrated)) = not_told(group, session, &files)? else {
         return Err(Error::NoTranscript { given: shorten(session.as_str()) });
     };
     let messages = lines.iter().filter(|line| is_said(line)).count();
     let mut done = Ended { messages, ..nothing };
     if let Some(last) = lines.last().filter(|_| messages > 0 && group.settings().session.summary_entry) {
         let made = summary::make(group, &Told { before: None, lines: &lines });
-        done.entry = store(group, caller, session, &made.text, (&lines, last), narrated.as_deref())?;
+        done.entry = store(group, session, &made.text, (&lines, last), narrated.as_deref())?;
         (done.by, done.note) = (Some(made.by), made.note);
     }
     let lock = transcript::lock(group.folder())?;
-    group.write(caller.now, |tx| {
+    group.write(|tx| {
         let mut state = take_in::load(tx, session)?.unwrap_or_default();
         state.ended_at = Some(caller.now);
         take_in::save(tx, session, &state)
@@ -64,8 +63,7 @@ pub(crate) fn end(group: &mut Group, caller: &Caller, session: &SessionId) -> Re
 
 /// The same for what compaction is about to sum up, with the summary that it made.
 pub(super) fn before_compaction(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     session: &SessionId,
     made: &Made,
     (older, kept): (&[Line], &[Line]),
@@ -85,13 +83,12 @@ pub(super) fn before_compaction(
         None => made.text.clone(),
         Some(_) => summary::brief(group, &Told { before: None, lines: new }, MAX_CONTENT),
     };
-    store(group, caller, session, &text, (new, last), narrated.as_deref())
+    store(group, session, &text, (new, last), narrated.as_deref())
 }
 
 /// What no entry sums up yet, and the last line that one does. `None`: there is no transcript.
 pub(super) fn not_told(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     session: &SessionId,
     files: &Files,
 ) -> Result<Option<(Vec<Line>, Option<String>)>> {
@@ -100,7 +97,7 @@ pub(super) fn not_told(
     }
     let state = if files.plain().exists() {
         let lock = transcript::lock(group.folder())?;
-        append::ready(group, caller, session, files, &lock)?.0
+        append::ready(group, session, files, &lock)?.0
     } else {
         group.read_all(|db| take_in::load(db, session))?.unwrap_or_default()
     };
@@ -118,13 +115,13 @@ fn is_said(line: &Line) -> bool {
 
 /// Stores the entry, unless another process has summed up the same lines meanwhile.
 pub(super) fn store(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     session: &SessionId,
     text: &str,
     (lines, last): (&[Line], &Line),
     narrated: Option<&str>,
 ) -> Result<Option<EntryId>> {
+    let caller = group.caller();
     let day = lines[0].timestamp.day_in_words();
     let said = lines.iter().filter(|line| is_said(line)).count();
     let plural = if said == 1 { "" } else { "s" };
@@ -132,7 +129,7 @@ pub(super) fn store(
     let room = MAX_CONTENT - head.chars().count();
     let content = format!("{head}{}", summary::shorten(group, text, room));
     let name = group.name().clone();
-    let entry = group.write(caller.now, |tx| {
+    let entry = group.write(|tx| {
         let mut state = take_in::load(tx, session)?.unwrap_or_default();
         if state.narrated.as_deref() != narrated {
             return Ok(None);
@@ -171,7 +168,6 @@ pub(super) fn store(
     let delta = entry.content.chars().count();
     let path = entry.id.as_str().into();
     let data = payload([("type", "entry".into()), ("path", path), ("delta", delta.into())]);
-    let (at, told) = (caller.now, caller.session.clone());
-    group.tell(&Event { name: "memory:write", at, group: group.name().clone(), session: told, data });
+    group.tell("memory:write", data);
     Ok(Some(entry.id))
 }

@@ -14,7 +14,7 @@ use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::redact;
 use crate::base::{Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::{Lexicon, Passage, Writer};
 use crate::records::session::exchange;
 use crate::store::Connection;
@@ -38,24 +38,24 @@ pub struct Recorded {
 }
 
 /// Takes a transcript in. `progress` is told how many messages have been read.
-pub(crate) fn import(
-    group: &mut Group,
-    caller: &Caller,
+pub fn import(
+    group: &mut View<'_>,
     input: impl BufRead,
     name: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Recorded> {
+    let caller = group.caller();
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut sessions: BTreeSet<String> = BTreeSet::new();
-    let mut flush = |group: &mut Group, batch: &mut Vec<Message>| -> Result<()> {
+    let mut flush = |group: &mut View<'_>, batch: &mut Vec<Message>| -> Result<()> {
         let together = batch.chunk_by(|one, next| one.session == next.session);
         sessions.extend(together.map(|messages| messages[0].session.clone()));
         let (new, old) = match batch.is_empty() {
             true => (0, 0),
-            false => group.write_indexed(caller.now, |tx, lexicon| {
-                record(tx, lexicon, caller, batch, "session_import")
-            })?,
+            false => {
+                group.write_indexed(|tx, lexicon| record(tx, lexicon, caller, batch, "session_import"))?
+            }
         };
         (added, present, seen) = (added + new, present + old, seen + batch.len());
         batch.clear();
@@ -72,17 +72,12 @@ pub(crate) fn import(
         flush(group, &mut batch)
     })?;
     flush(group, &mut batch)?;
-    note_format(group, caller, &sessions, read.format)?;
+    note_format(group, &sessions, read.format)?;
     Ok(Recorded { read, added, present })
 }
 
 /// Notes what form the sessions came in, where that is not known yet: it is, once all is read.
-fn note_format(
-    group: &mut Group,
-    caller: &Caller,
-    sessions: &BTreeSet<String>,
-    format: Format,
-) -> Result<()> {
+fn note_format(group: &mut View<'_>, sessions: &BTreeSet<String>, format: Format) -> Result<()> {
     let unknown = |db: &Connection| -> Result<Vec<i64>> {
         let mut statement =
             db.prepare_cached("SELECT number FROM sessions WHERE id = ?1 AND format = 'import'")?;
@@ -95,7 +90,7 @@ fn note_format(
     if group.read_all(unknown)?.is_empty() {
         return Ok(());
     }
-    group.write(caller.now, |tx| {
+    group.write(|tx| {
         for number in unknown(tx)? {
             let sql = "UPDATE sessions SET format = ?2 WHERE number = ?1";
             tx.prepare_cached(sql)?.execute((number, format.as_str()))?;

@@ -10,11 +10,10 @@ use std::io::Write;
 use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Lock};
 use super::{gzip, listing};
-use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, files};
-use crate::group::Group;
+use crate::group::View;
 use crate::store::audit;
 
 /// What retention did.
@@ -26,9 +25,10 @@ pub(crate) struct Retained {
 }
 
 /// Packs what is due. One that can't be packed keeps no other from it.
-pub(crate) fn retain(group: &mut Group, caller: &Caller) -> Result<Retained> {
+pub(crate) fn retain(group: &mut View<'_>) -> Result<Retained> {
+    let caller = group.caller();
     let mut retained = Retained::default();
-    take_in::catch_up_all(group, caller)?;
+    take_in::catch_up_all(group)?;
     let days = group.settings().session.retention_days;
     if days == 0 {
         return Ok(retained);
@@ -40,7 +40,7 @@ pub(crate) fn retain(group: &mut Group, caller: &Caller) -> Result<Retained> {
         if !due(&state) {
             continue;
         }
-        match pack_one(group, caller, &session, &due) {
+        match pack_one(group, &session, &due) {
             Ok(packed) => retained.packed += usize::from(packed),
             Err(error) => retained.failed.push(format!("`{}` failed: {error}", shorten(session.as_str()))),
         }
@@ -49,25 +49,21 @@ pub(crate) fn retain(group: &mut Group, caller: &Caller) -> Result<Retained> {
 }
 
 /// Packs one, where it is due. One at a time, so that nobody waits long.
-fn pack_one(
-    group: &mut Group,
-    caller: &Caller,
-    session: &SessionId,
-    due: &impl Fn(&State) -> bool,
-) -> Result<bool> {
+fn pack_one(group: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> bool) -> Result<bool> {
+    let caller = group.caller();
     let files = Files::of(group.folder(), session)?;
     if !files.plain().exists() {
         return Ok(false);
     }
     let lock = transcript::lock(group.folder())?;
     transcript::mend(&files, &lock)?;
-    let (mut state, _) = take_in::catch_up(group, caller, session, &files, Author::Unknown, &lock)?;
+    let (mut state, _) = take_in::catch_up(group, session, &files, Author::Unknown, &lock)?;
     if !due(&state) || !files.plain().exists() {
         return Ok(false);
     }
     pack(&files)?;
     state.archived_at = Some(caller.now);
-    note(group, caller, session, &state, "session_archive")?;
+    note(group, session, &state, "session_archive")?;
     let plain = files.plain();
     fs::remove_file(&plain).map_err(Error::io(&plain))?;
     listing::write(group, &lock)?;
@@ -76,8 +72,7 @@ fn pack_one(
 
 /// Brings a transcript back out of the archive, where it is there.
 pub(super) fn bring_back(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     session: &SessionId,
     files: &Files,
     lock: &Lock,
@@ -94,7 +89,7 @@ pub(super) fn bring_back(
     }
     if let Some(mut state) = group.read_all(|db| take_in::load(db, session))? {
         state.archived_at = None;
-        note(group, caller, session, &state, "session_restore")?;
+        note(group, session, &state, "session_restore")?;
     }
     fs::remove_file(&packed).map_err(Error::io(&packed))?;
     listing::write(group, lock)
@@ -121,8 +116,9 @@ fn pack(files: &Files) -> Result<()> {
     Ok(())
 }
 
-fn note(group: &mut Group, caller: &Caller, session: &SessionId, state: &State, action: &str) -> Result<()> {
-    group.write(caller.now, |tx| {
+fn note(group: &mut View<'_>, session: &SessionId, state: &State, action: &str) -> Result<()> {
+    let caller = group.caller();
+    group.write(|tx| {
         take_in::save(tx, session, state)?;
         let mut row = audit::Row::new(action);
         row.ids.push(session.as_str().to_owned());

@@ -15,7 +15,7 @@ use super::transcript::{Line, Role};
 use crate::base::frame::strip_injected;
 use crate::base::redact;
 use crate::base::words::{self, List};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::{Language, analyse};
 use crate::records::session::said;
 
@@ -51,13 +51,13 @@ const INSTRUCTION: &str = "Sum up the conversation that follows, for the assista
     that stands in it. Answer with the summary alone, in at most";
 
 /// Makes a summary, by the model of the settings where there is one.
-pub(crate) fn make(group: &Group, told: &Told<'_>) -> Made {
+pub(crate) fn make(group: &View<'_>, told: &Told<'_>) -> Made {
     let language = group.settings().search.language();
     let parts = parts(told);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
     let most = (length / SHARE).clamp(LEAST, MOST);
     let extract = || extract(&parts, most, language);
-    let Some(chat) = &group.services.chat else {
+    let Some(chat) = &group.services().chat else {
         return Made { text: extract(), by: EXTRACTIVE.to_owned(), note: None };
     };
     let whole: String = parts.iter().map(|part| format!("{}: {}\n", part.by, part.text)).collect();
@@ -84,14 +84,14 @@ pub(crate) fn make(group: &Group, told: &Told<'_>) -> Made {
 }
 
 /// Makes a summary of at most so many characters, without a model.
-pub(crate) fn brief(group: &Group, told: &Told<'_>, most: usize) -> String {
+pub(crate) fn brief(group: &View<'_>, told: &Told<'_>, most: usize) -> String {
     let parts = parts(told);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
     extract(&parts, (length / SHARE).clamp(LEAST.min(most), most), group.settings().search.language())
 }
 
 /// Shortens a summary, by its own sentences.
-pub(crate) fn shorten(group: &Group, text: &str, most: usize) -> String {
+pub(crate) fn shorten(group: &View<'_>, text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }

@@ -16,7 +16,7 @@ use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::store::Connection;
 
 /// How many lines and bytes go into one transaction.
@@ -45,8 +45,7 @@ pub(crate) struct State {
 
 /// Refuses a session that the caller does not see as if it had no transcript (W3). What stands in a file that the
 /// database has not heard of may have been said in private: whoever said it was killed, or the database was lost.
-pub(crate) fn check_seen(group: &Group, caller: &Caller, session: &SessionId) -> Result<()> {
-    group.see_as(caller);
+pub(crate) fn check_seen(group: &View<'_>, caller: &Caller, session: &SessionId) -> Result<()> {
     let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
     let known =
         |db: &Connection| Ok(db.prepare_cached(sql)?.query_row([session], |row| row.get::<_, bool>(0))?);
@@ -174,8 +173,7 @@ pub(crate) enum Author {
 
 /// Takes in what the file has and the database has not. Returns where the transcript stands then.
 pub(crate) fn catch_up(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     session: &SessionId,
     files: &Files,
     author: Author,
@@ -187,7 +185,7 @@ pub(crate) fn catch_up(
         if state.taken > 0 {
             // Its file was taken away. What was said is still found; a new file starts anew.
             state = State { compactions: state.compactions, narrated: state.narrated, ..State::default() };
-            group.write(caller.now, |tx| {
+            group.write(|tx| {
                 tx.prepare_cached("DELETE FROM transcript_ids WHERE session = ?1")?.execute([session])?;
                 save(tx, session, &state)
             })?;
@@ -230,29 +228,29 @@ pub(crate) fn catch_up(
         }
         compacted |= read.iter().any(|(_, line)| line.role == Role::Summary);
         state.taken = lines.at;
-        take_in(group, caller, session, &mut state, &read, author, &mut odd)?;
+        take_in(group, session, &mut state, &read, author, &mut odd)?;
     }
     if compacted {
         state.tokens = context::tokens(group, files)?;
-        group.write(caller.now, |tx| save(tx, session, &state))?;
+        group.write(|tx| save(tx, session, &state))?;
     }
     Ok((state, odd))
 }
 
 /// Takes lines in, with what the state says after them, in one transaction.
 pub(crate) fn take_in(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],
     author: Author,
     odd: &mut Odd,
 ) -> Result<()> {
+    let caller = group.caller();
     let seq = u32::try_from(state.lines).unwrap_or(u32::MAX);
     let mut after = state.clone();
     let mut found = Odd::default();
-    group.write_derived(caller.now, |tx, lexicon| {
+    group.write_derived(|tx, lexicon| {
         let values = note(tx, session, &mut after, lines, &mut found)?;
         let mut messages: Vec<Message> = Vec::new();
         import::read_own(&values, session.as_str(), seq, |message| {
@@ -331,7 +329,7 @@ fn head(input: &mut (impl Read + Seek)) -> std::io::Result<String> {
 }
 
 /// Takes in whatever transcripts have that the database has not, all of them. Returns how many had something.
-pub(crate) fn catch_up_all(group: &mut Group, caller: &Caller) -> Result<usize> {
+pub(crate) fn catch_up_all(group: &mut View<'_>) -> Result<usize> {
     let ids = transcript::all(group.folder());
     if ids.is_empty() {
         return Ok(0);
@@ -346,7 +344,7 @@ pub(crate) fn catch_up_all(group: &mut Group, caller: &Caller) -> Result<usize> 
             continue;
         }
         // One that can't be read keeps no other from being found; who asks for it is told.
-        if let Ok((after, _)) = catch_up(group, caller, &id, &files, Author::Unknown, &lock) {
+        if let Ok((after, _)) = catch_up(group, &id, &files, Author::Unknown, &lock) {
             changed += usize::from(before.as_ref() != Some(&after));
         }
     }

@@ -14,8 +14,8 @@ use std::path::Path;
 
 use super::FilePath;
 use super::files::{self, Replaced, crash};
-use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::base::{Error, Result};
+use crate::group::View;
 use crate::store::Connection;
 use crate::store::audit;
 
@@ -47,19 +47,19 @@ struct Left {
 
 /// The workspace of a group, held by this process alone.
 pub(crate) struct Held<'g> {
-    pub(crate) group: &'g mut Group,
+    pub(crate) group: View<'g>,
     _lock: File,
 }
 
 /// Takes hold of the workspace, and ends what a dead process began.
-pub(crate) fn hold(group: &mut Group, now: Time) -> Result<Held<'_>> {
+pub(crate) fn hold<'v>(group: &'v mut View<'_>) -> Result<Held<'v>> {
     crate::base::files::create_folder(group.folder())?;
     let path = group.folder().join(LOCK);
     let lock = crate::base::files::append_private(&path).map_err(Error::io(&path))?;
     lock.lock().map_err(Error::io(&path))?;
-    let mut held = Held { group, _lock: lock };
+    let mut held = Held { group: group.lend(), _lock: lock };
     // What could not be done of it is on record, and no reason to refuse what comes now.
-    held.settle(now)?;
+    held.settle()?;
     Ok(held)
 }
 
@@ -85,12 +85,11 @@ impl Held<'_> {
     /// Changes files, with the records of it, all or nothing. `cause` says what this is part of.
     pub(crate) fn commit<T>(
         &mut self,
-        now: Time,
         cause: &str,
         changes: &[Change],
         records: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
-        let (value, mut in_the_way) = self.commit_far(now, cause, changes, records)?;
+        let (value, mut in_the_way) = self.commit_far(cause, changes, records)?;
         match in_the_way.pop() {
             None => Ok(value),
             Some(path) => Err(Error::FileChanged { path }),
@@ -100,7 +99,6 @@ impl Held<'_> {
     /// The same, with the files that were in the way after all beside the value.
     pub(crate) fn commit_far<T>(
         &mut self,
-        now: Time,
         cause: &str,
         changes: &[Change],
         records: impl FnOnce(&Connection) -> Result<T>,
@@ -110,7 +108,7 @@ impl Held<'_> {
                 return Err(Error::FileChanged { path: path.to_string() });
             }
         }
-        let value = self.group.write(now, |tx| {
+        let value = self.group.write(|tx| {
             let value = records(tx)?;
             let sql = "INSERT INTO file_changes (cause, path, before, after) VALUES (?1, ?2, ?3, ?4)";
             for Change { path, before, after } in changes {
@@ -119,7 +117,7 @@ impl Held<'_> {
             Ok(value)
         })?;
         crash::point("decided");
-        let Left { in_the_way, failed } = self.settle(now)?;
+        let Left { in_the_way, failed } = self.settle()?;
         match failed {
             None => Ok((value, in_the_way)),
             Some(error) => Err(error),
@@ -127,14 +125,14 @@ impl Held<'_> {
     }
 
     /// Does what is decided and not done.
-    fn settle(&mut self, now: Time) -> Result<Left> {
+    fn settle(&mut self) -> Result<Left> {
         let mut all = Left::default();
         for (cause, changes) in self.group.read_all(undone)? {
             let left = match cause.starts_with(RESTORE) {
                 true => self.apply_each(&changes),
                 false => self.apply(&changes),
             };
-            self.forget(now, &cause, &left)?;
+            self.forget(&cause, &left)?;
             all.in_the_way.extend(left.in_the_way);
             all.failed = all.failed.or(left.failed);
         }
@@ -178,9 +176,9 @@ impl Held<'_> {
     }
 
     /// Takes out what is done, or what can't be.
-    fn forget(&mut self, now: Time, cause: &str, left: &Left) -> Result<()> {
-        let in_the_way = !left.in_the_way.is_empty();
-        self.group.write(now, |tx| {
+    fn forget(&mut self, cause: &str, left: &Left) -> Result<()> {
+        let (now, in_the_way) = (self.group.now(), !left.in_the_way.is_empty());
+        self.group.write(|tx| {
             tx.prepare_cached("DELETE FROM file_changes WHERE cause = ?1")?.execute([cause])?;
             // A proposal that could not be applied waits again.
             if in_the_way && let Some(number) = cause.strip_prefix("proposal ") {
@@ -263,14 +261,14 @@ mod tests {
         Change { path: path(at), before: bytes(before), after: bytes(after) }
     }
 
-    fn put(group: &Group, at: &str, text: &str) {
+    fn put(group: &View<'_>, at: &str, text: &str) {
         let file = group.folder().join(at);
         crate::base::files::create_folder(file.parent().unwrap()).unwrap();
         crate::base::files::write_whole(&file, text.as_bytes()).unwrap();
     }
 
     /// All that stands in the folder but the database and locks.
-    fn there(group: &Group) -> Vec<(String, String)> {
+    fn there(group: &View<'_>) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut folders = vec![group.folder().to_owned()];
         while let Some(folder) = folders.pop() {

@@ -17,9 +17,8 @@ use super::{FilePath, Note};
 use crate::base::caller::{Caller, Role};
 use crate::base::frame::{is_injected, one_line};
 use crate::base::redact;
-use crate::group::Group;
+use crate::group::View;
 use crate::store::audit;
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 use crate::base::Day;
@@ -65,22 +64,22 @@ pub struct Appended {
 }
 
 /// Adds a line to the log of today.
-pub fn append(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<Appended> {
-    group.begin(caller)?;
-    let added = add(group, caller, draft);
+pub fn append(group: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+    let added = add(group, draft);
     if let Err(error) = &added {
-        group.record_refusal(caller, "log", error);
+        group.record_refusal("log", error);
     }
     added
 }
 
 /// The same within a call, which keeps its own record of refusals.
-pub(crate) fn add(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<Appended> {
+pub(crate) fn add(group: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+    let caller = group.caller();
     allow(caller)?;
     let mut tries = 0;
     let mut added = loop {
         tries += 1;
-        match try_append(group, caller, draft) {
+        match try_append(group, draft) {
             // An editor saved it in this moment: then it goes behind what that wrote.
             Err(Error::FileChanged { .. }) if tries < TRIES => {}
             added => break added?,
@@ -89,7 +88,7 @@ pub(crate) fn add(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<A
     if !added.duplicate {
         let delta = added.text.chars().count();
         let data = [("type", "log".into()), ("path", added.path.as_str().into()), ("delta", delta.into())];
-        tell(group, caller, data);
+        tell(group, data);
     }
     added.text = redact::text(&added.text).into_owned();
     Ok(added)
@@ -102,19 +101,18 @@ fn allow(caller: &Caller) -> Result<()> {
     }
 }
 
-fn tell(group: &Group, caller: &Caller, data: [(&str, serde_json::Value); 3]) {
-    let (at, session) = (caller.now, caller.session.clone());
-    let name = "memory:write";
-    group.tell(&Event { name, at, group: group.name().clone(), session, data: payload(data) });
+fn tell(group: &View<'_>, data: [(&str, serde_json::Value); 3]) {
+    group.tell("memory:write", payload(data));
 }
 
-fn try_append(group: &mut Group, caller: &Caller, draft: &Draft) -> Result<Appended> {
-    let mut held = change::hold(group, caller.now)?;
-    let Longer { path, before, after, line, number } = longer(&held, caller, draft)?;
+fn try_append(group: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+    let caller = group.caller();
+    let mut held = change::hold(group)?;
+    let Longer { path, before, after, line, number } = longer(&held, draft)?;
     let duplicate = before.as_ref() == Some(&after);
     if !duplicate {
         let change = Change { path: path.clone(), before, after: Some(after) };
-        held.commit(caller.now, "log", &[change], |tx| {
+        held.commit("log", &[change], |tx| {
             let mut row = audit::Row::new("log");
             row.ids.push(path.to_string());
             row.detail.insert("chars".into(), line.chars().count().into());
@@ -135,9 +133,10 @@ pub(crate) struct Longer {
 }
 
 /// Makes the log of today with a line more.
-pub(crate) fn longer(held: &Held<'_>, caller: &Caller, draft: &Draft) -> Result<Longer> {
+pub(crate) fn longer(held: &Held<'_>, draft: &Draft) -> Result<Longer> {
+    let caller = held.group.caller();
     let (line, day) = (draft.line()?, caller.zone.day(caller.now));
-    let path = path_of(held.group, day);
+    let path = path_of(&held.group, day);
     let before = held.read(&path)?;
     let now = before.clone().unwrap_or_else(|| format!("# {day}\n\n").into_bytes());
     let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not a text" };
@@ -195,7 +194,8 @@ pub struct Shown {
 }
 
 /// Shows the log of today.
-pub fn today(group: &Group, caller: &Caller) -> Result<Shown> {
+pub fn today(group: &View<'_>) -> Result<Shown> {
+    let caller = group.caller();
     allow(caller)?;
     let path = path_of(group, caller.zone.day(caller.now));
     let text = files::text(group, caller.visibility, path.as_str(), change::LARGEST);
@@ -203,7 +203,7 @@ pub fn today(group: &Group, caller: &Caller) -> Result<Shown> {
 }
 
 /// The path of a day's log.
-fn path_of(group: &Group, day: Day) -> FilePath {
+fn path_of(group: &View<'_>, day: Day) -> FilePath {
     let own = group.settings().log.folder == settings::LogFolder::Daily;
     let used = own || logs_in(group, DAILY).next().is_some();
     let folder = if used { DAILY } else { FOLDER };
@@ -224,13 +224,13 @@ impl Log {
 }
 
 /// All logs but those of the archive, oldest first.
-pub(crate) fn logs(group: &Group) -> Vec<Log> {
+pub(crate) fn logs(group: &View<'_>) -> Vec<Log> {
     let mut logs: Vec<Log> = logs_in(group, FOLDER).chain(logs_in(group, DAILY)).collect();
     logs.sort();
     logs
 }
 
-fn logs_in(group: &Group, folder: &str) -> impl Iterator<Item = Log> {
+fn logs_in(group: &View<'_>, folder: &str) -> impl Iterator<Item = Log> {
     let place = group.folder().join(folder);
     // A link is not followed: what is behind it is not ours.
     let own = std::fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
@@ -263,12 +263,12 @@ pub struct Retired {
 }
 
 /// Moves lines that have had their time from the logs to the archive (W4). Looking costs no write.
-pub fn retire(group: &mut Group, caller: &Caller) -> Result<Retired> {
-    group.begin(caller)?;
+pub fn retire(group: &mut View<'_>) -> Result<Retired> {
+    let caller = group.caller();
     allow(caller)?;
     if group.read_all(change::is_unsettled)? {
         // What a dead process has decided is done first.
-        drop(change::hold(group, caller.now)?);
+        drop(change::hold(group)?);
     }
     let (today, keep) = (caller.zone.day(caller.now), group.settings().log);
     let mut retired = Retired::default();
@@ -277,13 +277,13 @@ pub fn retire(group: &mut Group, caller: &Caller) -> Result<Retired> {
         if ![keep.low, 0.0].iter().any(|importance| is_over(&keep, *importance, age)) {
             continue;
         }
-        match retire_one(group, caller, &log, &keep, age) {
+        match retire_one(group, &log, &keep, age) {
             Ok(0) => {}
             Ok(lines) => {
                 retired.lines += lines;
                 retired.logs.push(log.path.to_string());
                 let (path, delta) = (log.path.as_str().into(), lines.into());
-                tell(group, caller, [("type", "retention".into()), ("path", path), ("delta", delta)]);
+                tell(group, [("type", "retention".into()), ("path", path), ("delta", delta)]);
             }
             // One that can't be had now is no reason to leave the others.
             Err(error @ (Error::FileChanged { .. } | Error::FileTooLarge { .. } | Error::BadPath { .. })) => {
@@ -301,20 +301,15 @@ fn is_over(keep: &settings::Log, importance: f64, age: i64) -> bool {
 }
 
 /// Moves what is due of one log. Returns how many lines.
-fn retire_one(
-    group: &mut Group,
-    caller: &Caller,
-    log: &Log,
-    keep: &settings::Log,
-    age: i64,
-) -> Result<usize> {
+fn retire_one(group: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) -> Result<usize> {
+    let caller = group.caller();
     // Without the lock first: mostly nothing is due.
     let seen = files::read(group.folder(), &log.path, change::LARGEST)?.unwrap_or_default();
     if due(&seen, keep, age).is_none() {
         return Ok(0);
     }
     let private = group.settings().visibility.private.clone();
-    let mut held = change::hold(group, caller.now)?;
+    let mut held = change::hold(group)?;
     let Some(before) = held.read(&log.path)? else { return Ok(0) };
     let Some((kept, moved)) = due(&before, keep, age) else { return Ok(0) };
     // What only private sessions see stays so.
@@ -337,7 +332,7 @@ fn retire_one(
             after: Some(kept.concat().into_bytes()),
         },
     ];
-    held.commit(caller.now, "retention", &changes, |tx| {
+    held.commit("retention", &changes, |tx| {
         let mut row = audit::Row::new("retention");
         row.ids.extend([log.path.to_string(), archive.to_string()]);
         row.detail.insert("lines".into(), count.into());
@@ -414,13 +409,13 @@ mod tests {
         (folder, group, Caller::agent("test".parse().unwrap(), now()))
     }
 
-    fn put(group: &Group, at: &str, text: &str) {
+    fn put(group: &View<'_>, at: &str, text: &str) {
         let file = group.folder().join(at);
         crate::base::files::create_folder(file.parent().unwrap()).unwrap();
         crate::base::files::write_whole(&file, text.as_bytes()).unwrap();
     }
 
-    fn get(group: &Group, at: &str) -> String {
+    fn get(group: &View<'_>, at: &str) -> String {
         std::fs::read_to_string(group.folder().join(at)).unwrap_or_default()
     }
 
@@ -439,11 +434,11 @@ mod tests {
                 }
                 crash::AT.set(Some(point));
                 let died = catch_unwind(AssertUnwindSafe(|| {
-                    append(&mut group, &caller, &draft("Shipped")).unwrap();
+                    append(&mut group, &draft("Shipped")).unwrap();
                 }));
                 assert!(died.is_err(), "{point} was never reached");
                 // Said again by whoever was not answered.
-                let again = append(&mut group, &caller, &draft("Shipped")).unwrap();
+                let again = append(&mut group, &draft("Shipped")).unwrap();
                 assert!(again.duplicate, "{point}");
                 let head = there.unwrap_or("# 2026-02-18\n\n");
                 let expected = format!("{head}- [note|i=0.5] Shipped\n");
@@ -464,9 +459,9 @@ mod tests {
                     put(&group, "memory/archive/2026-02-01.md", there);
                 }
                 crash::AT.set(Some(point));
-                let died = catch_unwind(AssertUnwindSafe(|| retire(&mut group, &caller)));
+                let died = catch_unwind(AssertUnwindSafe(|| retire(&mut group)));
                 assert!(died.is_err(), "{point} was never reached");
-                retire(&mut group, &caller).unwrap();
+                retire(&mut group).unwrap();
                 let kept = "# Then\n\n- [note|i=0.9] large\n- plain\n";
                 assert_eq!(get(&group, "memory/2026-02-01.md"), kept, "{point}");
                 let head = if there.is_empty() { "# 2026-02-01\n\n" } else { there };
@@ -547,13 +542,13 @@ mod tests {
             // In February what is small goes, in March what is middling.
             for days in [0, 0, 40, 0] {
                 caller.now = caller.now.plus_days(days);
-                let retired = retire(&mut group, &caller).unwrap();
+                let retired = retire(&mut group).unwrap();
                 let (kept, moved) = (get(&group, "memory/2026-02-01.md"), get(&group, "memory/archive/2026-02-01.md"));
                 let own = archive.is_none() && !moved.is_empty();
                 let moved = if own { moved.strip_prefix("# 2026-02-01\n\n").unwrap() } else { &moved };
                 prop_assert_eq!(&sorted(&[&kept, moved]), &before);
                 // Twice is once.
-                prop_assert_eq!(retire(&mut group, &caller).unwrap().lines, 0, "{:?}", retired);
+                prop_assert_eq!(retire(&mut group).unwrap().lines, 0, "{:?}", retired);
                 // In their order.
                 let mut rest = log.split_inclusive('\n');
                 prop_assert!(kept.split_inclusive('\n').all(|line| rest.any(|there| there == line)));

@@ -10,11 +10,10 @@ use serde::Serialize;
 
 use super::lines::{self, Kind};
 use super::{change, files};
-use crate::base::caller::Caller;
 use crate::base::frame::one_line;
 use crate::base::redact;
 use crate::base::{Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::{Language, analyse};
 use crate::records::graph;
 use crate::store::Connection;
@@ -88,25 +87,26 @@ impl std::fmt::Display for Stale {
 }
 
 /// Looks at it, as a session may see it.
-pub fn look(group: &Group, caller: &Caller, most: usize) -> Result<MemoryFile> {
-    let text = files::text(group, caller.visibility, PATH, change::LARGEST);
-    of_text(group, caller.now, &text, most)
+pub fn look(group: &View<'_>, most: usize) -> Result<MemoryFile> {
+    let text = files::text(group, group.visibility(), PATH, change::LARGEST);
+    of_text(group, &text, most)
 }
 
 /// Asks to prune a file that is about to be written, where it is MEMORY.md and too long.
-pub(crate) fn advice(group: &Group, now: Time, path: &str, after: &[u8]) -> Option<String> {
-    advice_of(group, now, path, &files::lossy(after))
+pub(crate) fn advice(group: &View<'_>, path: &str, after: &[u8]) -> Option<String> {
+    advice_of(group, path, &files::lossy(after))
 }
 
 /// The same of its text.
-pub(crate) fn advice_of(group: &Group, now: Time, path: &str, text: &str) -> Option<String> {
+pub(crate) fn advice_of(group: &View<'_>, path: &str, text: &str) -> Option<String> {
     if path != PATH {
         return None;
     }
-    of_text(group, now, text, NAMED).ok()?.advice()
+    of_text(group, text, NAMED).ok()?.advice()
 }
 
-fn of_text(group: &Group, now: Time, text: &str, most: usize) -> Result<MemoryFile> {
+fn of_text(group: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
+    let now = group.now();
     let settings = group.settings().memory_file;
     let (max_lines, max_chars) = (settings.max_lines, settings.max_chars);
     let (lines, chars) = (text.lines().count(), text.chars().count());
@@ -176,7 +176,7 @@ pub(crate) struct Use<'a> {
 }
 
 /// The lines of MEMORY.md that a hit of this id is made from: a part of it, or a fact that it says.
-pub(crate) fn lines_of(group: &Group, id: &str) -> Vec<[i64; 2]> {
+pub(crate) fn lines_of(group: &View<'_>, id: &str) -> Vec<[i64; 2]> {
     let part = || {
         let (from, to) = id.strip_prefix(PATH)?.strip_prefix("#L")?.split_once("-L")?;
         Some([from.parse().ok()?, to.parse().ok()?])
@@ -197,7 +197,7 @@ pub(crate) fn lines_of(group: &Group, id: &str) -> Vec<[i64; 2]> {
 }
 
 /// Returns which lines, by their hashes, were used.
-pub(crate) fn used(group: &Group, language: Language, uses: &[Use<'_>]) -> Vec<String> {
+pub(crate) fn used(group: &View<'_>, language: Language, uses: &[Use<'_>]) -> Vec<String> {
     if uses.is_empty() {
         return Vec::new();
     }
@@ -219,7 +219,7 @@ pub(crate) fn used(group: &Group, language: Language, uses: &[Use<'_>]) -> Vec<S
 }
 
 /// Writes down when lines were used.
-pub(crate) fn note_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Result<()> {
+pub(crate) fn write_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Result<()> {
     let sql =
         "UPDATE line_uses SET used_at = ?3 WHERE path = ?1 AND line = ?2 AND coalesce(used_at, ?3) <= ?3";
     for (line, at) in used {
@@ -228,10 +228,8 @@ pub(crate) fn note_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Resul
     Ok(())
 }
 
-impl Group {
-    /// Notes that lines of MEMORY.md were of use (W6).
-    pub(crate) fn note_used(&mut self, uses: &[Use<'_>], now: Time) {
-        let used = used(self, self.settings().search.language(), uses);
-        self.pending.used_lines.extend(used.into_iter().map(|line| (line, now)));
-    }
+/// Notes that lines of MEMORY.md were of use (W6).
+pub(crate) fn note_used(group: &mut View<'_>, uses: &[Use<'_>]) {
+    let used = used(group, group.settings().search.language(), uses);
+    group.note_used_lines(used);
 }

@@ -8,7 +8,7 @@
 //! MEMORY.md. `lines` knows a file's lines, `edit` keeps its form.
 
 pub(crate) mod change;
-pub(crate) mod checkpoint;
+pub mod checkpoint;
 pub mod daily;
 pub(crate) mod edit;
 pub(crate) mod files;
@@ -30,8 +30,8 @@ pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
 pub use path::FilePath;
 pub(crate) use path::MEMORIES;
-pub(crate) use sync::sync;
-pub use sync::{Note, Synced};
-pub use template::{Laid, TEMPLATES, Template};
+pub use sync::{Note, Synced, sync, sync_with};
+pub(crate) use sync::{follow, sync_database};
+pub use template::{Laid, TEMPLATES, Template, lay_templates};
 pub use walk::FileListed;
 pub(crate) use walk::{LARGEST, Seen, Stat, Taken, files, read, sources};

@@ -19,10 +19,9 @@ use crate::base::diff::{self, Diff};
 use crate::base::ids::SessionId;
 use crate::base::settings::Accept;
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::records::entry;
 use crate::store::audit;
-use crate::store::event::Event;
 use crate::store::event::payload;
 
 /// The most characters of a reason that are kept.
@@ -137,7 +136,6 @@ pub(crate) struct Made {
 /// same proposal. Whoever computed `after` from the file must have held the workspace since.
 pub(crate) fn make(
     held: &mut Held<'_>,
-    caller: &Caller,
     path: &FilePath,
     after: Option<Vec<u8>>,
     reason: &str,
@@ -154,27 +152,27 @@ pub(crate) fn make(
     let private = !(seen(&base) && seen(&after));
     let draft =
         Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
-    make_in(held.group, caller, draft)
+    make_in(&mut held.group, draft)
 }
 
 /// Proposes a call of a tool.
-pub(crate) fn make_call(group: &mut Group, caller: &Caller, tool: &str, arguments: &Value) -> Result<Made> {
-    make_call_for(group, caller, tool, arguments, "", &[])
+pub(crate) fn make_call(group: &mut View<'_>, tool: &str, arguments: &Value) -> Result<Made> {
+    make_call_for(group, tool, arguments, "", &[])
 }
 
 /// The same, with why and what it was made from.
 pub(crate) fn make_call_for(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     tool: &str,
     arguments: &Value,
     reason: &str,
     sources: &[String],
 ) -> Result<Made> {
+    let caller = group.caller();
     let proposed = Some(serde_json::to_vec(arguments)?);
     let private = caller.visibility.is_private();
     let draft = Draft { kind: Kind::Call, target: tool, base: None, proposed, reason, sources, private };
-    make_in(group, caller, draft)
+    make_in(group, draft)
 }
 
 struct Draft<'a> {
@@ -187,7 +185,8 @@ struct Draft<'a> {
     private: bool,
 }
 
-fn make_in(group: &mut Group, caller: &Caller, draft: Draft<'_>) -> Result<Made> {
+fn make_in(group: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
+    let caller = group.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "propose".into(), role: caller.role.as_str() });
     }
@@ -198,7 +197,7 @@ fn make_in(group: &mut Group, caller: &Caller, draft: Draft<'_>) -> Result<Made>
     let limit = if caller.untrusted { limits.untrusted.propose } else { limits.propose };
     let kind_name = if kind == Kind::File { "file" } else { "call" };
     let diff = shown(kind, target, base.as_deref(), proposed.as_deref()).to_string();
-    let (number, state, answer, is_new) = group.write(caller.now, |tx| {
+    let (number, state, answer, is_new) = group.write(|tx| {
         // What this session does not see it can't be told of either.
         let sql = "SELECT number, state, answer FROM proposals WHERE kind = ?1 AND target = ?2 AND base IS ?3
             AND proposed IS ?4 AND (state = 'pending' AND (session = ?5 OR private <= ?6) OR state = 'denied' AND session = ?5
@@ -231,7 +230,7 @@ fn make_in(group: &mut Group, caller: &Caller, draft: Draft<'_>) -> Result<Made>
         Ok((number, "pending".to_owned(), String::new(), true))
     })?;
     if is_new {
-        tell(group, caller, "proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
+        tell(group, "proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
     }
     let state = State::ALL.iter().copied().find(|known| known.as_str() == state).unwrap_or(State::Pending);
     Ok(Made { number, state, answer, diff })
@@ -239,21 +238,20 @@ fn make_in(group: &mut Group, caller: &Caller, draft: Draft<'_>) -> Result<Made>
 
 /// Proposes a change of a file for a person to look at, whatever the policy.
 pub fn propose(
-    group: &mut Group,
-    caller: &Caller,
+    group: &mut View<'_>,
     path: &FilePath,
     after: Option<Vec<u8>>,
     reason: &str,
 ) -> Result<Proposal> {
-    group.begin(caller)?;
-    let mut held = change::hold(group, caller.now)?;
+    let caller = group.caller();
+    let mut held = change::hold(group)?;
     check_seen(&held, caller, path)?;
     if held.read(path)? == after {
         return Err(Error::NothingToChange { path: path.to_string() });
     }
-    let made = make(&mut held, caller, path, after, reason, &[])?;
+    let made = make(&mut held, path, after, reason, &[])?;
     drop(held);
-    get(group, caller, made.number)
+    get(group, made.number)
 }
 
 /// Refuses a file that the session does not see: what is shown of a proposal would show it.
@@ -268,8 +266,8 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
 }
 
 /// Lists proposals, the oldest first: those that wait, or all.
-pub fn list(group: &mut Group, caller: &Caller, all: bool) -> Result<Vec<Proposal>> {
-    begin(group, caller)?;
+pub fn list(group: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
+    begin(group)?;
     let rows = group.read(|db| {
         let sql = format!("SELECT {COLUMNS} FROM proposals WHERE state = 'pending' OR ?1 ORDER BY number");
         let mut statement = db.prepare_cached(&sql)?;
@@ -280,47 +278,44 @@ pub fn list(group: &mut Group, caller: &Caller, all: bool) -> Result<Vec<Proposa
 }
 
 /// Returns one proposal.
-pub fn get(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
-    begin(group, caller)?;
+pub fn get(group: &mut View<'_>, number: i64) -> Result<Proposal> {
+    begin(group)?;
     find(group, number)?.shown(group)
 }
 
 /// Returns what a proposal was made from and what it proposes, whole.
-pub(crate) fn texts(group: &Group, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
+pub(crate) fn texts(group: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
     find(group, number).map(|row| [row.base, row.proposed])
 }
 
 /// Applies a proposal. Only a person can.
-pub(crate) fn approve(group: &mut Group, caller: &Caller, number: i64, run: RunCall) -> Result<Proposal> {
+pub(crate) fn approve(group: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
+    let caller = group.caller();
     person_only(caller, "approve")?;
-    begin(group, caller)?;
-    decide_on(group, caller, number, run)
+    begin(group)?;
+    decide_on(group, number, run)
 }
 
 /// Denies a proposal. Only a person can.
-pub fn deny(group: &mut Group, caller: &Caller, number: i64, reason: &str) -> Result<Proposal> {
+pub fn deny(group: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
+    let caller = group.caller();
     person_only(caller, "deny")?;
-    begin(group, caller)?;
-    refuse(group, caller, number, reason)
+    begin(group)?;
+    refuse(group, number, reason)
 }
 
 /// Notes what a client says the person said about a proposal of this session. That is no proof of a person: it decides
 /// only where `write.accept` says so.
-pub(crate) fn answered(
-    group: &mut Group,
-    caller: &Caller,
-    number: i64,
-    accepted: bool,
-    run: RunCall,
-) -> Result<Proposal> {
-    begin(group, caller)?;
+pub(crate) fn answered(group: &mut View<'_>, number: i64, accepted: bool, run: RunCall) -> Result<Proposal> {
+    let caller = group.caller();
+    begin(group)?;
     let row = find(group, number)?;
     if row.session != caller.session.as_str() {
         return Err(Error::NoProposal { number });
     }
     if row.state == State::Pending {
         let said = if accepted { "accept" } else { "decline" };
-        group.write(caller.now, |tx| {
+        group.write(|tx| {
             let sql = "UPDATE proposals SET client = ?2 WHERE number = ?1 AND state = 'pending'";
             tx.prepare_cached(sql)?.execute((number, said))?;
             record(
@@ -334,8 +329,8 @@ pub(crate) fn answered(
         })?;
         if group.settings().write.accept == Accept::Client {
             return match accepted {
-                true => decide_on(group, caller, number, run),
-                false => refuse(group, caller, number, "declined in the client"),
+                true => decide_on(group, number, run),
+                false => refuse(group, number, "declined in the client"),
             };
         }
     }
@@ -343,18 +338,19 @@ pub(crate) fn answered(
 }
 
 /// Makes a proposal whose file was changed meanwhile one of the file as it is now, with both changes. It waits on.
-pub fn rebase(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
+pub fn rebase(group: &mut View<'_>, number: i64) -> Result<Proposal> {
+    let caller = group.caller();
     person_only(caller, "rebase")?;
-    begin(group, caller)?;
-    let held = change::hold(group, caller.now)?;
-    let row = find(held.group, number)?;
+    begin(group)?;
+    let mut held = change::hold(group)?;
+    let row = find(&held.group, number)?;
     row.check_pending()?;
     let now = held.read(&row.path()?)?;
     let (Some(base), Some(now), Some(proposed)) = (&row.base, &now, &row.proposed) else {
         return Err(row.conflict());
     };
     let Some(merged) = diff::merge(base, now, proposed) else { return Err(row.conflict()) };
-    held.group.write(caller.now, |tx| {
+    held.group.write(|tx| {
         let sql = "UPDATE proposals SET base = ?2, proposed = ?3, client = NULL WHERE number = ?1 AND state = 'pending'";
         tx.prepare_cached(sql)?.execute((number, now, &merged))?;
         record(tx, caller, "rebase", number, size(Some(&merged)), audit::Outcome::Done)
@@ -364,17 +360,18 @@ pub fn rebase(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposa
 }
 
 /// Undoes what a proposal did to its file, if the file is still as the proposal left it. Only a person can.
-pub fn revert(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposal> {
+pub fn revert(group: &mut View<'_>, number: i64) -> Result<Proposal> {
+    let caller = group.caller();
     person_only(caller, "revert")?;
-    begin(group, caller)?;
+    begin(group)?;
     let row = find(group, number)?;
     if row.state != State::Approved || row.kind != Kind::File {
         return Err(Error::NotReverted { number, state: row.state.as_str(), kind: row.kind_name() });
     }
-    let mut held = change::hold(group, caller.now)?;
+    let mut held = change::hold(group)?;
     let path = row.path()?;
     let change = Change { path: path.clone(), before: row.proposed.clone(), after: row.base.clone() };
-    held.commit(caller.now, &format!("revert {number}"), &[change], |tx| {
+    held.commit(&format!("revert {number}"), &[change], |tx| {
         let sql = "UPDATE proposals SET state = 'reverted' WHERE number = ?1 AND state = 'approved'";
         if tx.prepare_cached(sql)?.execute([number])? == 0 {
             return Err(Error::NotReverted { number, state: "reverted", kind: "file" });
@@ -383,7 +380,7 @@ pub fn revert(group: &mut Group, caller: &Caller, number: i64) -> Result<Proposa
     })?;
     drop(held);
     let delta = change::grown(row.proposed.as_deref(), row.base.as_deref());
-    tell(group, caller, "file", path.as_str(), delta);
+    tell(group, "file", path.as_str(), delta);
     find(group, number)?.shown(group)
 }
 
@@ -398,45 +395,45 @@ fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
 }
 
 /// Begins, and ends what a process began that died.
-fn begin(group: &mut Group, caller: &Caller) -> Result<()> {
-    group.begin(caller)?;
+fn begin(group: &mut View<'_>) -> Result<()> {
     if group.read_all(change::is_unsettled)? {
-        drop(change::hold(group, caller.now)?);
+        drop(change::hold(group)?);
     }
     Ok(())
 }
 
 /// Runs a call that a person approved: as which agent, approved by whom, the tool, its arguments, the proposal's number.
-pub(crate) type RunCall = fn(&mut Group, &Caller, &Caller, &str, Value, i64) -> Result<()>;
+pub(crate) type RunCall = fn(&mut View<'_>, &Caller, &str, Value, i64) -> Result<()>;
 
 /// Applies a proposal, once: whoever comes second finds it decided.
-fn decide_on(group: &mut Group, caller: &Caller, number: i64, run: RunCall) -> Result<Proposal> {
+fn decide_on(group: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
     let row = find(group, number)?;
     row.check_pending()?;
     match row.kind {
-        Kind::Call => run_call(group, caller, &row, run)?,
-        Kind::File => apply(group, caller, number)?,
+        Kind::Call => run_call(group, &row, run)?,
+        Kind::File => apply(group, number)?,
     }
     find(group, number)?.shown(group)
 }
 
-fn apply(group: &mut Group, caller: &Caller, number: i64) -> Result<()> {
-    let mut held = change::hold(group, caller.now)?;
+fn apply(group: &mut View<'_>, number: i64) -> Result<()> {
+    let caller = group.caller();
+    let mut held = change::hold(group)?;
     // Another may have rebased or decided it while this one waited.
-    let row = find(held.group, number)?;
+    let row = find(&held.group, number)?;
     row.check_pending()?;
     let path = row.path()?;
     let stands = held.read(&path)? == row.proposed;
     let change = Change { path: path.clone(), before: row.base.clone(), after: row.proposed.clone() };
     let changes = if stands { Vec::new() } else { vec![change] };
-    let done = held.commit(caller.now, &format!("proposal {number}"), &changes, |tx| {
+    let done = held.commit(&format!("proposal {number}"), &changes, |tx| {
         approved(tx, caller, number)?;
         record(tx, caller, "approve", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     });
     drop(held);
     match done {
         Err(Error::FileChanged { .. }) => {
-            group.write(caller.now, |tx| {
+            group.write(|tx| {
                 record(tx, caller, "approve", number, size(row.proposed.as_deref()), audit::Outcome::Refused)
             })?;
             Err(row.conflict())
@@ -444,21 +441,20 @@ fn apply(group: &mut Group, caller: &Caller, number: i64) -> Result<()> {
         done => {
             done?;
             let delta = change::grown(row.base.as_deref(), row.proposed.as_deref());
-            tell(group, caller, "file", path.as_str(), delta);
+            tell(group, "file", path.as_str(), delta);
             Ok(())
         }
     }
 }
 
 /// Runs a call as the agent that proposed it, which may be of another time and session than who approves it.
-fn run_call(group: &mut Group, caller: &Caller, row: &Stored, run: RunCall) -> Result<()> {
+fn run_call(group: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
+    let caller = group.caller();
     let session: SessionId = row.session.parse()?;
     let visibility = if row.private { Visibility::Private } else { Visibility::Shared };
     let agent = Caller { visibility, ..Caller::agent(session, caller.now) };
     let arguments = serde_json::from_slice(row.proposed.as_deref().unwrap_or_default())?;
-    let ran = run(group, &agent, caller, &row.target, arguments, row.number);
-    group.see_as(caller);
-    ran
+    run(&mut group.enter(&agent)?, caller, &row.target, arguments, row.number)
 }
 
 /// Takes what a deleted entry said out of every proposal that would have stored it, whatever became of that (E4): of
@@ -508,10 +504,11 @@ fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: 
     Err(state.map_or(Error::NoProposal { number }, |state| Error::AlreadyDecided { number, state }))
 }
 
-fn refuse(group: &mut Group, caller: &Caller, number: i64, reason: &str) -> Result<Proposal> {
+fn refuse(group: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
+    let caller = group.caller();
     let row = find(group, number)?;
     let reason: String = reason.chars().take(LONGEST_REASON).collect();
-    group.write(caller.now, |tx| {
+    group.write(|tx| {
         decided(tx, caller, number, State::Denied, &reason)?;
         record(tx, caller, "deny", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     })?;
@@ -532,10 +529,9 @@ fn record(
     audit::append(db, caller, &row, outcome)
 }
 
-fn tell(group: &Group, caller: &Caller, kind: &str, target: &str, delta: i64) {
+fn tell(group: &View<'_>, kind: &str, target: &str, delta: i64) {
     let data = payload([("type", kind.into()), ("path", target.into()), ("delta", delta.into())]);
-    let (group_name, session) = (group.name().clone(), caller.session.clone());
-    group.tell(&Event { name: "memory:write", at: caller.now, group: group_name, session, data });
+    group.tell("memory:write", data);
 }
 
 fn size(bytes: Option<&[u8]>) -> usize {
@@ -599,7 +595,7 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<Stored> {
 }
 
 /// Finds one that the session under way sees.
-fn find(group: &Group, number: i64) -> Result<Stored> {
+fn find(group: &View<'_>, number: i64) -> Result<Stored> {
     let sql = format!("SELECT {COLUMNS} FROM proposals WHERE number = ?1");
     let row = group.read(|db| Ok(db.prepare_cached(&sql)?.query_row([number], read_row).optional()?))?;
     row.ok_or(Error::NoProposal { number })
@@ -630,7 +626,7 @@ impl Stored {
     }
 
     /// Makes what is shown of it, with what stands in its way.
-    fn shown(self, group: &Group) -> Result<Proposal> {
+    fn shown(self, group: &View<'_>) -> Result<Proposal> {
         let diff = shown(self.kind, &self.target, self.base.as_deref(), self.proposed.as_deref());
         let (mut since, mut mergeable) = (None, false);
         if self.kind == Kind::File && self.state == State::Pending {

@@ -3,11 +3,11 @@
 
 use rusqlite::OptionalExtension;
 
+use crate::base::caller::Actor;
 use crate::base::caller::folded;
-use crate::base::caller::{Actor, Caller};
 use crate::base::ids::SessionId;
 use crate::base::{Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::store::Connection;
 
 /// What `seen` has for it.
@@ -22,12 +22,13 @@ pub(crate) fn is_infrastructure(path: &str) -> bool {
 
 /// Marks an agent's session that is shown these files, where one of them is of that kind. Returns whether the session
 /// has seen such, now or before. That it can't be written down must not keep anything from being read.
-pub(crate) fn note<'p>(group: &mut Group, caller: &Caller, paths: impl IntoIterator<Item = &'p str>) -> bool {
+pub(crate) fn note<'p>(group: &mut View<'_>, paths: impl IntoIterator<Item = &'p str>) -> bool {
+    let caller = group.caller();
     let now = paths.into_iter().any(is_infrastructure);
     let before = group.read_all(|db| infrastructure(db, &caller.session)).unwrap_or(None).is_some();
     if now && !before && caller.actor == Actor::Agent {
         let sql = "INSERT INTO seen (session, what, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-        let _ = group.write(caller.now, |tx| {
+        let _ = group.write(|tx| {
             tx.prepare_cached(sql)?.execute((&caller.session, INFRASTRUCTURE, caller.now))?;
             Ok(())
         });

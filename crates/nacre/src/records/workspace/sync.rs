@@ -6,7 +6,7 @@
 use crate::base::Error;
 use crate::base::caller::is_marked;
 use crate::base::text::decode;
-use crate::group::Group;
+use crate::group::View;
 use crate::store::Connection;
 use std::collections::{BTreeMap, HashMap};
 
@@ -79,7 +79,7 @@ pub struct Note {
 
 /// Brings an index up to date with the documents that were found, and the graph where it is wanted. `progress` is
 /// told how many of them have been looked at.
-pub(crate) fn sync(
+pub(crate) fn sync_database(
     database: &mut Database,
     caller: &Caller,
     found: Found,
@@ -438,39 +438,37 @@ fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
     Ok(found.into_iter().map(|(_, old)| old).collect())
 }
 
-impl Group {
-    /// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
-    /// walk over the folder, and no write where nothing changed.
-    pub fn sync(&mut self, caller: &Caller) -> Result<Synced> {
-        self.sync_with(caller, &mut |_, _| {})
-    }
+/// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
+/// walk over the folder, and no write where nothing changed.
+pub fn sync(group: &mut View<'_>) -> Result<Synced> {
+    sync_with(group, &mut |_, _| {})
+}
 
-    /// The same; `progress` is told how many documents have been looked at, and how many there are.
-    pub fn sync_with(&mut self, caller: &Caller, progress: &mut dyn FnMut(usize, usize)) -> Result<Synced> {
-        self.refresh(caller.now)?;
-        // What a dead process has decided about files is done first.
-        if self.memory.on_disk() && self.memory.read(change::is_unsettled)? {
-            match change::hold(self, caller.now) {
-                Ok(held) => drop(held),
-                Err(Error::ReadOnly { .. }) => {}
-                Err(error) => return Err(error),
-            }
+/// The same; `progress` is told how many documents have been looked at, and how many there are.
+pub fn sync_with(group: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<Synced> {
+    let caller = group.caller();
+    // What a dead process has decided about files is done first.
+    if group.is_on_disk() && group.read_all(change::is_unsettled)? {
+        match change::hold(group) {
+            Ok(held) => drop(held),
+            Err(Error::ReadOnly { .. }) => {}
+            Err(error) => return Err(error),
         }
-        if !self.settings().documents.index {
-            return Ok(Synced::default());
-        }
-        let (found, graph) = (documents(self.folder()), self.settings().graph.documents);
-        sync(&mut self.memory, caller, found, graph, progress)
     }
+    if !group.settings().documents.index {
+        return Ok(Synced::default());
+    }
+    let (found, graph) = (documents(group.folder()), group.settings().graph.documents);
+    sync_database(group.memory(), caller, found, graph, progress)
+}
 
-    /// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is
-    /// indexed can still be searched.
-    pub(crate) fn follow(&mut self, caller: &Caller) -> Option<String> {
-        if !self.may_have_changed() {
-            return None;
-        }
-        let problem = self.sync(caller).err()?;
-        self.look_again();
-        Some(format!("memory: the documents could not be indexed: {problem}"))
+/// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is
+/// indexed can still be searched.
+pub(crate) fn follow(group: &mut View<'_>) -> Option<String> {
+    if !group.may_have_changed() {
+        return None;
     }
+    let problem = sync(group).err()?;
+    group.look_again();
+    Some(format!("memory: the documents could not be indexed: {problem}"))
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::FilePath;
 use crate::base::files;
 use crate::base::{Error, Result};
-use crate::group::Group;
+use crate::group::View;
 
 /// A file that a new workspace begins with.
 #[derive(Clone, Copy, Debug)]
@@ -132,24 +132,22 @@ pub struct Laid {
     pub kept: Vec<&'static str>,
 }
 
-impl Group {
-    /// Writes the templates into the group's folder. What is there is never written to (W1).
-    pub fn lay_templates(&self) -> Result<Laid> {
-        let mut laid = Laid::default();
-        for template in TEMPLATES {
-            let path: FilePath = template.path.parse().expect("a test parses every path");
-            if make(self, &path, template.text)? {
-                laid.made.push(template.path);
-            } else {
-                laid.kept.push(template.path);
-            }
+/// Writes the templates into the group's folder. What is there is never written to (W1).
+pub fn lay_templates(group: &View<'_>) -> Result<Laid> {
+    let mut laid = Laid::default();
+    for template in TEMPLATES {
+        let path: FilePath = template.path.parse().expect("a test parses every path");
+        if make(group, &path, template.text)? {
+            laid.made.push(template.path);
+        } else {
+            laid.kept.push(template.path);
         }
-        Ok(laid)
     }
+    Ok(laid)
 }
 
 /// Makes a file where nothing stands, and the folders above it. False: something stands there.
-fn make(group: &Group, path: &FilePath, text: &str) -> Result<bool> {
+fn make(group: &View<'_>, path: &FilePath, text: &str) -> Result<bool> {
     let mut folder = group.folder().to_owned();
     let mut names: Vec<&str> = path.names().collect();
     let name = names.pop().expect("a path has a name");

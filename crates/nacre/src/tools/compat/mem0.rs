@@ -10,7 +10,7 @@ use super::filter::Filter;
 use crate::base::caller::Actor;
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{
     self, Data, Draft, Edit, Entry, EntryType, Erased, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
@@ -20,7 +20,7 @@ use crate::records::workspace::checkpoint::Gone;
 use crate::search;
 use crate::store::Connection;
 use crate::store::event::payload;
-use crate::tools::call::Call;
+use crate::tools::call::{Call, Ran};
 use crate::tools::limits::Action;
 use crate::tools::memory::is_behavioral;
 use crate::tools::tool::Request;
@@ -125,8 +125,9 @@ struct Added {
 
 impl Request for AddRequest {
     type Answer = AddedAll;
+    const NAME: &str = "mem0_add";
 
-    fn run(self, call: &mut Call<'_>) -> Result<AddedAll> {
+    fn run(self, call: &mut Call<'_>) -> Ran<AddedAll> {
         const TOOL: &str = "mem0_add";
         let given = [&self.user_id, &self.agent_id, &self.app_id, &self.run_id];
         let mut data = Data { metadata: self.metadata.unwrap_or_default(), ..Data::default() };
@@ -136,7 +137,9 @@ impl Request for AddRequest {
             }
         }
         if data.owner.is_empty() {
-            return Err(wrong(TOOL, "user_id", "is missing, and so are `agent_id`, `app_id` and `run_id`"));
+            return Err(
+                wrong(TOOL, "user_id", "is missing, and so are `agent_id`, `app_id` and `run_id`").into()
+            );
         }
         check_data(TOOL, &data.metadata, self.expiration_date.as_deref())?;
         data.expires = self.expiration_date;
@@ -282,8 +285,9 @@ pub(super) struct FoundAll {
 
 impl Request for FindRequest {
     type Answer = FoundAll;
+    const NAME: &str = "mem0_find";
 
-    fn run(self, call: &mut Call<'_>) -> Result<FoundAll> {
+    fn run(self, call: &mut Call<'_>) -> Ran<FoundAll> {
         let filter = Filter::read(self.filters.unwrap_or_default())?;
         let today = call.caller.now.to_string();
         let fits = |entry: &Entry| {
@@ -359,8 +363,7 @@ fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entr
         explain: false,
         of_agent: false,
     };
-    let now = call.caller.now;
-    let found = call.group().search(&request, now)?;
+    let found = search::search(call.group(), &request)?;
     call.tell("memory:search", payload([("query", query.into()), ("results", found.hits.len().into())]));
     let scores: Vec<(&str, f64)> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.score)).collect();
     let entries = call.read(|db| entry::get_all(db, scores.iter().map(|(id, _)| *id)))?;
@@ -404,15 +407,16 @@ struct Which {
 
 impl Request for ChangeRequest {
     type Answer = ChangedOne;
+    const NAME: &str = "mem0_update";
 
-    fn steers(&self, group: &Group) -> Result<bool> {
+    fn steers(&self, group: &View<'_>) -> Result<bool> {
         Ok(is_behavioral(group, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Result<ChangedOne> {
+    fn run(self, call: &mut Call<'_>) -> Ran<ChangedOne> {
         const TOOL: &str = "mem0_update";
         if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
-            return Err(wrong(TOOL, "text", "is missing, and so are `metadata` and `expiration_date`"));
+            return Err(wrong(TOOL, "text", "is missing, and so are `metadata` and `expiration_date`").into());
         }
         let expires = self.expiration_date.as_deref().filter(|day| !day.is_empty());
         check_data(TOOL, &self.metadata.clone().unwrap_or_default(), expires)?;
@@ -491,18 +495,19 @@ impl GoneRequest {
 
 impl Request for GoneRequest {
     type Answer = GoneAll;
+    const NAME: &str = "mem0_delete";
 
-    fn steers(&self, group: &Group) -> Result<bool> {
+    fn steers(&self, group: &View<'_>) -> Result<bool> {
         Ok(group.read(|db| self.going(db))?.iter().any(|entry| entry.behavioral))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Result<GoneAll> {
+    fn run(self, call: &mut Call<'_>) -> Ran<GoneAll> {
         if let (None, Some(filters)) = (&self.ids, &self.filters)
             && call.caller.actor == Actor::Agent
             && !filters.is_empty()
             && !Filter::read(filters.clone())?.names_owner()
         {
-            return Err(Error::PeopleOnly { tool: "mem0_delete without an owner".into() });
+            return Err(Error::PeopleOnly { tool: "mem0_delete without an owner".into() }.into());
         }
         let going = call.read(|db| self.going(db))?;
         if going.is_empty() {
@@ -553,8 +558,9 @@ pub(super) struct Past {
 
 impl Request for PastRequest {
     type Answer = Past;
+    const NAME: &str = "mem0_history";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Past> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Past> {
         let (entry, versions) = call.read(|db: &Connection| {
             let entry = entry::get(db, &self.id)?;
             let versions = entry::versions(db, &entry.id)?;
@@ -593,8 +599,9 @@ pub(super) struct Owners {
 
 impl Request for OwnersRequest {
     type Answer = Owners;
+    const NAME: &str = "mem0_owners";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Owners> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Owners> {
         // By kind and name: how many, the first and the last.
         let mut owners: std::collections::BTreeMap<(usize, String), (usize, Time, Time)> =
             std::collections::BTreeMap::new();

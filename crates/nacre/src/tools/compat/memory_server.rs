@@ -15,7 +15,7 @@ use crate::records::graph::relation::{self, Named};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
 use crate::records::workspace::checkpoint::Gone;
 use crate::store::Connection;
-use crate::tools::call::Call;
+use crate::tools::call::{Call, Ran};
 use crate::tools::graph::{source, tell_write};
 use crate::tools::limits::Action;
 use crate::tools::tool::Request;
@@ -160,8 +160,9 @@ pub(super) struct Entities {
 
 impl Request for CreateEntities {
     type Answer = Entities;
+    const NAME: &str = "create_entities";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Entities> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Entities> {
         let mut known = call.read(Known::read)?.made();
         let fresh: Vec<Node> =
             self.entities.into_iter().filter(|node| known.insert(name::fold(&node.name))).collect();
@@ -204,8 +205,9 @@ pub(super) struct Edges {
 
 impl Request for CreateRelations {
     type Answer = Edges;
+    const NAME: &str = "create_relations";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Edges> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Edges> {
         let source = source(call);
         let fresh = call.write(|write| {
             let (now, session, visibility) =
@@ -268,8 +270,9 @@ struct Added {
 
 impl Request for AddObservations {
     type Answer = AddedAll;
+    const NAME: &str = "add_observations";
 
-    fn run(self, call: &mut Call<'_>) -> Result<AddedAll> {
+    fn run(self, call: &mut Call<'_>) -> Ran<AddedAll> {
         call.read(|db| {
             let known = Known::read(db)?;
             for Observed { entity_name: name, .. } in &self.observations {
@@ -335,7 +338,7 @@ struct Going {
 }
 
 /// Removes rows for good, from the checkpoints as well. What the session does not see stays.
-fn remove(call: &mut Call<'_>, going: &Going) -> Result<()> {
+fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
     if going.entities.is_empty() && going.facts.is_empty() && going.relations.is_empty() {
         return Ok(());
     }
@@ -372,8 +375,9 @@ pub(super) struct DeleteEntities {
 
 impl Request for DeleteEntities {
     type Answer = Deleted;
+    const NAME: &str = "delete_entities";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         let visibility = call.caller.visibility;
         let going = call.read(|db| {
             let known = Known::read(db)?;
@@ -427,8 +431,9 @@ struct Deletion {
 
 impl Request for DeleteObservations {
     type Answer = Deleted;
+    const NAME: &str = "delete_observations";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         let going = call.read(|db| {
             let known = Known::read(db)?;
             let mut facts = Vec::new();
@@ -467,8 +472,9 @@ pub(super) struct DeleteRelations {
 
 impl Request for DeleteRelations {
     type Answer = Deleted;
+    const NAME: &str = "delete_relations";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Deleted> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         let going = call.read(|db| {
             let mut relations = Vec::new();
             for Edge { from, to, relation_type } in &self.relations {
@@ -497,8 +503,9 @@ pub(super) struct ReadGraph {}
 
 impl Request for ReadGraph {
     type Answer = Graph;
+    const NAME: &str = "read_graph";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Graph> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Graph> {
         Ok(call.read(Known::read)?.part(|_| true))
     }
 
@@ -517,8 +524,9 @@ pub(super) struct SearchNodes {
 
 impl Request for SearchNodes {
     type Answer = Graph;
+    const NAME: &str = "search_nodes";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Graph> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Graph> {
         let query = self.query.to_lowercase();
         // As it is shown: what is masked is not to be guessed letter by letter.
         let has = |text: &String| redact::text(text).to_lowercase().contains(&query);
@@ -550,16 +558,17 @@ pub(super) struct OpenNodes {
 
 impl Request for OpenNodes {
     type Answer = Graph;
+    const NAME: &str = "open_nodes";
 
-    fn run(self, call: &mut Call<'_>) -> Result<Graph> {
-        call.read(|db| {
+    fn run(self, call: &mut Call<'_>) -> Ran<Graph> {
+        Ok(call.read(|db| {
             let known = Known::read(db)?;
             let mut wanted = Vec::new();
             for given in &self.names {
                 wanted.extend(known.find(db, given)?.map(|node| node.name.clone()));
             }
             Ok(known.part(|node| wanted.contains(&node.name)))
-        })
+        })?)
     }
 
     fn say(answer: &Graph, _: Time) -> String {

@@ -16,7 +16,7 @@ use crate::records::workspace::proposal::{self, Made};
 use crate::records::workspace::{self, FilePath, MEMORIES, files};
 use crate::store::audit;
 use crate::store::event::payload;
-use crate::tools::call::{Call, Mode};
+use crate::tools::call::{Call, Mode, Ran};
 use crate::tools::tool::Request;
 
 /// The name of the tool.
@@ -121,9 +121,10 @@ fn say<T>(text: String) -> Done<T> {
 
 impl Request for MemoryToolRequest {
     type Answer = Told;
+    const NAME: &str = "memory_tool";
     const DECIDES: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Result<Told> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Told> {
         let told = |content, is_error| Told { content, is_error, proposal: None, status: None };
         let done = match self.command {
             Command::View => self.view(call),
@@ -133,7 +134,7 @@ impl Request for MemoryToolRequest {
             Ok(content) => Ok(told(content, false)),
             // What a person approved must not be marked as done where nothing was.
             Err(No::Say(problem)) if matches!(call.mode, Mode::Approved { .. }) => {
-                Err(wrong("path", problem))
+                Err(wrong("path", problem).into())
             }
             Err(No::Say(content)) => Ok(told(content, true)),
             Err(No::Wait(made)) => Ok(Told {
@@ -141,7 +142,7 @@ impl Request for MemoryToolRequest {
                 status: Some(made.state.as_str()),
                 ..told(crate::tools::files::say(&made), true)
             }),
-            Err(No::Fail(error)) => Err(error),
+            Err(No::Fail(error)) => Err(error.into()),
         }
     }
 
@@ -247,7 +248,7 @@ impl MemoryToolRequest {
             }
         }
         let (seen, mode) = (Seen::of(call), call.mode);
-        let mut held = change::hold(call.group(), caller.now)?;
+        let mut held = change::hold(call.group())?;
         let (given, place) = &places[0];
         let plan = match (self.command, place) {
             (Command::Delete, Place::Root) => say("Cannot delete the /memories directory itself".into()),
@@ -268,7 +269,7 @@ impl MemoryToolRequest {
         if decision == Decision::Propose {
             drop(held);
             let arguments: Value = serde_json::to_value(self).map_err(Error::from)?;
-            return Err(No::Wait(proposal::make_call(call.group(), caller, MEMORY_TOOL, &arguments)?));
+            return Err(No::Wait(proposal::make_call(call.group(), MEMORY_TOOL, &arguments)?));
         }
         commit(mode, caller, &mut held, &plan)?;
         for Change { path, .. } in plan.changes.iter().filter(|change| change.after.is_none()) {
@@ -500,7 +501,7 @@ fn commit(
         Mode::Approved { number, .. } => format!("proposal {number}"),
         _ => "write".to_owned(),
     };
-    held.commit(caller.now, &cause, &plan.changes, |tx| {
+    held.commit(&cause, &plan.changes, |tx| {
         let mut row = audit::Row::new(MEMORY_TOOL);
         row.ids.extend(plan.changes.iter().map(|change| change.path.to_string()));
         let size: usize = plan.changes.iter().filter_map(|change| change.after.as_ref()).map(Vec::len).sum();

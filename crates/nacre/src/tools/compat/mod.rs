@@ -34,28 +34,28 @@ pub static COMPAT_APIS: [CompatApi; 3] = [
     CompatApi { name: "memory-server", about: "the tools of the official MCP memory server", mcp: true },
 ];
 
-const fn at<R: Request>(api: &'static str, name: &'static str, access: Access, idempotent: bool) -> Tool {
-    let mut tool = tool_for::<R>(name, access, idempotent);
+const fn at<R: Request>(api: &'static str, access: Access, idempotent: bool) -> Tool {
+    let mut tool = tool_for::<R>(access, idempotent);
     tool.compat = Some(api);
     tool
 }
 
 /// Every tool of a compatibility API.
 pub static COMPAT_TOOLS: [Tool; 16] = [
-    at::<MemoryToolRequest>("memory-tool", "memory_tool", Access::Destroy, false),
-    at::<AddRequest>("mem0", "mem0_add", Access::Write, true),
-    at::<FindRequest>("mem0", "mem0_find", Access::Read, true),
-    at::<ChangeRequest>("mem0", "mem0_update", Access::Write, true),
-    at::<GoneRequest>("mem0", "mem0_delete", Access::Destroy, true),
-    at::<PastRequest>("mem0", "mem0_history", Access::Read, true),
-    at::<OwnersRequest>("mem0", "mem0_owners", Access::Read, true),
-    at::<CreateEntities>("memory-server", "create_entities", Access::Write, false),
-    at::<CreateRelations>("memory-server", "create_relations", Access::Write, false),
-    at::<AddObservations>("memory-server", "add_observations", Access::Write, false),
-    at::<DeleteEntities>("memory-server", "delete_entities", Access::Destroy, true),
-    at::<DeleteObservations>("memory-server", "delete_observations", Access::Destroy, true),
-    at::<DeleteRelations>("memory-server", "delete_relations", Access::Destroy, true),
-    at::<ReadGraph>("memory-server", "read_graph", Access::Read, true),
-    at::<SearchNodes>("memory-server", "search_nodes", Access::Read, true),
-    at::<OpenNodes>("memory-server", "open_nodes", Access::Read, true),
+    at::<MemoryToolRequest>("memory-tool", Access::Destroy, false),
+    at::<AddRequest>("mem0", Access::Write, true),
+    at::<FindRequest>("mem0", Access::Read, true),
+    at::<ChangeRequest>("mem0", Access::Write, true),
+    at::<GoneRequest>("mem0", Access::Destroy, true),
+    at::<PastRequest>("mem0", Access::Read, true),
+    at::<OwnersRequest>("mem0", Access::Read, true),
+    at::<CreateEntities>("memory-server", Access::Write, false),
+    at::<CreateRelations>("memory-server", Access::Write, false),
+    at::<AddObservations>("memory-server", Access::Write, false),
+    at::<DeleteEntities>("memory-server", Access::Destroy, true),
+    at::<DeleteObservations>("memory-server", Access::Destroy, true),
+    at::<DeleteRelations>("memory-server", Access::Destroy, true),
+    at::<ReadGraph>("memory-server", Access::Read, true),
+    at::<SearchNodes>("memory-server", Access::Read, true),
+    at::<OpenNodes>("memory-server", Access::Read, true),
 ];

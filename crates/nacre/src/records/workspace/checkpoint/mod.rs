@@ -23,7 +23,7 @@ use super::{FilePath, Note, walk};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::{Error, Result, Time};
-use crate::group::Group;
+use crate::group::View;
 use crate::index;
 use crate::index::Schema;
 use crate::store::Connection;
@@ -129,16 +129,17 @@ pub struct Restored {
     pub left: Vec<String>,
 }
 
-/// Keeps the present state.
-pub(crate) fn save(group: &mut Group, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
-    let mut held = change::hold(group, caller.now)?;
+/// Keeps the files and records as they are now (W7), to go back to.
+pub fn save(group: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
+    let caller = group.caller();
+    let mut held = change::hold(group)?;
     let saved = save_held(&mut held, caller, name, reason)?;
     thin_out(&held, &[&saved.id])?;
     Ok(saved)
 }
 
 fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
-    held.group.create(caller.now)?;
+    held.group.create()?;
     let place = place(held.folder())?;
     crate::base::files::create_folder(&place)?;
     clear(&place)?;
@@ -148,7 +149,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
     crate::base::files::create_folder(&aside.join(FILES))?;
     let (files, left_out) = copy_files(held, &aside.join(FILES))?;
     crash::point("files kept");
-    let counts = write_records(held.group, &aside.join(RECORDS))?;
+    let counts = write_records(&mut held.group, &aside.join(RECORDS))?;
     crash::point("records kept");
     let checkpoint = Checkpoint {
         format: FORMAT,
@@ -172,12 +173,12 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
     let mut row = audit::Row::new("checkpoint_save");
     row.ids.push(id);
     row.detail.insert("files".into(), checkpoint.files.len().into());
-    held.group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    held.group.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
     Ok(checkpoint)
 }
 
-/// Lists the checkpoints.
-pub(crate) fn list(group: &Group) -> Result<Checkpoints> {
+/// Lists the checkpoints, newest first.
+pub fn list(group: &View<'_>) -> Result<Checkpoints> {
     list_in(&place(group.folder())?, group.name().as_str())
 }
 
@@ -204,10 +205,11 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
     Ok(found)
 }
 
-/// Says what has become of things since.
-pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
+/// Says what has become of files and records since a checkpoint.
+pub fn diff(group: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
+    let caller = group.caller();
     private_only(caller, "checkpoint diff")?;
-    let held = change::hold(group, caller.now)?;
+    let mut held = change::hold(group)?;
     let (folder, checkpoint) = open(&held, id)?;
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| files::lossy(&bytes));
     let files = changes(&held, &folder, &checkpoint)?
@@ -223,10 +225,11 @@ pub(crate) fn diff(group: &mut Group, caller: &Caller, id: &str) -> Result<Check
     Ok(CheckpointDiff { id: checkpoint.id, files, records })
 }
 
-/// Goes back to a checkpoint. The present state becomes one first, so that this can be undone.
-pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Restored> {
+/// Goes back to a checkpoint, files and records as one. The state before becomes a checkpoint itself.
+pub fn restore(group: &mut View<'_>, id: &str) -> Result<Restored> {
+    let caller = group.caller();
     private_only(caller, "checkpoint restore")?;
-    let mut held = change::hold(group, caller.now)?;
+    let mut held = change::hold(group)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
     let before = save_held(&mut held, caller, "before-restore", &reason)?;
@@ -239,7 +242,7 @@ pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Re
     row.detail.insert("files".into(), changes.len().into());
     let cause = format!("{}{}", change::RESTORE, checkpoint.id);
     held.group.attach(&copy.0)?;
-    let done = held.commit_far(caller.now, &cause, &changes, |tx| {
+    let done = held.commit_far(&cause, &changes, |tx| {
         let rows = records::put_back(tx)?;
         index::rebuild(tx, schema, index::Documents::Forget, language)?;
         audit::append(tx, caller, &row, audit::Outcome::Done)?;
@@ -255,7 +258,7 @@ pub(crate) fn restore(group: &mut Group, caller: &Caller, id: &str) -> Result<Re
     drop(held);
     drop(copy);
     group.forget_state();
-    group.sync(caller)?;
+    super::sync(group)?;
     Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
 }
 
@@ -267,9 +270,10 @@ fn private_only(caller: &Caller, tool: &str) -> Result<()> {
     }
 }
 
-/// Takes a checkpoint away for good.
-pub(crate) fn remove(group: &mut Group, caller: &Caller, id: &str) -> Result<String> {
-    let held = change::hold(group, caller.now)?;
+/// Takes a checkpoint away for good. Returns its whole id.
+pub fn remove(group: &mut View<'_>, id: &str) -> Result<String> {
+    let caller = group.caller();
+    let mut held = change::hold(group)?;
     let place = place(held.folder())?;
     // A damaged one can be dropped too, by its whole name.
     let id = match find(&place, held.group.name().as_str(), id) {
@@ -280,18 +284,18 @@ pub(crate) fn remove(group: &mut Group, caller: &Caller, id: &str) -> Result<Str
     take_away(&place, &id)?;
     let mut row = audit::Row::new("checkpoint_drop");
     row.ids.push(id.clone());
-    held.group.write(caller.now, |tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    held.group.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
     Ok(id)
 }
 
 /// Takes entries, entities, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
 /// checkpoints that still have them, and why.
-pub(crate) fn forget(group: &mut Group, now: Time, gone: &[Gone]) -> Result<Vec<Note>> {
+pub(crate) fn forget(group: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
     let place = place(group.folder())?;
     if gone.is_empty() || !place.is_dir() {
         return Ok(Vec::new());
     }
-    let held = change::hold(group, now)?;
+    let held = change::hold(group)?;
     let found = list_in(&place, held.group.name().as_str())?;
     let mut left = found.damaged;
     for mut checkpoint in found.checkpoints {
@@ -442,7 +446,7 @@ fn set_mode(folder: &Path, kept: &FileKept) -> Result<()> {
 }
 
 /// Writes a database with the records of the live one.
-fn write_records(group: &mut Group, file: &Path) -> Result<BTreeMap<String, i64>> {
+fn write_records(group: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i64>> {
     drop(Db::open(file, &group.schema().migrations, Damage::Leave)?);
     let counts = group.with_attached(file, |group| {
         group.outside(|db| {
@@ -650,37 +654,6 @@ fn hash_file(file: &Path) -> Result<String> {
     Ok(hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-impl Group {
-    /// Keeps the files and records as they are now (W7), to go back to.
-    pub fn save_checkpoint(&mut self, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
-        self.refresh(caller.now)?;
-        save(self, caller, name, reason)
-    }
-
-    /// Lists the checkpoints, newest first.
-    pub fn checkpoints(&self) -> Result<Checkpoints> {
-        list(self)
-    }
-
-    /// Says what has become of files and records since a checkpoint.
-    pub fn diff_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<CheckpointDiff> {
-        self.refresh(caller.now)?;
-        diff(self, caller, id)
-    }
-
-    /// Goes back to a checkpoint, files and records as one. The state before becomes a checkpoint itself.
-    pub fn restore_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<Restored> {
-        self.refresh(caller.now)?;
-        restore(self, caller, id)
-    }
-
-    /// Takes a checkpoint away for good. Returns its whole id.
-    pub fn drop_checkpoint(&mut self, caller: &Caller, id: &str) -> Result<String> {
-        self.refresh(caller.now)?;
-        remove(self, caller, id)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -702,17 +675,17 @@ mod tests {
         home.group(&"main".parse().unwrap(), now()).unwrap()
     }
 
-    fn store(group: &mut Group, content: &str) {
+    fn store(group: &mut View<'_>, content: &str) {
         tools::call(group, &caller(), "memory_store", serde_json::json!({ "content": content })).unwrap();
     }
 
-    fn put(group: &Group, text: &str) {
+    fn put(group: &View<'_>, text: &str) {
         crate::base::files::create_folder(group.folder()).unwrap();
         crate::base::files::write_whole(&group.folder().join("MEMORY.md"), text.as_bytes()).unwrap();
     }
 
     /// The file, and what the entries say.
-    fn state(group: &mut Group) -> (String, Vec<String>) {
+    fn state(group: &mut View<'_>) -> (String, Vec<String>) {
         group.sync(&caller()).unwrap();
         let file = fs::read_to_string(group.folder().join("MEMORY.md")).unwrap();
         let entries = group.read_all(crate::records::entry::all).unwrap();
