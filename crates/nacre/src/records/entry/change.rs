@@ -1,10 +1,6 @@
 //! What writes entries: store, update, reinforce, delete, purge, archive. Each works inside the caller's
 //! transaction.
 
-use crate::base::frame;
-use crate::store::Connection;
-use rusqlite::OptionalExtension;
-
 use super::{
     COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,
     get_current, select,
@@ -12,8 +8,9 @@ use super::{
 use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
 use crate::base::settings::Rank;
-use crate::base::{Error, Result, Time, text};
+use crate::base::{Error, Result, Time, frame, text};
 use crate::index::{self, Lexicon, Writer};
+use crate::store::{Connection, ToSql};
 
 /// Who writes: what becomes the provenance of an entry.
 pub(crate) struct Origin<'a> {
@@ -132,34 +129,41 @@ pub(crate) fn insert_with(
     mut entry: Entry,
     number: Option<i64>,
 ) -> Result<Entry> {
-    let sql = "INSERT INTO entries (number, id, type, content, folded, tags, behavioral, score, supersedes, superseded_by,
-        superseded_at, archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private,
-        data)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)";
-    db.prepare_cached(sql)?.execute(rusqlite::params![
-        number,
-        entry.id,
-        entry.r#type,
-        entry.content,
-        identity(&entry.content, entry.data.as_ref()),
-        entry.tags.to_json(),
-        entry.behavioral,
-        entry.score,
-        entry.supersedes,
-        entry.superseded_by,
-        entry.superseded_at,
-        entry.archived_at,
-        entry.provenance.timestamp,
-        entry.last_hit_at,
-        entry.last_returned_at,
-        entry.provenance.session,
-        entry.provenance.source,
-        entry.provenance.narrative_id,
-        entry.provenance.task_id,
-        entry.private,
-        to_json(entry.data.as_ref()),
-    ])?;
-    entry.number = db.last_insert_rowid();
+    let folded = identity(&entry.content, entry.data.as_ref());
+    let tags = entry.tags.to_json();
+    let data = to_json(entry.data.as_ref());
+    let (column, parameter) = if number.is_some() { (", number", ", $21") } else { ("", "") };
+    let sql = format!(
+        "INSERT INTO entries (id, type, content, folded, tags, behavioral, score, supersedes, superseded_by, superseded_at,
+            archived_at, created_at, confirmed_at, returned_at, session, source, narrative_id, task_id, private, data{column})
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20{parameter})"
+    );
+    let mut values: Vec<&dyn ToSql> = vec![
+        &entry.id,
+        &entry.r#type,
+        &entry.content,
+        &folded,
+        &tags,
+        &entry.behavioral,
+        &entry.score,
+        &entry.supersedes,
+        &entry.superseded_by,
+        &entry.superseded_at,
+        &entry.archived_at,
+        &entry.provenance.timestamp,
+        &entry.last_hit_at,
+        &entry.last_returned_at,
+        &entry.provenance.session,
+        &entry.provenance.source,
+        &entry.provenance.narrative_id,
+        &entry.provenance.task_id,
+        &entry.private,
+        &data,
+    ];
+    values.extend(number.as_ref().map(|number| number as &dyn ToSql));
+    db.run(&sql, values.as_slice())?;
+    // Not with `RETURNING`: it opens a savepoint, at which the full-text index writes out what it holds.
+    entry.number = db.one("SELECT number FROM entries WHERE id = $1", [&entry.id], |row| row.get(0))?;
     writer.put(&entry.passage())?;
     Ok(entry)
 }
@@ -205,19 +209,22 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         insert_version(db, &entry.id, &version)?;
     }
     entry.last_hit_at = Some(origin.now);
-    let sql = "UPDATE entries SET content = ?2, folded = ?3, tags = ?4, type = ?5, behavioral = ?6, confirmed_at = ?7, private = ?8,
-        data = ?9 WHERE id = ?1";
-    db.prepare_cached(sql)?.execute(rusqlite::params![
-        entry.id,
-        entry.content,
-        identity(&entry.content, entry.data.as_ref()),
-        entry.tags.to_json(),
-        entry.r#type,
-        entry.behavioral,
-        entry.last_hit_at,
-        entry.private,
-        to_json(entry.data.as_ref()),
-    ])?;
+    let sql = "UPDATE entries SET content = $2, folded = $3, tags = $4, type = $5, behavioral = $6, confirmed_at = $7, private = $8,
+        data = $9 WHERE id = $1";
+    db.run(
+        sql,
+        (
+            &entry.id,
+            &entry.content,
+            identity(&entry.content, entry.data.as_ref()),
+            entry.tags.to_json(),
+            entry.r#type,
+            entry.behavioral,
+            entry.last_hit_at,
+            entry.private,
+            to_json(entry.data.as_ref()),
+        ),
+    )?;
     index::put(db, &entry.passage())?;
     Ok(entry)
 }
@@ -225,9 +232,9 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
 /// Writes an earlier text of an entry behind those that are there.
 pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version) -> Result<()> {
     let sql = "INSERT INTO entry_history (entry, version, type, content, tags, until, session, private)
-        SELECT ?1, 1 + coalesce(max(version), 0), ?2, ?3, ?4, ?5, ?6, ?7 FROM entry_history WHERE entry = ?1";
+        SELECT $1, 1 + coalesce(max(version), 0), $2, $3, $4, $5, $6, $7 FROM entry_history WHERE entry = $1";
     let Version { r#type, content, tags, until, session, private } = version;
-    db.prepare_cached(sql)?.execute((entry, r#type, content, tags.to_json(), until, session, private))?;
+    db.run(sql, (entry, r#type, content, tags.to_json(), until, session, private))?;
     Ok(())
 }
 
@@ -244,11 +251,8 @@ pub(crate) fn reinforce(
     if delta > 0 {
         entry.last_hit_at = Some(now);
     }
-    db.prepare_cached("UPDATE entries SET score = ?2, confirmed_at = ?3 WHERE id = ?1")?.execute((
-        &entry.id,
-        entry.score,
-        entry.last_hit_at,
-    ))?;
+    let sql = "UPDATE entries SET score = $2, confirmed_at = $3 WHERE id = $1";
+    db.run(sql, (&entry.id, entry.score, entry.last_hit_at))?;
     index::set_standing(db, KIND, entry.id.as_str(), entry.standing())?;
     Ok(entry)
 }
@@ -280,25 +284,25 @@ fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
 fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     let id = &entry.id;
     index::remove(db, KIND, id.as_str())?;
-    db.execute("DELETE FROM entry_history WHERE entry = ?1", [id])?;
-    db.execute("DELETE FROM entry_links WHERE entry = ?1 OR other = ?1", [id])?;
-    db.execute("UPDATE entries SET superseded_by = ?2 WHERE superseded_by = ?1", (id, &entry.superseded_by))?;
+    db.run("DELETE FROM entry_history WHERE entry = $1", [id])?;
+    db.run("DELETE FROM entry_links WHERE entry = $1 OR other = $1", [id])?;
+    db.run("UPDATE entries SET superseded_by = $2 WHERE superseded_by = $1", (id, &entry.superseded_by))?;
     if let Some(newer) = &entry.superseded_by {
-        db.execute("UPDATE entries SET supersedes = ?2 WHERE id = ?1", (newer, &entry.supersedes))?;
+        db.run("UPDATE entries SET supersedes = $2 WHERE id = $1", (newer, &entry.supersedes))?;
     }
-    db.execute("DELETE FROM entries WHERE id = ?1", [id])?;
+    db.run("DELETE FROM entries WHERE id = $1", [id])?;
     Ok(())
 }
 
 /// Deletes what was superseded before `before`, counted from supersession. Returns what was erased.
 pub(crate) fn delete_superseded(db: &Connection, before: Time) -> Result<Vec<Erased>> {
-    let old = select(db, "superseded_at < ?1 ORDER BY number", [before])?;
+    let old = select(db, "superseded_at < $1 ORDER BY number", [before])?;
     old.into_iter().map(|entry| delete(db, &EntryRef::Id(entry.id))).collect()
 }
 
 /// Archives the share of current entries that ranks lowest by score and recency (E9). Returns the ids.
 pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Rank) -> Result<Vec<EntryId>> {
-    let mut current = select(db, "superseded_at IS NULL AND archived_at IS NULL", [])?;
+    let mut current = select(db, "superseded_at IS NULL AND archived_at IS NULL", ())?;
     current.sort_by_cached_key(|entry| {
         let weight = entry.standing().weight(rank, now);
         // Weights are positive, so their bits order as they do; ties go to the older entry.
@@ -313,15 +317,14 @@ pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Ra
     let take = (current.len() as f64 * percent / 100.0).ceil() as usize;
     let ids: Vec<EntryId> = current.into_iter().take(take).map(|entry| entry.id).collect();
     for id in &ids {
-        db.execute("UPDATE entries SET archived_at = ?2 WHERE id = ?1", (id, now))?;
+        db.run("UPDATE entries SET archived_at = $2 WHERE id = $1", (id, now))?;
         index::set_live(db, KIND, id.as_str(), false)?;
     }
     Ok(ids)
 }
 
 fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Result<()> {
-    db.prepare_cached("UPDATE entries SET superseded_by = ?2, superseded_at = ?3 WHERE id = ?1")?
-        .execute((&old.id, by, now))?;
+    db.run("UPDATE entries SET superseded_by = $2, superseded_at = $3 WHERE id = $1", (&old.id, by, now))?;
     index::set_live(db, KIND, old.id.as_str(), false)
 }
 
@@ -334,11 +337,11 @@ pub(crate) fn same_content(
     but: Option<&EntryId>,
 ) -> Result<Option<Entry>> {
     let sql = format!(
-        "SELECT {COLUMNS} FROM entries WHERE folded = ?1 AND superseded_at IS NULL AND archived_at IS NULL
-            AND (?2 OR NOT private) AND id IS NOT ?3 ORDER BY private LIMIT 1"
+        "SELECT {COLUMNS} FROM entries WHERE folded = $1 AND superseded_at IS NULL AND archived_at IS NULL
+            AND ($2 OR NOT private) AND id IS DISTINCT FROM $3 ORDER BY private LIMIT 1"
     );
     let values = (identity(content, data), visibility.is_private(), but);
-    Ok(db.prepare_cached(&sql)?.query_row(values, from_row).optional()?)
+    db.row(&sql, values, from_row)
 }
 
 /// The content as it is kept: trimmed and within the limit. It is refused where all of it is our own words come back;

@@ -15,15 +15,15 @@ pub(crate) const NEIGHBOURS: usize = 2;
 /// Notes that these entries were returned together, best first.
 pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
     let sql = format!(
-        "INSERT INTO entry_links (entry, other, strength) SELECT ?1, ?2, 1
-         WHERE EXISTS (SELECT 1 FROM entries WHERE id = ?1) AND EXISTS (SELECT 1 FROM entries WHERE id = ?2)
-         ON CONFLICT (entry, other) DO UPDATE SET strength = min(strength + 1, {STRONGEST})"
+        "INSERT INTO entry_links (entry, other, strength) SELECT $1, $2, 1
+         WHERE EXISTS (SELECT 1 FROM entries WHERE id = $1) AND EXISTS (SELECT 1 FROM entries WHERE id = $2)
+         ON CONFLICT (entry, other) DO UPDATE
+         SET strength = CASE WHEN entry_links.strength + 1 < {STRONGEST} THEN entry_links.strength + 1 ELSE {STRONGEST} END"
     );
-    let mut link = db.prepare_cached(&sql)?;
     let best = &together[..together.len().min(TOGETHER)];
     for one in best {
         for other in best.iter().filter(|other| *other != one) {
-            link.execute((one, other))?;
+            db.run(&sql, (one, other))?;
         }
     }
     Ok(())
@@ -31,11 +31,8 @@ pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
 
 /// Returns the entries that were often returned with these and are not among them, the strongest first.
 pub(crate) fn neighbours(db: &Connection, of: &[&str]) -> Result<Vec<String>> {
-    let sql = "SELECT other, sum(strength) FROM entry_links WHERE entry IN (SELECT value FROM json_each(?1))
-        AND other NOT IN (SELECT value FROM json_each(?1)) AND strength >= ?2
-        GROUP BY other ORDER BY 2 DESC, other LIMIT ?3";
-    let most = i64::try_from(NEIGHBOURS).expect("a few");
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map((serde_json::to_string(of)?, STRONG, most), |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT other, sum(strength) FROM entry_links WHERE entry IN (SELECT value FROM json_each($1))
+        AND other NOT IN (SELECT value FROM json_each($1)) AND strength >= $2
+        GROUP BY other ORDER BY 2 DESC, other LIMIT $3";
+    db.rows(sql, (serde_json::to_string(of)?, STRONG, NEIGHBOURS), |row| row.get(0))
 }

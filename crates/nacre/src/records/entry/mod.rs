@@ -8,18 +8,18 @@ pub(crate) mod link;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::ControlFlow;
 
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{OptionalExtension, Row};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Map;
 
 use crate::base::ids::{EntryId, EntryRef, SessionId};
 use crate::base::redact;
+use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
 use crate::index::{Passage, Standing};
-use crate::store::Connection;
+use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 
 pub(crate) use change::{
     Draft, Edit, Erased, OnDuplicate, Origin, archive_lowest, checked, delete, delete_superseded, folded,
@@ -70,27 +70,15 @@ macro_rules! word_type {
             }
         }
 
-        impl crate::store::ToSql for $name {
-            fn to_sql(&self) -> crate::store::Value<'_> {
-                crate::store::Value::Text(self.as_str().into())
-            }
-        }
-
-        impl crate::store::FromSql for $name {
-            fn from_sql(value: crate::store::Value<'_>) -> Result<$name, crate::base::sql::Problem> {
-                Ok(value.into_text()?.parse::<$name>()?)
-            }
-        }
-
         impl ToSql for $name {
-            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-                Ok(self.as_str().into())
+            fn to_sql(&self) -> Value<'_> {
+                Value::Text(self.as_str().into())
             }
         }
 
         impl FromSql for $name {
-            fn column_result(value: ValueRef<'_>) -> FromSqlResult<$name> {
-                value.as_str()?.parse().map_err(|problem: String| FromSqlError::Other(problem.into()))
+            fn from_sql(value: Value<'_>) -> Result<$name, Problem> {
+                Ok(value.into_text()?.parse::<$name>()?)
             }
         }
     };
@@ -283,7 +271,7 @@ pub struct Data {
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub owner: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Map::is_empty", default)]
-    pub metadata: Map<String, Value>,
+    pub metadata: Map<String, serde_json::Value>,
     /// The last day on which it is given out.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expires: Option<String>,
@@ -344,14 +332,13 @@ const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, super
     confirmed_at, returned_at, session, created_at, source, narrative_id, task_id, private, data,
     (SELECT value FROM meta WHERE key = 'group')";
 
-fn from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
-    let tags: String = row.get(4)?;
+fn from_row(row: &Row<'_>) -> Result<Entry> {
     Ok(Entry {
         number: row.get(0)?,
         id: row.get(1)?,
         r#type: row.get(2)?,
         content: row.get(3)?,
-        tags: serde_json::from_str(&tags).unwrap_or_default(),
+        tags: serde_json::from_str(row.text(4)?).unwrap_or_default(),
         behavioral: row.get(5)?,
         score: row.get(6)?,
         supersedes: row.get(7)?,
@@ -361,30 +348,28 @@ fn from_row(row: &Row<'_>) -> rusqlite::Result<Entry> {
         last_hit_at: row.get(11)?,
         last_returned_at: row.get(12)?,
         private: row.get(18)?,
-        data: row.get::<_, Option<String>>(19)?.and_then(|data| serde_json::from_str(&data).ok()),
+        data: serde_json::from_str(row.text(19)?).ok(),
         provenance: Provenance {
             session: row.get(13)?,
             timestamp: row.get(14)?,
             source: row.get(15)?,
             narrative_id: row.get(16)?,
             task_id: row.get(17)?,
-            group: row.get::<_, Option<String>>(20)?.unwrap_or_default(),
+            group: row.text(20)?.to_owned(),
         },
     })
 }
 
-/// Returns the entries that `condition` selects; `rest` may order and limit them.
-fn select(db: &Connection, condition: &str, values: impl rusqlite::Params) -> Result<Vec<Entry>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"))?;
-    let entries = statement.query_map(values, from_row)?;
-    Ok(entries.collect::<rusqlite::Result<_>>()?)
+/// Returns the entries that `condition` selects; it may end in an order and a limit.
+fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Entry>> {
+    db.rows(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"), values, from_row)
 }
 
 /// Returns the entry that a caller named.
 pub(crate) fn get(db: &Connection, named: &EntryRef) -> Result<Entry> {
     let found = match named {
-        EntryRef::Id(id) => select(db, "id = ?1", [id])?,
-        EntryRef::Number(number) => select(db, "number = ?1", [number])?,
+        EntryRef::Id(id) => select(db, "id = $1", [id])?,
+        EntryRef::Number(number) => select(db, "number = $1", [number])?,
     };
     found.into_iter().next().ok_or_else(|| Error::NoEntry { id: named.to_string() })
 }
@@ -405,57 +390,47 @@ pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
 
 /// Returns entries by id, in the order asked; those that are gone are left out.
 pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE id = ?1"))?;
-    ids.into_iter()
-        .filter_map(|id| statement.query_row([id], from_row).optional().map_err(Error::from).transpose())
-        .collect()
+    let sql = format!("SELECT {COLUMNS} FROM entries WHERE id = $1");
+    ids.into_iter().filter_map(|id| db.row(&sql, [id], from_row).transpose()).collect()
 }
 
 /// Gives the current entries to `take`, newest first, until it has enough.
-pub(crate) fn walk_current(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
-    let condition = format!("{CURRENT} ORDER BY created_at DESC, number DESC");
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if !take(from_row(row)?) {
-            break;
-        }
-    }
-    Ok(())
+pub(crate) fn walk_current(db: &Connection, take: impl FnMut(Entry) -> bool) -> Result<()> {
+    walk(db, CURRENT, take)
+}
+
+fn walk(db: &Connection, condition: &str, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
+    let sql =
+        format!("SELECT {COLUMNS} FROM entries WHERE {condition} ORDER BY created_at DESC, number DESC");
+    db.each(&sql, (), |row| {
+        Ok(if take(from_row(row)?) { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+    })
 }
 
 /// Gives the current entries to `take`, behavioural and newest first, until it has enough. Returns how many there are.
 pub(crate) fn walk_standing(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
     // Sorted by their numbers alone: few of the texts are wanted, and all are counted.
     let order = "behavioral DESC, created_at DESC, number DESC";
-    let mut numbers =
-        db.prepare_cached(&format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}"))?;
-    let mut whole = db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries WHERE number = ?1"))?;
-    let mut rows = numbers.query([])?;
-    let (mut count, mut wanted) = (0, true);
-    while let Some(row) = rows.next()? {
+    let numbers = format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}");
+    let whole = format!("SELECT {COLUMNS} FROM entries WHERE number = $1");
+    let mut count = 0;
+    let mut wanted = true;
+    db.each(&numbers, (), |row| {
         count += 1;
-        wanted = wanted && take(whole.query_row([row.get::<_, i64>(0)?], from_row)?);
-    }
+        wanted = wanted && take(db.one(&whole, [row.get::<i64>(0)?], from_row)?);
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(count)
 }
 
-/// Returns all entries, newest first, those of the past included.
-pub(crate) fn newest_first(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<()> {
-    let mut statement =
-        db.prepare_cached(&format!("SELECT {COLUMNS} FROM entries ORDER BY created_at DESC, number DESC"))?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        if !take(from_row(row)?) {
-            break;
-        }
-    }
-    Ok(())
+/// Gives all entries to `take`, newest first, those of the past included, until it has enough.
+pub(crate) fn newest_first(db: &Connection, take: impl FnMut(Entry) -> bool) -> Result<()> {
+    walk(db, "true", take)
 }
 
 /// Returns all entries in the order they were made.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Entry>> {
-    select(db, "true ORDER BY number", [])
+    select(db, "true ORDER BY number", ())
 }
 
 /// Returns the entries that led to this one and that came of it, oldest first, itself included (E2).
@@ -463,28 +438,25 @@ pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
     // UNION drops what was seen, so that no damage to the links could make this run for ever.
     let members = "id IN (
         WITH RECURSIVE
-            newer (id) AS (SELECT ?1 UNION SELECT superseded_by FROM entries JOIN newer USING (id) WHERE superseded_by IS NOT NULL),
-            older (id) AS (SELECT ?1 UNION SELECT entries.id FROM entries JOIN older ON superseded_by = older.id)
+            newer (id) AS (SELECT $1 UNION SELECT superseded_by FROM entries JOIN newer USING (id) WHERE superseded_by IS NOT NULL),
+            older (id) AS (SELECT $1 UNION SELECT entries.id FROM entries JOIN older ON superseded_by = older.id)
         SELECT id FROM newer UNION SELECT id FROM older)";
     select(db, &format!("{members} ORDER BY created_at, number"), [id])
 }
 
 /// Returns the earlier texts of an entry, oldest first.
 pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
-    let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = ?1 ORDER BY version";
-    let mut statement = db.prepare_cached(sql)?;
-    let versions = statement.query_map([id], |row| {
-        let tags: String = row.get(2)?;
+    let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = $1 ORDER BY version";
+    db.rows(sql, [id], |row| {
         Ok(Version {
             r#type: row.get(0)?,
             content: row.get(1)?,
-            tags: serde_json::from_str(&tags).unwrap_or_default(),
+            tags: serde_json::from_str(row.text(2)?).unwrap_or_default(),
             until: row.get(3)?,
             session: row.get(4)?,
             private: row.get(5)?,
         })
-    })?;
-    Ok(versions.collect::<rusqlite::Result<_>>()?)
+    })
 }
 
 /// How many entries there are.
@@ -501,9 +473,7 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
     let sql = "SELECT count(*) FILTER (WHERE superseded_at IS NULL AND archived_at IS NULL),
         count(*) FILTER (WHERE superseded_at IS NOT NULL), count(*) FILTER (WHERE archived_at IS NOT NULL AND superseded_at IS NULL)
         FROM entries";
-    Ok(db.query_row(sql, [], |row| {
-        Ok(Counts { current: row.get(0)?, superseded: row.get(1)?, archived: row.get(2)? })
-    })?)
+    db.one(sql, (), |row| Ok(Counts { current: row.get(0)?, superseded: row.get(1)?, archived: row.get(2)? }))
 }
 
 /// Returns the passages of all entries, for the index to be made anew.
@@ -516,9 +486,8 @@ pub(crate) fn note_returned<'a>(
     db: &Connection,
     shown: impl IntoIterator<Item = (&'a EntryId, &'a Time)>,
 ) -> Result<()> {
-    let mut statement = db.prepare_cached("UPDATE entries SET returned_at = ?2 WHERE id = ?1")?;
     for (id, at) in shown {
-        statement.execute((id, at))?;
+        db.run("UPDATE entries SET returned_at = $2 WHERE id = $1", (id, at))?;
     }
     Ok(())
 }
