@@ -4,16 +4,18 @@
 //! transaction with its audit row. Where the transcript of the same session is imported too, its messages are
 //! what is found and the exchange steps back, whichever came first: nothing is found twice.
 
-use crate::base::text::cut;
-use crate::store::Connection;
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 use super::said;
 use crate::base::ids::SessionId;
 use crate::base::redact;
+use crate::base::text::cut;
 use crate::base::words::{self, List};
 use crate::base::{Result, Time};
 use crate::index::{self, Passage, analyse};
+use crate::store::{self, Connection};
 
 /// The kind of passage that stands for an exchange.
 pub(crate) const KIND: &str = index::EXCHANGE;
@@ -60,10 +62,10 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     let said = said_hash(&row.user);
     let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
     let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
-    let sql = "INSERT INTO exchanges (id, session, user, agent, at, seq, said, searchable, private)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+    let sql = r#"INSERT INTO exchanges (id, session, "user", agent, at, seq, said, searchable, private)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)"#;
     let Row { id, session: name, user, agent, at, private, .. } = row;
-    db.prepare_cached(sql)?.execute((id, name, user, agent, at, seq, said, searchable, private))?;
+    db.run(sql, (id, name, user, agent, at, seq, said, searchable, private))?;
     if searchable {
         index::put(db, &passage(row, (session, seq)))?;
     }
@@ -93,16 +95,14 @@ pub(crate) fn step_back<'a>(
     session: &str,
     texts: impl IntoIterator<Item = &'a str>,
 ) -> Result<()> {
-    let sql = "SELECT id, said FROM exchanges WHERE session = ?1 AND searchable";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map([session], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let ours: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>()?;
+    let sql = "SELECT id, said FROM exchanges WHERE session = $1 AND searchable";
+    let ours: Vec<(String, String)> = db.rows(sql, [session], |row| Ok((row.get(0)?, row.get(1)?)))?;
     if ours.is_empty() {
         return Ok(());
     }
     let theirs: Vec<String> = texts.into_iter().map(said_hash).collect();
     for (id, _) in ours.iter().filter(|(_, said)| theirs.contains(said)) {
-        db.prepare_cached("UPDATE exchanges SET searchable = 0 WHERE id = ?1")?.execute([id])?;
+        db.run("UPDATE exchanges SET searchable = false WHERE id = $1", [id])?;
         index::remove(db, KIND, &reference(session, id))?;
     }
     Ok(())
@@ -110,19 +110,15 @@ pub(crate) fn step_back<'a>(
 
 /// The passages of all exchanges, for an index that is made anew.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
-    let sql = "SELECT exchanges.id, exchanges.session, user, agent, at, searchable, exchanges.private,
+    let sql = "SELECT exchanges.id, exchanges.session, exchanges.user, agent, at, searchable, exchanges.private,
             sessions.number, seq
         FROM exchanges JOIN sessions ON sessions.id = exchanges.session WHERE searchable ORDER BY exchanges.number";
-    let mut statement = db.prepare_cached(sql)?;
-    let found = statement.query_map([], |row| Ok(passage(&from_row(row)?, (row.get(7)?, row.get(8)?))))?;
-    Ok(found.collect::<rusqlite::Result<_>>()?)
+    db.rows(sql, (), |row| Ok(passage(&from_row(row)?, (row.get(7)?, row.get(8)?))))
 }
 
 /// All exchanges, oldest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Row>> {
-    let sql = "SELECT id, session, user, agent, at, searchable, private FROM exchanges ORDER BY number";
-    let mut statement = db.prepare_cached(sql)?;
-    Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
+    db.rows(&format!("SELECT {COLUMNS} FROM exchanges ORDER BY number"), (), from_row)
 }
 
 /// An exchange, and what came of it.
@@ -137,28 +133,26 @@ pub(crate) struct Behind {
 /// The exchange behind a passage.
 pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>> {
     let id = reference.rsplit('/').next().unwrap_or_default();
-    let sql = "SELECT id, session, user, agent, at, searchable, private,
-        (SELECT count(*) FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number),
-        (SELECT user FROM exchanges later WHERE later.session = exchanges.session AND later.number > exchanges.number
-            ORDER BY number LIMIT 1)
-        FROM exchanges WHERE id = ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query([id])?;
-    let Some(row) = rows.next()? else { return Ok(None) };
-    let next: Option<String> = row.get(8)?;
-    Ok(Some(Behind { row: from_row(row)?, after: row.get(7)?, next: next.unwrap_or_default() }))
+    let later =
+        "FROM exchanges AS later WHERE later.session = exchanges.session AND later.number > exchanges.number";
+    let sql = format!(
+        "SELECT {COLUMNS}, (SELECT count(*) {later}), (SELECT later.user {later} ORDER BY number LIMIT 1)
+        FROM exchanges WHERE id = $1"
+    );
+    db.row(&sql, [id], |row| {
+        Ok(Behind { row: from_row(row)?, after: row.get(7)?, next: row.text(8)?.to_owned() })
+    })
 }
 
 /// The newest exchange of a session.
 pub(crate) fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
-    let sql = "SELECT id, session, user, agent, at, searchable, private FROM exchanges WHERE session = ?1
-        ORDER BY number DESC LIMIT 1";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query([session])?;
-    Ok(rows.next()?.map(from_row).transpose()?)
+    let sql = format!("SELECT {COLUMNS} FROM exchanges WHERE session = $1 ORDER BY number DESC LIMIT 1");
+    db.row(&sql, [session], from_row)
 }
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Row> {
+const COLUMNS: &str = "id, session, exchanges.user, agent, at, searchable, private";
+
+fn from_row(row: &store::Row<'_>) -> Result<Row> {
     Ok(Row {
         id: row.get(0)?,
         session: row.get(1)?,
@@ -193,31 +187,32 @@ fn reference(session: &str, id: &str) -> String {
 
 /// The number of its session, which is made where there is none, and its place in it.
 fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
-    let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES (?1, 'turns', ?2, ?2, ?3)
-        ON CONFLICT (id) DO UPDATE SET private = max(private, excluded.private), started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?2), ?2)";
-    db.prepare_cached(sql)?.execute((&row.session, row.at, row.private))?;
-    let sql = "SELECT number FROM sessions WHERE id = ?1";
-    let number: i64 = db.prepare_cached(sql)?.query_row([&row.session], |row| row.get(0))?;
-    let sql = "SELECT coalesce(max(seq) + 1, 0) FROM passages WHERE session = ?1";
-    Ok((number, db.prepare_cached(sql)?.query_row([number], |row| row.get(0))?))
+    let sql =
+        "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES ($1, 'turns', $2, $2, $3)
+        ON CONFLICT (id) DO UPDATE SET private = sessions.private OR excluded.private,
+            started_at = CASE WHEN sessions.started_at < $2 THEN sessions.started_at ELSE $2 END,
+            ended_at = CASE WHEN sessions.ended_at > $2 THEN sessions.ended_at ELSE $2 END";
+    db.run(sql, (&row.session, row.at, row.private))?;
+    let sql = "SELECT number FROM sessions WHERE id = $1";
+    let number: i64 = db.one(sql, [&row.session], |row| row.get(0))?;
+    let sql = "SELECT coalesce(max(seq) + 1, 0) FROM passages WHERE session = $1";
+    Ok((number, db.one(sql, [number], |row| row.get(0))?))
 }
 
 pub(crate) fn is_present(db: &Connection, id: &str) -> Result<bool> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE id = ?1)";
-    Ok(db.prepare_cached(sql)?.query_row([id], |row| row.get(0))?)
+    let sql = "SELECT EXISTS (SELECT 1 FROM exchanges WHERE id = $1)";
+    db.one(sql, [id], |row| row.get(0))
 }
 
 fn is_in_transcript(db: &Connection, session: &str, said: &str) -> Result<bool> {
     let sql = "SELECT text FROM passages JOIN sessions ON sessions.number = passages.session
-        WHERE sessions.id = ?1 AND kind = 'message' AND author = 'user'";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query([session])?;
-    while let Some(row) = rows.next()? {
-        if said_hash(&row.get::<_, String>(0)?) == said {
-            return Ok(true);
-        }
-    }
-    Ok(false)
+        WHERE sessions.id = $1 AND kind = 'message' AND author = 'user'";
+    let mut found = false;
+    db.each(sql, [session], |row| {
+        found = said_hash(row.text(0)?) == said;
+        Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(found)
 }
 
 fn said_hash(text: &str) -> String {

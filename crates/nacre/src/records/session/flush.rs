@@ -4,7 +4,6 @@
 //! Whether it was asked stands in the database, in the transaction that decides it, so that of many who ask at once
 //! one is told. What counts is what the next call of the model will have: what is there, and what is about to come.
 
-use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -92,8 +91,8 @@ pub fn check(group: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Re
 /// Notes that a host has compacted a conversation: a new cycle begins.
 pub(crate) fn compacted(group: &mut View<'_>, session: &SessionId) -> Result<()> {
     group.write(|tx| {
-        let sql = "INSERT INTO flushes (session, cycle) VALUES (?1, 1) ON CONFLICT (session) DO UPDATE SET cycle = cycle + 1";
-        tx.prepare_cached(sql)?.execute([session])?;
+        let sql = "INSERT INTO flushes (session, cycle) VALUES ($1, 1) ON CONFLICT (session) DO UPDATE SET cycle = flushes.cycle + 1";
+        tx.run(sql, [session])?;
         Ok(())
     })
 }
@@ -116,18 +115,18 @@ fn ask(tx: &Connection, session: &SessionId, now: Time) -> Result<Asked> {
     if asked == Some(cycle) {
         return Ok(Asked { first: false, before });
     }
-    let sql = "INSERT INTO flushes (session, asked, at) VALUES (?1, ?2, ?3)
-        ON CONFLICT (session) DO UPDATE SET asked = ?2, at = ?3";
-    tx.prepare_cached(sql)?.execute((session, cycle, now))?;
+    let sql = "INSERT INTO flushes (session, asked, at) VALUES ($1, $2, $3)
+        ON CONFLICT (session) DO UPDATE SET asked = excluded.asked, at = excluded.at";
+    tx.run(sql, (session, cycle, now))?;
     Ok(Asked { first: true, before })
 }
 
 /// The cycle that a session is in, the one in which it was last asked, and when.
 fn standing(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>, Option<Time>)> {
     let ours = take_in::load(db, session)?.map_or(0, |state| state.compactions);
-    let sql = "SELECT cycle, asked, at FROM flushes WHERE session = ?1";
-    let row = db.prepare_cached(sql)?.query_row([session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
-    let (theirs, asked, at): (i64, Option<i64>, Option<Time>) = row.optional()?.unwrap_or((0, None, None));
+    let sql = "SELECT cycle, asked, at FROM flushes WHERE session = $1";
+    let row = db.row(sql, [session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
+    let (theirs, asked, at): (i64, Option<i64>, Option<Time>) = row.unwrap_or((0, None, None));
     Ok((ours + theirs, asked, at))
 }
 

@@ -156,8 +156,8 @@ pub(super) fn store(
             on_duplicate: OnDuplicate::Keep,
         };
         let stored = entry::store(tx, &origin, draft)?;
-        let sql = "UPDATE entries SET narrative_id = ?2 WHERE id = ?1 AND narrative_id IS NULL";
-        tx.prepare_cached(sql)?.execute((&stored.entry.id, session))?;
+        let sql = "UPDATE entries SET narrative_id = $2 WHERE id = $1 AND narrative_id IS NULL";
+        tx.run(sql, (&stored.entry.id, session))?;
         let mut row = audit::Row::new("session_summary");
         row.ids.push(stored.entry.id.to_string());
         row.detail.insert("messages".into(), said.into());

@@ -4,8 +4,8 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::BufRead;
+use std::ops::ControlFlow;
 
-use rusqlite::OptionalExtension;
 use serde::Serialize;
 use serde_json::json;
 
@@ -79,21 +79,17 @@ pub fn import(
 /// Notes what form the sessions came in, where that is not known yet: it is, once all is read.
 fn note_format(group: &mut View<'_>, sessions: &BTreeSet<String>, format: Format) -> Result<()> {
     let unknown = |db: &Connection| -> Result<Vec<i64>> {
-        let mut statement =
-            db.prepare_cached("SELECT number FROM sessions WHERE id = ?1 AND format = 'import'")?;
-        let mut numbers = Vec::new();
-        for id in sessions {
-            numbers.extend(statement.query_row([id], |row| row.get::<_, i64>(0)).optional()?);
-        }
-        Ok(numbers)
+        let sql = "SELECT number FROM sessions WHERE id = $1 AND format = 'import'";
+        let found = sessions.iter().map(|id| db.row(sql, [id], |row| row.get(0)));
+        found.filter_map(Result::transpose).collect()
     };
     if group.read_all(unknown)?.is_empty() {
         return Ok(());
     }
     group.write(|tx| {
         for number in unknown(tx)? {
-            let sql = "UPDATE sessions SET format = ?2 WHERE number = ?1";
-            tx.prepare_cached(sql)?.execute((number, format.as_str()))?;
+            let sql = "UPDATE sessions SET format = $2 WHERE number = $1";
+            tx.run(sql, (number, format.as_str()))?;
         }
         Ok(())
     })
@@ -173,18 +169,18 @@ struct Session {
 impl Session {
     fn open(db: &Connection, id: &str, visibility: Visibility) -> Result<Session> {
         // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
-        let mut known = db.prepare_cached("SELECT number FROM sessions WHERE id = ?1")?;
-        if let Some(number) = known.query_row([id], |row| row.get::<_, i64>(0)).optional()? {
+        let number = "SELECT number FROM sessions WHERE id = $1";
+        if let Some(number) = db.row(number, [id], |row| row.get(0))? {
             // What is private in part is private.
             if visibility.is_private() {
-                let sql = "UPDATE sessions SET private = 1 WHERE number = ?1 AND NOT private";
-                db.prepare_cached(sql)?.execute([number])?;
+                let sql = "UPDATE sessions SET private = true WHERE number = $1 AND NOT private";
+                db.run(sql, [number])?;
             }
             return Ok(Session { number, new: false, span: None });
         }
-        let sql = "INSERT INTO sessions (id, format, private) VALUES (?1, 'import', ?2)";
-        db.prepare_cached(sql)?.execute((id, visibility.is_private()))?;
-        Ok(Session { number: db.last_insert_rowid(), new: true, span: None })
+        let sql = "INSERT INTO sessions (id, format, private) VALUES ($1, 'import', $2)";
+        db.run(sql, (id, visibility.is_private()))?;
+        Ok(Session { number: db.one(number, [id], |row| row.get(0))?, new: true, span: None })
     }
 
     fn widen(&mut self, at: Time) {
@@ -195,53 +191,53 @@ impl Session {
     /// Moves the ends of the session so that what has come lies between them.
     fn close(&self, db: &Connection) -> Result<()> {
         let Some((first, last)) = self.span else { return Ok(()) };
-        let sql = "UPDATE sessions SET started_at = min(coalesce(started_at, ?2), ?2), ended_at = max(coalesce(ended_at, ?3), ?3)
-            WHERE number = ?1";
-        db.prepare_cached(sql)?.execute((self.number, first, last))?;
+        let sql = "UPDATE sessions SET started_at = CASE WHEN started_at < $2 THEN started_at ELSE $2 END,
+            ended_at = CASE WHEN ended_at > $3 THEN ended_at ELSE $3 END WHERE number = $1";
+        db.run(sql, (self.number, first, last))?;
         Ok(())
     }
 }
 
 /// The sessions that were held where others read along, by id.
 pub(crate) fn shared(db: &Connection) -> Result<Vec<String>> {
-    let mut statement = db.prepare("SELECT id FROM sessions WHERE private = 0 ORDER BY number")?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows("SELECT id FROM sessions WHERE NOT private ORDER BY number", (), |row| row.get(0))
 }
 
 /// Says of sessions that others read along in them.
 pub(crate) fn set_shared(db: &Connection, ids: &[String]) -> Result<()> {
     for id in ids {
-        db.prepare_cached("UPDATE sessions SET private = 0 WHERE id = ?1")?.execute([id])?;
+        db.run("UPDATE sessions SET private = false WHERE id = $1", [id])?;
     }
     Ok(())
 }
 
 /// The form that sessions came in, by id, where it is not the plain one.
 pub(crate) fn formats(db: &Connection) -> Result<BTreeMap<String, String>> {
-    let mut statement =
-        db.prepare("SELECT id, format FROM sessions WHERE format NOT IN ('jsonl', 'import')")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT id, format FROM sessions WHERE format NOT IN ('jsonl', 'import')";
+    Ok(db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
 }
 
 /// Says what form sessions came in, where nothing better is known.
 pub(crate) fn set_formats(db: &Connection, formats: &BTreeMap<String, String>) -> Result<()> {
     let is_word =
         |format: &str| format.len() <= 32 && format.bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
-    let sql = "UPDATE sessions SET format = ?2 WHERE id = ?1 AND format IN ('jsonl', 'import')";
+    let sql = "UPDATE sessions SET format = $2 WHERE id = $1 AND format IN ('jsonl', 'import')";
     for (id, format) in formats.iter().filter(|(_, format)| is_word(format)) {
-        db.prepare_cached(sql)?.execute((id, format))?;
+        db.run(sql, (id, format))?;
     }
     Ok(())
 }
 
+/// Tells whether a session of this id is here.
+pub(super) fn is_known(db: &Connection, id: &str) -> Result<bool> {
+    db.one("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = $1)", [id], |row| row.get(0))
+}
+
 /// Returns those of the sessions that are not here.
 pub(crate) fn absent(db: &Connection, ids: &[String]) -> Result<Vec<String>> {
-    let mut known = db.prepare("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)")?;
     let mut absent = Vec::new();
     for id in ids {
-        if !known.query_row([id], |row| row.get::<_, bool>(0))? {
+        if !is_known(db, id)? {
             absent.push(id.clone());
         }
     }
@@ -252,22 +248,21 @@ pub(crate) fn absent(db: &Connection, ids: &[String]) -> Result<Vec<String>> {
 pub(crate) fn lines(db: &Connection) -> Result<String> {
     let sql = "SELECT sessions.id, ref, author, text, passages.at FROM passages
         JOIN sessions ON sessions.number = passages.session WHERE kind = 'message' ORDER BY passages.id";
-    let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([])?;
     let mut lines = String::new();
-    while let Some(row) = rows.next()? {
-        let (session, reference): (String, String) = (row.get(0)?, row.get(1)?);
-        let id = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference);
-        let (author, text): (Option<String>, String) = (row.get(2)?, row.get(3)?);
-        let at: Time = row.get(4)?;
+    db.each(sql, (), |row| {
+        let (session, reference) = (row.text(0)?, row.text(1)?);
+        let id = reference.strip_prefix(&format!("{session}/")).unwrap_or(reference);
+        let author: Option<String> = row.get(2)?;
+        let (text, at) = (row.text(3)?, row.get::<Time>(4)?);
         let line = json!({ "id": id, "session": session, "speaker": author, "text": text, "timestamp": at });
         lines.push_str(&line.to_string());
         lines.push('\n');
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(lines)
 }
 
 fn is_present(db: &Connection, reference: &str) -> Result<bool> {
-    let sql = "SELECT 1 FROM passages WHERE kind = 'message' AND ref = ?1";
-    Ok(db.prepare_cached(sql)?.query_row([reference], |_| Ok(())).optional()?.is_some())
+    let sql = "SELECT 1 FROM passages WHERE kind = 'message' AND ref = $1";
+    Ok(db.row(sql, [reference], |_| Ok(()))?.is_some())
 }

@@ -1,13 +1,12 @@
 //! Sessions as they are shown: which there are, and what was said in one.
 
-use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::text::nearest;
-use crate::base::text::shorten;
+use super::record::is_known;
+use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
-use crate::store::Connection;
+use crate::store::{Connection, Row};
 
 /// A session, without what was said in it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -49,53 +48,43 @@ const COLUMNS: &str =
 
 /// Returns the newest sessions, and how many there are in all.
 pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
-    let sql = format!("{COLUMNS} ORDER BY ended_at DESC, number DESC LIMIT ?1");
-    let mut statement = db.prepare_cached(&sql)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let sessions = statement.query_map([limit], session)?.collect::<rusqlite::Result<_>>()?;
-    Ok((sessions, db.query_row("SELECT count(*) FROM sessions", [], |row| row.get(0))?))
+    let sql = format!("{COLUMNS} ORDER BY ended_at DESC, number DESC LIMIT $1");
+    let sessions = db.rows(&sql, [limit], session)?;
+    Ok((sessions, db.one("SELECT count(*) FROM sessions", (), |row| row.get(0))?))
 }
 
 /// Returns a session by its id, or by a beginning that no other has, with its messages from number `from` on.
 pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> Result<(Session, Vec<Said>)> {
     let id = resolve(db, given)?;
-    let sql = format!("{COLUMNS} WHERE id = ?1");
-    let (session, number): (Session, i64) =
-        db.query_row(&sql, [&id], |row| Ok((session(row)?, row.get(5)?)))?;
-    let sql = "SELECT ref, author, at, text FROM passages WHERE session = ?1 AND live
-        ORDER BY seq, id LIMIT ?2 OFFSET ?3";
-    let mut statement = db.prepare_cached(sql)?;
-    let (limit, skip) = (i64::try_from(limit).unwrap_or(i64::MAX), from.saturating_sub(1));
-    let mut rows = statement.query((number, limit, i64::try_from(skip).unwrap_or(i64::MAX)))?;
-    let mut said = Vec::new();
-    while let Some(row) = rows.next()? {
-        let reference: String = row.get(0)?;
-        let message = reference.strip_prefix(&format!("{id}/")).unwrap_or(&reference).to_owned();
-        let number = skip + said.len() + 1;
-        said.push(Said { number, id: message, author: row.get(1)?, at: row.get(2)?, text: row.get(3)? });
-    }
+    let sql = format!("{COLUMNS} WHERE id = $1");
+    let (session, number): (Session, i64) = db.one(&sql, [&id], |row| Ok((session(row)?, row.get(5)?)))?;
+    let sql = "SELECT ref, author, at, text FROM passages WHERE session = $1 AND live
+        ORDER BY seq, id LIMIT $2 OFFSET $3";
+    let skip = from.saturating_sub(1);
+    let mut place = skip;
+    let said = db.rows(sql, (number, limit, skip), |row| {
+        place += 1;
+        let reference = row.text(0)?;
+        let message = reference.strip_prefix(&format!("{id}/")).unwrap_or(reference).to_owned();
+        Ok(Said { number: place, id: message, author: row.get(1)?, at: row.get(2)?, text: row.get(3)? })
+    })?;
     Ok((session, said))
 }
 
 /// Returns the whole id. A session whose id is exactly this is meant, whatever else begins so.
 fn resolve(db: &Connection, given: &str) -> Result<String> {
-    let exact = "SELECT id FROM sessions WHERE id = ?1";
-    if let Some(id) = db.prepare_cached(exact)?.query_row([given], |row| row.get(0)).optional()? {
-        return Ok(id);
+    if is_known(db, given)? {
+        return Ok(given.to_owned());
     }
-    let ids = |sql: &str, given: &[&str]| -> Result<Vec<String>> {
-        let mut statement = db.prepare(sql)?;
-        let ids = statement.query_map(rusqlite::params_from_iter(given), |row| row.get(0))?;
-        Ok(ids.collect::<rusqlite::Result<_>>()?)
-    };
     let newest = "ORDER BY ended_at DESC, number DESC";
     let begins =
-        format!("SELECT id FROM sessions WHERE ?1 <> '' AND substr(id, 1, length(?1)) = ?1 {newest}");
-    let mut found = ids(&begins, &[given])?;
+        format!("SELECT id FROM sessions WHERE $1 <> '' AND substr(id, 1, length($1)) = $1 {newest}");
+    let mut found: Vec<String> = db.rows(&begins, [given], |row| row.get(0))?;
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => {
-            let known = ids(&format!("SELECT id FROM sessions {newest} LIMIT 1000"), &[])?;
+            let sql = format!("SELECT id FROM sessions {newest} LIMIT 1000");
+            let known: Vec<String> = db.rows(&sql, (), |row| row.get(0))?;
             let near = nearest(given, known.iter().map(String::as_str)).map(shorten);
             Err(Error::NoSession { given: shorten(given), nearest: near })
         }
@@ -106,7 +95,7 @@ fn resolve(db: &Connection, given: &str) -> Result<String> {
     }
 }
 
-fn session(row: &rusqlite::Row<'_>) -> rusqlite::Result<Session> {
+fn session(row: &Row<'_>) -> Result<Session> {
     Ok(Session {
         id: row.get(0)?,
         messages: row.get(1)?,

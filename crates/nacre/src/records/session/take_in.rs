@@ -6,18 +6,15 @@
 
 use std::io::{Read, Seek, SeekFrom};
 
-use rusqlite::OptionalExtension;
-
 use super::context;
 use super::import::{self, Message};
-use super::record::record;
+use super::record::{is_known, record};
 use super::transcript::{self, Files, Forwards, Line, Lock, Role};
-use crate::base::caller::Caller;
-use crate::base::caller::Visibility;
+use crate::base::caller::{Caller, Visibility};
 use crate::base::ids::SessionId;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
-use crate::store::Connection;
+use crate::store::{Connection, Row};
 
 /// How many lines and bytes go into one transaction.
 const BATCH: usize = 1_000;
@@ -46,9 +43,7 @@ pub(crate) struct State {
 /// Refuses a session that the caller does not see as if it had no transcript (W3). What stands in a file that the
 /// database has not heard of may have been said in private: whoever said it was killed, or the database was lost.
 pub(crate) fn check_seen(group: &View<'_>, caller: &Caller, session: &SessionId) -> Result<()> {
-    let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
-    let known =
-        |db: &Connection| Ok(db.prepare_cached(sql)?.query_row([session], |row| row.get::<_, bool>(0))?);
+    let known = |db: &Connection| is_known(db, session.as_str());
     let hidden = match group.read_all(known)? {
         true => !group.read(known)?,
         false => !caller.visibility.is_private() && Files::of(group.folder(), session)?.exists(),
@@ -62,14 +57,14 @@ pub(crate) fn check_seen(group: &View<'_>, caller: &Caller, session: &SessionId)
 
 /// Tells whether a session is private: one that nothing is known of is.
 pub(crate) fn is_private(db: &Connection, session: &SessionId) -> Result<bool> {
-    let sql = "SELECT private FROM sessions WHERE id = ?1";
-    Ok(db.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()?.unwrap_or(true))
+    let sql = "SELECT private FROM sessions WHERE id = $1";
+    Ok(db.row(sql, [session], |row| row.get(0))?.unwrap_or(true))
 }
 
 /// Returns where a transcript stands; `None`: nothing of it was ever taken in.
 pub(crate) fn load(db: &Connection, session: &SessionId) -> Result<Option<State>> {
-    let sql = format!("SELECT {COLUMNS} FROM transcripts WHERE session = ?1");
-    Ok(db.prepare_cached(&sql)?.query_row([session], from_row).optional()?)
+    let sql = format!("SELECT {COLUMNS} FROM transcripts WHERE session = $1");
+    db.row(&sql, [session], from_row)
 }
 
 const COLUMNS: &str =
@@ -78,19 +73,16 @@ const COLUMNS: &str =
 /// Returns where all transcripts stand.
 pub(crate) fn all(db: &Connection) -> Result<Vec<(String, State)>> {
     let sql = format!("SELECT {COLUMNS}, session FROM transcripts ORDER BY session");
-    let mut statement = db.prepare_cached(&sql)?;
-    let rows = statement.query_map([], |row| Ok((row.get(11)?, from_row(row)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows(&sql, (), |row| Ok((row.get(11)?, from_row(row)?)))
 }
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<State> {
-    let bytes = |at| row.get::<_, Option<i64>>(at).map(|value| value.map(i64::unsigned_abs));
+fn from_row(row: &Row<'_>) -> Result<State> {
     Ok(State {
-        taken: bytes(0)?.unwrap_or(0),
+        taken: row.get(0)?,
         head: row.get(1)?,
         lines: row.get(2)?,
         tokens: row.get(3)?,
-        summary_at: bytes(4)?,
+        summary_at: row.get(4)?,
         compactions: row.get(5)?,
         narrated: row.get(6)?,
         first_at: row.get(7)?,
@@ -102,30 +94,34 @@ fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<State> {
 
 pub(crate) fn save(db: &Connection, session: &SessionId, state: &State) -> Result<()> {
     let sql = format!(
-        "INSERT OR REPLACE INTO transcripts ({COLUMNS}, session) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)"
+        "INSERT INTO transcripts ({COLUMNS}, session) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+        ON CONFLICT (session) DO UPDATE SET taken = excluded.taken, head = excluded.head, lines = excluded.lines,
+            tokens = excluded.tokens, summary_at = excluded.summary_at, compactions = excluded.compactions,
+            narrated = excluded.narrated, first_at = excluded.first_at, last_at = excluded.last_at,
+            ended_at = excluded.ended_at, archived_at = excluded.archived_at"
     );
-    let bytes = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    db.prepare_cached(&sql)?.execute(rusqlite::params![
-        bytes(state.taken),
-        state.head,
+    let values = (
+        state.taken,
+        &state.head,
         state.lines,
         state.tokens,
-        state.summary_at.map(bytes),
+        state.summary_at,
         state.compactions,
-        state.narrated,
+        &state.narrated,
         state.first_at,
         state.last_at,
         state.ended_at,
         state.archived_at,
         session,
-    ])?;
+    );
+    db.run(&sql, values)?;
     Ok(())
 }
 
 /// Returns the hash of the line that has this key.
 pub(crate) fn known(db: &Connection, session: &SessionId, key: &str) -> Result<Option<String>> {
-    let sql = "SELECT hash FROM transcript_ids WHERE session = ?1 AND id = ?2";
-    Ok(db.prepare_cached(sql)?.query_row((session, key), |row| row.get(0)).optional()?)
+    let sql = "SELECT hash FROM transcript_ids WHERE session = $1 AND id = $2";
+    db.row(sql, (session, key), |row| row.get(0))
 }
 
 /// What was found in a file that has to be told.
@@ -186,7 +182,7 @@ pub(crate) fn catch_up(
             // Its file was taken away. What was said is still found; a new file starts anew.
             state = State { compactions: state.compactions, narrated: state.narrated, ..State::default() };
             group.write(|tx| {
-                tx.prepare_cached("DELETE FROM transcript_ids WHERE session = ?1")?.execute([session])?;
+                tx.run("DELETE FROM transcript_ids WHERE session = $1", [session])?;
                 save(tx, session, &state)
             })?;
         }
@@ -257,22 +253,16 @@ pub(crate) fn take_in(
             messages.push(message);
             Ok(())
         })?;
-        let sql = "SELECT EXISTS (SELECT 1 FROM sessions WHERE id = ?1)";
-        let known: bool = tx.prepare_cached(sql)?.query_row([session], |row| row.get(0))?;
+        let known = is_known(tx, session.as_str())?;
         let visibility = match author {
             Author::Unknown if !known => Visibility::Private,
             Author::Unknown | Author::Caller => caller.visibility,
         };
         let caller = &Caller { visibility, ..caller.clone() };
         record(tx, lexicon, caller, &messages, "session_append")?;
-        let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES (?1, 'transcript', ?2, ?3, ?4)
-            ON CONFLICT (id) DO UPDATE SET format = CASE format WHEN 'import' THEN 'transcript' ELSE format END";
-        tx.prepare_cached(sql)?.execute((
-            session,
-            after.first_at,
-            after.last_at,
-            visibility.is_private(),
-        ))?;
+        let sql = "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES ($1, 'transcript', $2, $3, $4)
+            ON CONFLICT (id) DO UPDATE SET format = 'transcript' WHERE sessions.format = 'import'";
+        tx.run(sql, (session, after.first_at, after.last_at, visibility.is_private()))?;
         save(tx, session, &after)
     })?;
     *state = after;
@@ -308,8 +298,8 @@ fn note(
             Some(same) if same == hash => {}
             Some(_) => odd.doubled.push(line.id.clone()),
             None => {
-                let sql = "INSERT INTO transcript_ids (session, id, hash) VALUES (?1, ?2, ?3)";
-                tx.prepare_cached(sql)?.execute((session, key, hash))?;
+                let sql = "INSERT INTO transcript_ids (session, id, hash) VALUES ($1, $2, $3)";
+                tx.run(sql, (session, key, hash))?;
                 if !line.is_silence() {
                     values.push(serde_json::to_value(line)?);
                 }
