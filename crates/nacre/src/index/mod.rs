@@ -11,6 +11,7 @@ pub(crate) mod database;
 pub(crate) mod dense;
 pub mod embed;
 pub(crate) mod fill;
+mod full_text;
 mod lexicon;
 pub(crate) mod mark;
 mod packed;
@@ -25,6 +26,7 @@ mod write;
 
 pub(crate) use analyse::Language;
 pub(crate) use check::check;
+pub(crate) use full_text::having_any;
 pub(crate) use lexicon::Lexicon;
 pub(crate) use mark::{Kinds, Mark, flag};
 pub(crate) use packed::Space;

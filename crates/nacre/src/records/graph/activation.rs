@@ -4,8 +4,7 @@
 //! noted for what we put into a conversation ourselves, nor twice for one question.
 
 use std::collections::BTreeMap;
-
-use rusqlite::OptionalExtension;
+use std::ops::ControlFlow;
 
 use super::{fact, relation};
 use crate::base::{Result, Time};
@@ -24,7 +23,6 @@ const TIGHTEST: f64 = 20.0;
 /// How many of what came together are wired to each other.
 const WIRED: usize = 8;
 
-/// Names how active something is.
 /// How many facts that hold are in each tier.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 #[expect(missing_docs, reason = "the words of SPEC G6")]
@@ -38,9 +36,10 @@ pub(crate) fn tiers(db: &Connection) -> Result<Tiers> {
     let sql =
         "SELECT count(*) FILTER (WHERE activation > 2), count(*) FILTER (WHERE activation BETWEEN 1 AND 2),
         count(*) FILTER (WHERE activation < 1) FROM facts WHERE until IS NULL";
-    Ok(db.query_row(sql, [], |row| Ok(Tiers { hot: row.get(0)?, warm: row.get(1)?, cool: row.get(2)? }))?)
+    db.one(sql, (), |row| Ok(Tiers { hot: row.get(0)?, warm: row.get(1)?, cool: row.get(2)? }))
 }
 
+/// Names how active something is.
 pub(super) fn tier(activation: f64) -> &'static str {
     match activation {
         hot if hot > 2.0 => "hot",
@@ -55,22 +54,23 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
         for (kind, table) in [(fact::KIND, "facts"), (relation::KIND, "relations")] {
             if let Some(id) = super::number(kind, reference) {
                 let sql = format!(
-                    "UPDATE {table} SET activation = min(activation + {BUMP}, {MOST}), access_count = access_count + 1,
-                        last_accessed = ?2 WHERE id = ?1"
+                    "UPDATE {table} SET access_count = access_count + 1, last_accessed = $2,
+                        activation = CASE WHEN activation + {BUMP} < {MOST} THEN activation + {BUMP} ELSE {MOST} END
+                    WHERE id = $1"
                 );
-                db.prepare_cached(&sql)?.execute((id, at))?;
+                db.run(&sql, (id, at))?;
             }
         }
     }
     let together = &references[..references.len().min(WIRED)];
     let sql = format!(
-        "INSERT INTO recalled_together (one, other, weight, at) VALUES (?1, ?2, 1, ?3)
-         ON CONFLICT (one, other) DO UPDATE SET weight = min(weight + 1, {TIGHTEST}), at = excluded.at"
+        "INSERT INTO recalled_together (one, other, weight, at) VALUES ($1, $2, 1, $3)
+         ON CONFLICT (one, other) DO UPDATE SET at = excluded.at, weight =
+            CASE WHEN recalled_together.weight + 1 < {TIGHTEST} THEN recalled_together.weight + 1 ELSE {TIGHTEST} END"
     );
-    let mut wire = db.prepare_cached(&sql)?;
     for one in together {
         for other in together.iter().filter(|other| *other != one) {
-            wire.execute((one, other, at))?;
+            db.run(&sql, (one, other, at))?;
         }
     }
     Ok(())
@@ -79,17 +79,16 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
 /// Returns what was often recalled together with these and is not among them, the strongest first; more than can be
 /// brought along, because some of it may hold no longer.
 pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<String>> {
-    let sql = "SELECT other, weight FROM recalled_together WHERE one = ?1 AND weight >= ?2";
-    let mut statement = db.prepare_cached(sql)?;
+    let sql = "SELECT other, weight FROM recalled_together WHERE one = $1 AND weight >= $2";
     let mut weights: BTreeMap<String, f64> = BTreeMap::new();
     for one in references {
-        let mut rows = statement.query((one, STRONG))?;
-        while let Some(row) = rows.next()? {
+        db.each(sql, (one, STRONG), |row| {
             let other: String = row.get(0)?;
             if !references.contains(&other) {
-                *weights.entry(other).or_default() += row.get::<_, f64>(1)?;
+                *weights.entry(other).or_default() += row.get::<f64>(1)?;
             }
-        }
+            Ok(ControlFlow::Continue(()))
+        })?;
     }
     let mut strongest: Vec<(String, f64)> = weights.into_iter().collect();
     strongest.sort_by(|one, other| other.1.total_cmp(&one.1));
@@ -100,10 +99,10 @@ pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<Strin
 pub(super) fn forget(db: &Connection, reference: &str) -> Result<()> {
     // Every pair is there both ways round, so that none need be looked for from its other end.
     for sql in [
-        "DELETE FROM recalled_together WHERE other = ?1 AND one IN (SELECT other FROM recalled_together WHERE one = ?1)",
-        "DELETE FROM recalled_together WHERE one = ?1",
+        "DELETE FROM recalled_together WHERE other = $1 AND one IN (SELECT other FROM recalled_together WHERE one = $1)",
+        "DELETE FROM recalled_together WHERE one = $1",
     ] {
-        db.prepare_cached(sql)?.execute([reference])?;
+        db.run(sql, [reference])?;
     }
     Ok(())
 }
@@ -113,21 +112,21 @@ pub(super) fn forget(db: &Connection, reference: &str) -> Result<()> {
 pub(crate) fn decay(db: &Connection, now: Time) -> Result<i64> {
     let today = now.as_millis().div_euclid(86_400_000);
     let sql = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'decayed_on'";
-    let last: Option<i64> = db.query_row(sql, [], |row| row.get(0)).optional()?;
+    let last: Option<i64> = db.row(sql, (), |row| row.get(0))?;
     // A first day begins the count. A clock that went back waits until it has caught up.
     let days = last.map_or(0, |last| (today - last).max(0));
     if last.is_none_or(|last| today > last) {
-        let sql = "INSERT INTO meta (key, value) VALUES ('decayed_on', ?1)
+        let sql = "INSERT INTO meta (key, value) VALUES ('decayed_on', $1)
             ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-        db.execute(sql, [today.to_string()])?;
+        db.run(sql, [today.to_string()])?;
     }
     if days > 0 {
         let kept = KEPT.powf(days as f64);
-        db.execute(
-            "UPDATE facts SET activation = activation * ?1 WHERE NOT permanent AND activation > 0.01",
+        db.run(
+            "UPDATE facts SET activation = activation * $1 WHERE NOT permanent AND activation > 0.01",
             [kept],
         )?;
-        db.execute("UPDATE relations SET activation = activation * ?1 WHERE activation > 0.01", [kept])?;
+        db.run("UPDATE relations SET activation = activation * $1 WHERE activation > 0.01", [kept])?;
     }
     Ok(days)
 }

@@ -1,16 +1,15 @@
 //! Facts: an entity, a key, a value, and the time it held (G1). A new value ends the one before, which stays as
 //! history; a key that is declared multi-valued keeps them all.
 
-use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::name::{self, Entity};
-use super::{Cite, EntityId, Origin, Source, activation, cites, guard, source_name};
+use super::{Cite, EntityId, Origin, Source, activation, cite, cites, guard, source_name};
 use crate::base::redact;
 use crate::base::{Error, Result, Time, text};
 use crate::index::{self, Lexicon, Passage, Writer};
-use crate::store::Connection;
+use crate::store::{Connection, Params, Row};
 
 /// The kind of a fact's passage.
 pub(crate) const KIND: &str = "fact";
@@ -73,10 +72,10 @@ pub(super) const COLUMNS: &str = "facts.id, roots.name, key, value, facts.catego
     source, activation, access_count, last_accessed
     FROM facts JOIN entities ON entities.id = facts.entity JOIN entities AS roots ON roots.id = entities.root";
 
-pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Fact> {
+pub(super) fn from_row(row: &Row<'_>) -> Result<Fact> {
     let activation: f64 = row.get(10)?;
     Ok(Fact {
-        id: format!("{KIND}-{}", row.get::<_, i64>(0)?),
+        id: format!("{KIND}-{}", row.get::<i64>(0)?),
         entity: row.get(1)?,
         key: row.get(2)?,
         value: row.get(3)?,
@@ -120,23 +119,20 @@ impl Fact {
     }
 }
 
-fn select(db: &Connection, condition: &str, values: impl rusqlite::Params) -> Result<Vec<Fact>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} WHERE {condition}"))?;
-    let rows = statement.query_map(values, from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Fact>> {
+    db.rows(&format!("SELECT {COLUMNS} WHERE {condition}"), values, from_row)
 }
 
 fn get(db: &Connection, id: i64) -> Result<Fact> {
-    let mut found = select(db, "facts.id = ?1", [id])?;
-    let mut fact =
-        found.pop().ok_or_else(|| Error::NoFact { given: format!("{KIND}-{id}"), known: String::new() })?;
+    let missing = || Error::NoFact { given: format!("{KIND}-{id}"), known: String::new() };
+    let mut fact = find(db, id)?.ok_or_else(missing)?;
     fact.cites = cites(db, KIND, id)?;
     Ok(fact)
 }
 
 /// Returns the fact of that number.
 pub(super) fn find(db: &Connection, id: i64) -> Result<Option<Fact>> {
-    Ok(select(db, "facts.id = ?1", [id])?.pop())
+    Ok(select(db, "facts.id = $1", [id])?.pop())
 }
 
 /// Says that an entity's key has a value, from `origin.since` on.
@@ -171,14 +167,14 @@ pub(crate) fn set_with(
         None => name::find_or_make(db, origin, draft.entity, &category)?,
     };
     let multi = is_multi(db, &key)?;
-    let mut before = select(
+    let before = select(
         db,
-        "entities.root = ?1 AND key = ?2 AND (until IS NULL OR until > ?3) ORDER BY since, facts.id",
+        "entities.root = $1 AND key = $2 AND (until IS NULL OR until > $3) ORDER BY since, facts.id",
         (entity.id, &key, origin.since),
     )?;
     // What is not seen neither gives way nor shows: both hold, each for those who see it.
     let mut seen = Vec::new();
-    for fact in before.drain(..) {
+    for fact in before {
         if origin.sees(db, "facts", fact.number())? {
             seen.push(fact);
         }
@@ -219,8 +215,8 @@ pub(crate) fn set_with(
     let importance = draft.importance.unwrap_or(IMPORTANCE).clamp(0.0, 1.0);
     let permanent = draft.permanent.unwrap_or_else(|| guard::born_permanent(&category));
     let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, session, private)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
-    db.prepare_cached(sql)?.execute((
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
+    let values = (
         entity.id,
         &key,
         &value,
@@ -232,8 +228,8 @@ pub(crate) fn set_with(
         source_name(origin.source),
         origin.session,
         origin.private.unwrap_or(private),
-    ))?;
-    let fact = get(db, db.last_insert_rowid())?;
+    );
+    let fact = get(db, db.one(sql, values, |row| row.get(0))?)?;
     writer.insert(&fact.passage())?;
     Ok(Set { fact, replaced, known: false, changed: true })
 }
@@ -255,19 +251,19 @@ fn confirm(
         || (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
     if changed {
         let sql =
-            "UPDATE facts SET importance = ?2, permanent = ?3, category = ?4, private = ?5 WHERE id = ?1";
-        db.execute(sql, (known.number(), importance, permanent, category, private))?;
+            "UPDATE facts SET importance = $2, permanent = $3, category = $4, private = $5 WHERE id = $1";
+        db.run(sql, (known.number(), importance, permanent, category, private))?;
     }
     Ok(Set { fact: get(db, known.number())?, replaced: None, known: true, changed })
 }
 
 fn is_private(db: &Connection, fact: &Fact) -> Result<bool> {
-    let sql = "SELECT private FROM facts WHERE id = ?1";
-    Ok(db.prepare_cached(sql)?.query_row([fact.number()], |row| row.get(0))?)
+    let sql = "SELECT private FROM facts WHERE id = $1";
+    db.one(sql, [fact.number()], |row| row.get(0))
 }
 
 fn end(db: &Connection, writer: &mut Writer<'_>, fact: &Fact, at: Time) -> Result<()> {
-    db.prepare_cached("UPDATE facts SET until = ?2 WHERE id = ?1")?.execute((fact.number(), at))?;
+    db.run("UPDATE facts SET until = $2 WHERE id = $1", (fact.number(), at))?;
     writer.set_live(KIND, &fact.id, false)
 }
 
@@ -287,8 +283,7 @@ pub(crate) fn end_by_id(db: &Connection, id: &str, now: Time) -> Result<()> {
 
 /// Returns the category that a word names, or says which there are.
 pub(crate) fn category(db: &Connection, word: &str) -> Result<String> {
-    let mut statement = db.prepare_cached("SELECT name FROM categories")?;
-    let added: Vec<String> = statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let added: Vec<String> = db.rows("SELECT name FROM categories", (), |row| row.get(0))?;
     Ok(guard::category(word, &added)?)
 }
 
@@ -298,22 +293,22 @@ pub(crate) fn add_category(db: &Connection, word: &str) -> Result<bool> {
     if category(db, &word).is_ok() {
         return Ok(false);
     }
-    Ok(db.execute("INSERT INTO categories (name) VALUES (?1) ON CONFLICT DO NOTHING", [word])? > 0)
+    Ok(db.run("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING", [word])? > 0)
 }
 
 fn is_multi(db: &Connection, key: &str) -> Result<bool> {
-    let sql = "SELECT 1 FROM multi_keys WHERE key = ?1";
-    Ok(guard::is_multi(key) || db.prepare_cached(sql)?.query_row([key], |_| Ok(())).optional()?.is_some())
+    let sql = "SELECT 1 FROM multi_keys WHERE key = $1";
+    Ok(guard::is_multi(key) || db.row(sql, [key], |_| Ok(()))?.is_some())
 }
 
 /// Declares a key multi-valued, or single-valued again: then the newest value of each entity holds alone.
 pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> Result<String> {
     let key = guard::key(key, Source::Person)?;
     if multi {
-        if db.execute("INSERT INTO multi_keys (key) VALUES (?1) ON CONFLICT DO NOTHING", [&key])? > 0 {
+        if db.run("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING", [&key])? > 0 {
             // What documents say side by side holds side by side.
             let sql = "SELECT DISTINCT facts.id FROM facts JOIN citations ON kind = 'fact' AND citations.id = facts.id
-                WHERE key = ?1 AND until IS NOT NULL";
+                WHERE key = $1 AND until IS NOT NULL";
             hold_again(db, &name::ids(db, sql, [&key])?)?;
         }
     } else if guard::is_multi(&key) {
@@ -321,9 +316,9 @@ pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> R
             what: key,
             reason: "is a list by its nature; its values stand side by side".into(),
         });
-    } else if db.execute("DELETE FROM multi_keys WHERE key = ?1", [&key])? > 0 {
+    } else if db.run("DELETE FROM multi_keys WHERE key = $1", [&key])? > 0 {
         let sql =
-            "SELECT DISTINCT root FROM facts JOIN entities ON entities.id = facts.entity WHERE key = ?1";
+            "SELECT DISTINCT root FROM facts JOIN entities ON entities.id = facts.entity WHERE key = $1";
         for root in name::ids(db, sql, [&key])? {
             end_older(db, EntityId(root), now)?;
         }
@@ -334,7 +329,7 @@ pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> R
 /// Ends all but the newest value of each single-valued key of an entity. Returns the numbers of what ended.
 pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<Vec<i64>> {
     let holding =
-        select(db, "entities.root = ?1 AND until IS NULL ORDER BY since DESC, facts.id DESC", [entity])?;
+        select(db, "entities.root = $1 AND until IS NULL ORDER BY since DESC, facts.id DESC", [entity])?;
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
     let (mut seen, mut ended) = (Vec::new(), Vec::new());
@@ -356,11 +351,11 @@ pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<
 pub(super) fn hold_again(db: &Connection, ids: &[i64]) -> Result<()> {
     for id in ids {
         let Some(fact) = find(db, *id)? else { continue };
-        let other = "roots.name = ?1 AND key = ?2 AND until IS NULL LIMIT 1";
+        let other = "roots.name = $1 AND key = $2 AND until IS NULL LIMIT 1";
         if !is_multi(db, &fact.key)? && !select(db, other, (&fact.entity, &fact.key))?.is_empty() {
             continue;
         }
-        if db.execute("UPDATE facts SET until = NULL WHERE id = ?1", [id])? > 0 {
+        if db.run("UPDATE facts SET until = NULL WHERE id = $1", [id])? > 0 {
             index::set_live(db, KIND, &format!("{KIND}-{id}"), true)?;
         }
     }
@@ -374,18 +369,15 @@ pub(crate) fn replaced_at(db: &Connection, reference: &str) -> Result<Vec<Cite>>
         JOIN facts AS older ON older.entity = same.id AND older.key = newer.key AND older.until IS NOT NULL
             AND older.value <> newer.value
         JOIN citations ON citations.kind = 'fact' AND citations.id = older.id
-        WHERE newer.id = ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    let id = super::number(KIND, reference).unwrap_or(0);
-    let rows = statement.query_map([id], |row| Ok(Cite { path: row.get(0)?, line: row.get(1)? }))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+        WHERE newer.id = $1";
+    db.rows(sql, [super::number(KIND, reference).unwrap_or(0)], cite)
 }
 
 /// Tells whether a fact is a rule: a whole statement, which stands by itself.
 pub(crate) fn is_rule(db: &Connection, reference: &str) -> Result<bool> {
-    let sql = "SELECT 1 FROM facts WHERE id = ?1 AND key = 'rule'";
+    let sql = "SELECT 1 FROM facts WHERE id = $1 AND key = 'rule'";
     let id = super::number(KIND, reference);
-    Ok(db.prepare_cached(sql)?.query_row([id], |_| Ok(())).optional()?.is_some())
+    Ok(db.row(sql, [id], |_| Ok(()))?.is_some())
 }
 
 /// Which facts to list.
@@ -406,11 +398,10 @@ pub(crate) fn list(db: &Connection, filter: &Filter<'_>, limit: usize) -> Result
     let key = filter.key.map(|key| guard::key(key, Source::Person)).transpose()?;
     let category = filter.category.map(|name| category(db, name)).transpose()?;
     let condition =
-        "(?1 IS NULL OR roots.id = ?1) AND (?2 IS NULL OR key = ?2) AND (?3 IS NULL OR facts.category = ?3)
-        AND CASE WHEN ?4 THEN 1 WHEN ?5 IS NULL THEN until IS NULL
-            ELSE since <= ?5 AND (until IS NULL OR until > ?5) END
-        ORDER BY roots.name COLLATE NOCASE, key, since, facts.id LIMIT ?6";
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+        "($1 IS NULL OR roots.id = $1) AND ($2 IS NULL OR key = $2) AND ($3 IS NULL OR facts.category = $3)
+        AND CASE WHEN $4 THEN true WHEN $5 IS NULL THEN until IS NULL
+            ELSE since <= $5 AND (until IS NULL OR until > $5) END
+        ORDER BY lower(roots.name), key, since, facts.id LIMIT $6";
     let mut facts = select(db, condition, (entity, key, category, filter.history, filter.as_of, limit))?;
     for fact in &mut facts {
         fact.cites = cites(db, KIND, fact.number())?;
@@ -433,12 +424,11 @@ pub(crate) fn remove(db: &Connection, named: &str, key: Option<&str>) -> Result<
 /// Returns the fact of an id, or those of an entity and key; an error where there is none.
 pub(crate) fn matching(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
     let found = match (super::number(KIND, named), key) {
-        (Some(id), None) => select(db, "facts.id = ?1", [id])?,
+        (Some(id), None) => select(db, "facts.id = $1", [id])?,
         _ => {
-            let (entity, key) =
-                (name::get(db, named)?, key.map(|key| guard::key(key, Source::Person)).transpose()?);
-            let (condition, key) = ("roots.id = ?1 AND (?2 IS NULL OR key = ?2)", key);
-            select(db, condition, (entity.id, key))?
+            let entity = name::get(db, named)?;
+            let key = key.map(|key| guard::key(key, Source::Person)).transpose()?;
+            select(db, "roots.id = $1 AND ($2 IS NULL OR key = $2)", (entity.id, key))?
         }
     };
     if found.is_empty() {
@@ -453,7 +443,7 @@ pub(crate) fn matching(db: &Connection, named: &str, key: Option<&str>) -> Resul
 }
 
 fn keys(db: &Connection, entity: &Entity) -> Result<Vec<String>> {
-    let facts = select(db, "roots.id = ?1 AND until IS NULL ORDER BY key LIMIT 20", [entity.id])?;
+    let facts = select(db, "roots.id = $1 AND until IS NULL ORDER BY key LIMIT 20", [entity.id])?;
     Ok(facts.into_iter().map(|fact| fact.key).collect())
 }
 
@@ -461,8 +451,8 @@ fn keys(db: &Connection, entity: &Entity) -> Result<Vec<String>> {
 pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
     let reference = format!("{KIND}-{id}");
     writer.remove(KIND, &reference)?;
-    db.prepare_cached("DELETE FROM facts WHERE id = ?1")?.execute([id])?;
-    db.prepare_cached("DELETE FROM citations WHERE kind = 'fact' AND id = ?1")?.execute([id])?;
+    db.run("DELETE FROM facts WHERE id = $1", [id])?;
+    db.run("DELETE FROM citations WHERE kind = 'fact' AND id = $1", [id])?;
     activation::forget(db, &reference)
 }
 
@@ -474,10 +464,10 @@ pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result
 /// Returns the passages of all facts of some entities, whose numbers are a JSON array.
 pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
     let facts =
-        select(db, "facts.entity IN (SELECT value FROM json_each(?1)) ORDER BY facts.id", [entities])?;
+        select(db, "facts.entity IN (SELECT value FROM json_each($1)) ORDER BY facts.id", [entities])?;
     Ok(facts.iter().map(Fact::passage).collect())
 }
 
 pub(super) fn passages(db: &Connection) -> Result<Vec<Passage>> {
-    Ok(select(db, "true ORDER BY facts.id", [])?.iter().map(Fact::passage).collect())
+    Ok(select(db, "true ORDER BY facts.id", ())?.iter().map(Fact::passage).collect())
 }

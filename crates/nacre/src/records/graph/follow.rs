@@ -4,6 +4,7 @@
 //! edits out goes, unless another line or a person says it too; what they edit becomes history.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use super::fact::{self, Draft};
 use super::read::{Claim, Reading};
@@ -24,7 +25,7 @@ pub(crate) fn follow(
     reading: Option<&Reading>,
 ) -> Result<()> {
     let before = cited(db, path)?;
-    db.prepare_cached("DELETE FROM kept_out WHERE path = ?1")?.execute([path])?;
+    db.run("DELETE FROM kept_out WHERE path = $1", [path])?;
     let mut now: Cited = HashMap::new();
     let said = reading.map(|reading| reading.said.as_slice()).unwrap_or_default();
     // Aliases last: they need someone to belong to.
@@ -49,9 +50,9 @@ pub(crate) fn follow(
     }
     for ((kind, id), line) in &now {
         if before.get(&(*kind, *id)) != Some(line) {
-            let sql = "INSERT INTO citations (path, kind, id, line) VALUES (?1, ?2, ?3, ?4)
+            let sql = "INSERT INTO citations (path, kind, id, line) VALUES ($1, $2, $3, $4)
                 ON CONFLICT (path, kind, id) DO UPDATE SET line = excluded.line";
-            db.prepare_cached(sql)?.execute((path, kind, id, line))?;
+            db.run(sql, (path, kind, id, line))?;
         }
     }
     let gone: Vec<(&str, i64)> = before.keys().filter(|row| !now.contains_key(row)).copied().collect();
@@ -59,16 +60,16 @@ pub(crate) fn follow(
 }
 
 fn cited(db: &Connection, path: &str) -> Result<Cited> {
-    let mut statement = db.prepare_cached("SELECT kind, id, line FROM citations WHERE path = ?1")?;
-    let rows = statement.query_map([path], |row| {
-        let kind = match row.get_ref(0)?.as_str()? {
+    let sql = "SELECT kind, id, line FROM citations WHERE path = $1";
+    let rows = db.rows(sql, [path], |row| {
+        let kind = match row.text(0)? {
             "fact" => fact::KIND,
             "relation" => relation::KIND,
             _ => "name",
         };
         Ok(((kind, row.get(1)?), row.get(2)?))
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    Ok(rows.into_iter().collect())
 }
 
 /// Takes one claim in. Returns the row that says it, if there is one.
@@ -126,40 +127,40 @@ fn said_before(db: &Connection, before: &Cited, entity: &str, key: &str, value: 
     let Some(entity) = name::find(db, entity)? else { return Ok(None) };
     let key = super::guard::key(key, Source::Person)?;
     let sql =
-        "SELECT id, value FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = ?1) AND key = ?2";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows =
-        statement.query_map((entity.id, key), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?)))?;
+        "SELECT id, value FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = $1) AND key = $2";
     let value = text::canonical(value);
-    for row in rows {
-        let (id, known) = row?;
-        if before.contains_key(&(fact::KIND, id)) && text::canonical(&known) == value {
-            return Ok(Some(id));
+    let mut found = None;
+    db.each(sql, (entity.id, key), |row| {
+        let id: i64 = row.get(0)?;
+        if before.contains_key(&(fact::KIND, id)) && text::canonical(row.text(1)?) == value {
+            found = Some(id);
+            return Ok(ControlFlow::Break(()));
         }
-    }
-    Ok(None)
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(found)
 }
 
 /// Takes back what a document no longer says.
 fn retract(db: &Connection, writer: &mut Writer<'_>, path: &str, gone: &[(&str, i64)]) -> Result<()> {
     let mut touched: Vec<EntityId> = Vec::new();
     for (kind, id) in gone {
-        let sql = "DELETE FROM citations WHERE path = ?1 AND kind = ?2 AND id = ?3";
-        db.prepare_cached(sql)?.execute((path, kind, id))?;
-        let sql = "SELECT EXISTS (SELECT 1 FROM citations WHERE kind = ?1 AND id = ?2)";
-        if db.prepare_cached(sql)?.query_row((kind, id), |row| row.get(0))? {
+        let sql = "DELETE FROM citations WHERE path = $1 AND kind = $2 AND id = $3";
+        db.run(sql, (path, kind, id))?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM citations WHERE kind = $1 AND id = $2)";
+        if db.one(sql, (kind, id), |row| row.get(0))? {
             continue;
         }
         let read = source_name(Source::Document);
         let of = |sql: &str| name::ids(db, sql, (id, read));
         let entities = match *kind {
             // What has ended is history, and stays.
-            fact::KIND => of("SELECT entity FROM facts WHERE id = ?1 AND source = ?2 AND until IS NULL")?,
+            fact::KIND => of("SELECT entity FROM facts WHERE id = $1 AND source = $2 AND until IS NULL")?,
             relation::KIND => {
-                of("SELECT subject FROM relations WHERE id = ?1 AND source = ?2 AND until IS NULL
-                UNION SELECT object FROM relations WHERE id = ?1 AND source = ?2 AND until IS NULL")?
+                of("SELECT subject FROM relations WHERE id = $1 AND source = $2 AND until IS NULL
+                UNION SELECT object FROM relations WHERE id = $1 AND source = $2 AND until IS NULL")?
             }
-            _ => of("SELECT entity FROM names WHERE id = ?1 AND source = ?2 AND NOT own")?,
+            _ => of("SELECT entity FROM names WHERE id = $1 AND source = $2 AND NOT own")?,
         };
         if entities.is_empty() {
             continue;
@@ -168,7 +169,7 @@ fn retract(db: &Connection, writer: &mut Writer<'_>, path: &str, gone: &[(&str, 
             fact::KIND => fact::drop_row(db, writer, *id)?,
             relation::KIND => relation::drop_row(db, writer, *id)?,
             _ => {
-                db.prepare_cached("DELETE FROM names WHERE id = ?1")?.execute([id])?;
+                db.run("DELETE FROM names WHERE id = $1", [id])?;
             }
         }
         touched.extend(entities.into_iter().map(EntityId));
@@ -186,7 +187,7 @@ fn shown(claim: &Claim) -> String {
 
 fn keep_out(db: &Connection, path: &str, line: i64, what: &str, reason: &str) -> Result<()> {
     let sql =
-        "INSERT INTO kept_out (path, line, what, reason) VALUES (?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING";
-    db.prepare_cached(sql)?.execute((path, line, crate::base::text::shorten(what), reason))?;
+        "INSERT INTO kept_out (path, line, what, reason) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING";
+    db.run(sql, (path, line, text::shorten(what), reason))?;
     Ok(())
 }

@@ -19,21 +19,19 @@ mod records;
 pub(crate) mod relation;
 pub(crate) mod seed;
 
-use crate::group::View;
-use crate::store::Connection;
-use crate::store::audit;
-use rusqlite::OptionalExtension;
-use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use schemars::JsonSchema;
-use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
-use crate::base::caller::Visibility;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use crate::base::caller::{Caller, Visibility};
 use crate::base::ids::SessionId;
+use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
+use crate::group::View;
 use crate::index::Passage;
-use crate::store::visibility;
+use crate::store::{Connection, FromSql, Row, ToSql, Value, audit, visibility};
 
 pub use activation::Tiers;
 pub(crate) use activation::tiers;
@@ -56,27 +54,15 @@ pub(crate) const OBSERVATIONS: &str = "observations";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct EntityId(pub(crate) i64);
 
-impl crate::store::ToSql for EntityId {
-    fn to_sql(&self) -> crate::store::Value<'_> {
-        crate::store::ToSql::to_sql(&self.0)
-    }
-}
-
-impl crate::store::FromSql for EntityId {
-    fn from_sql(value: crate::store::Value<'_>) -> Result<EntityId, crate::base::sql::Problem> {
-        crate::store::FromSql::from_sql(value).map(EntityId)
-    }
-}
-
 impl ToSql for EntityId {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+    fn to_sql(&self) -> Value<'_> {
         self.0.to_sql()
     }
 }
 
 impl FromSql for EntityId {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<EntityId> {
-        i64::column_result(value).map(EntityId)
+    fn from_sql(value: Value<'_>) -> Result<EntityId, Problem> {
+        i64::from_sql(value).map(EntityId)
     }
 }
 
@@ -103,18 +89,20 @@ pub struct Cite {
 }
 
 fn cites(db: &Connection, kind: &str, id: i64) -> Result<Vec<Cite>> {
-    let sql = "SELECT path, line FROM citations WHERE kind = ?1 AND id = ?2 ORDER BY path";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map((kind, id), |row| Ok(Cite { path: row.get(0)?, line: row.get(1)? }))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT path, line FROM citations WHERE kind = $1 AND id = $2 ORDER BY path";
+    db.rows(sql, (kind, id), cite)
+}
+
+fn cite(row: &Row<'_>) -> Result<Cite> {
+    Ok(Cite { path: row.get(0)?, line: row.get(1)? })
 }
 
 /// Keeps the lines of documents that the connection sees.
-pub(crate) fn seen_cites(db: &Connection, mut cites: Vec<Cite>) -> Result<Vec<Cite>> {
-    let mut statement = db.prepare_cached("SELECT EXISTS (SELECT 1 FROM citations WHERE path = ?1)")?;
+pub(crate) fn seen_cites(db: &Connection, cites: Vec<Cite>) -> Result<Vec<Cite>> {
+    let sql = "SELECT EXISTS (SELECT 1 FROM citations WHERE path = $1)";
     let mut kept = Vec::new();
-    for cite in cites.drain(..) {
-        if statement.query_row([&cite.path], |row| row.get(0))? {
+    for cite in cites {
+        if db.one(sql, [&cite.path], |row| row.get(0))? {
             kept.push(cite);
         }
     }
@@ -148,9 +136,7 @@ pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
 
 /// Tells whether anything is known at all.
 pub(crate) fn is_empty(db: &Connection) -> Result<bool> {
-    let any: Option<i64> =
-        db.prepare_cached("SELECT 1 FROM entities LIMIT 1")?.query_row([], |row| row.get(0)).optional()?;
-    Ok(any.is_none())
+    Ok(db.row("SELECT 1 FROM entities LIMIT 1", (), |_| Ok(()))?.is_none())
 }
 
 /// How much the graph holds.
@@ -170,7 +156,7 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
     let sql = "SELECT (SELECT count(*) FROM entities WHERE root = id), (SELECT count(*) FROM names WHERE NOT own),
         (SELECT count(*) FROM facts WHERE until IS NULL), (SELECT count(*) FROM relations WHERE until IS NULL),
         (SELECT count(*) FROM kept_out)";
-    Ok(db.query_row(sql, [], |row| {
+    db.one(sql, (), |row| {
         Ok(Counts {
             entities: row.get(0)?,
             aliases: row.get(1)?,
@@ -178,7 +164,7 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
             relations: row.get(3)?,
             kept_out: row.get(4)?,
         })
-    })?)
+    })
 }
 
 /// Something that was read and not taken in.
@@ -194,12 +180,9 @@ pub struct KeptOut {
 
 /// Lists what was read and not taken in.
 fn kept_out_in(db: &Connection) -> Result<Vec<KeptOut>> {
-    let mut statement =
-        db.prepare_cached("SELECT path, line, what, reason FROM kept_out ORDER BY path, line, what")?;
-    let rows = statement.query_map([], |row| {
+    db.rows("SELECT path, line, what, reason FROM kept_out ORDER BY path, line, what", (), |row| {
         Ok(KeptOut { path: row.get(0)?, line: row.get(1)?, what: row.get(2)?, reason: row.get(3)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
 }
 
 impl Origin<'_> {

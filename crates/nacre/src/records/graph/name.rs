@@ -4,14 +4,14 @@
 //! `MARTA` are one. A merged entity keeps its names and rows and counts as another (`root`), which is why a
 //! merge can be undone.
 
-use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{EntityId, Origin, Source, guard, source_name};
+use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Writer, analyse};
-use crate::store::Connection;
+use crate::store::{Connection, Params, Row};
 
 /// An entity as it stands: who it is, and as whom it counts.
 #[derive(Clone, Debug, PartialEq)]
@@ -86,9 +86,8 @@ pub(super) fn is_sign(c: char) -> bool {
 pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Entity>> {
     let sql = "SELECT roots.id, roots.name, roots.category FROM names
         JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
-        WHERE folded = ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    Ok(statement.query_row([fold(name)], from_row).optional()?)
+        WHERE folded = $1";
+    db.row(sql, [fold(name)], from_row)
 }
 
 /// Sees to it that who says something of a name means whom they see. Tells whether the name is known and not seen by
@@ -103,24 +102,22 @@ pub(super) fn claim(db: &Connection, origin: &Origin<'_>, name: &str) -> Result<
         return Ok(true);
     }
     let reason = "can't be used as a name where others read along".into();
-    Err(Error::KeptOut { what: crate::base::text::shorten(name), reason })
+    Err(Error::KeptOut { what: shorten(name), reason })
 }
 
 fn name_row(db: &Connection, name: &str) -> Result<i64> {
-    Ok(db
-        .prepare_cached("SELECT id FROM names WHERE folded = ?1")?
-        .query_row([fold(name)], |row| row.get(0))?)
+    db.one("SELECT id FROM names WHERE folded = $1", [fold(name)], |row| row.get(0))
 }
 
 /// Returns the user or the agent, by its category.
 pub(super) fn speaking(db: &Connection, category: &str) -> Result<Option<Entity>> {
     // As the index that it has says it.
-    let sql = "SELECT id, name, category FROM entities WHERE category = ?1 AND category IN ('user', 'self') AND root = id
+    let sql = "SELECT id, name, category FROM entities WHERE category = $1 AND category IN ('user', 'self') AND root = id
         ORDER BY id LIMIT 1";
-    Ok(db.prepare_cached(sql)?.query_row([category], from_row).optional()?)
+    db.row(sql, [category], from_row)
 }
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Entity> {
+pub(super) fn from_row(row: &Row<'_>) -> Result<Entity> {
     Ok(Entity { id: row.get(0)?, name: row.get(1)?, category: row.get(2)? })
 }
 
@@ -129,20 +126,22 @@ pub(crate) fn get(db: &Connection, name: &str) -> Result<Entity> {
     if let Some(found) = find(db, name)? {
         return Ok(found);
     }
-    let near = near(db, &fold(name))?;
-    Err(Error::NoEntity { given: crate::base::text::shorten(name), nearest: near })
+    Err(Error::NoEntity { given: shorten(name), nearest: near(db, &fold(name))? })
 }
 
 /// A name that begins alike and differs in little.
 fn near(db: &Connection, folded: &str) -> Result<Option<String>> {
     let start: String = folded.chars().take(2).collect();
-    let sql = "SELECT folded, name FROM names WHERE folded >= ?1 AND folded < ?1 || char(1114111) LIMIT 2000";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows =
-        statement.query_map([start], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))?;
-    let rows: Vec<(String, String)> = rows.collect::<rusqlite::Result<_>>()?;
-    let best = crate::base::text::nearest(folded, rows.iter().map(|(folded, _)| folded.as_str()));
-    Ok(best.and_then(|best| rows.iter().find(|(folded, _)| folded == best)).map(|(_, name)| name.clone()))
+    let sql = "SELECT folded, name FROM names WHERE folded >= $1 AND folded < $2 LIMIT 2000";
+    let names: Vec<(String, String)> =
+        db.rows(sql, (&start, after(&start)), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    let best = nearest(folded, names.iter().map(|(folded, _)| folded.as_str()));
+    Ok(best.and_then(|best| names.iter().find(|(folded, _)| folded == best)).map(|(_, name)| name.clone()))
+}
+
+/// Returns a text that sorts behind every word that begins like this.
+pub(super) fn after(start: &str) -> String {
+    format!("{start}{}", char::MAX)
 }
 
 /// Returns the entity that goes by a name, made where there is none.
@@ -163,13 +162,13 @@ pub(crate) fn find_or_make(
     if let Some(found) = find(db, &name)? {
         return Ok(found);
     }
-    db.prepare_cached("INSERT INTO entities (name, root, category, created_at) VALUES (?1, 0, ?2, ?3)")?
-        .execute((&name, category, origin.now))?;
-    let id = EntityId(db.last_insert_rowid());
-    db.prepare_cached("UPDATE entities SET root = id WHERE id = ?1")?.execute([id])?;
-    let sql = "INSERT INTO names (folded, name, entity, own, source, private) VALUES (?1, ?2, ?3, 1, ?4, ?5)";
+    let sql = "INSERT INTO entities (name, root, category, created_at) VALUES ($1, 0, $2, $3) RETURNING id";
+    let id: EntityId = db.one(sql, (&name, category, origin.now), |row| row.get(0))?;
+    db.run("UPDATE entities SET root = id WHERE id = $1", [id])?;
+    let sql =
+        "INSERT INTO names (folded, name, entity, own, source, private) VALUES ($1, $2, $3, true, $4, $5)";
     let private = origin.private.unwrap_or(false);
-    db.prepare_cached(sql)?.execute((folded, &name, id, source_name(origin.source), private))?;
+    db.run(sql, (folded, &name, id, source_name(origin.source), private))?;
     Ok(Entity { id, name, category: category.to_owned() })
 }
 
@@ -177,7 +176,7 @@ pub(crate) fn find_or_make(
 pub(super) fn sort(db: &Connection, mut entity: Entity, category: &str) -> Result<Entity> {
     let speaks = |category: &str| matches!(category, "user" | "self");
     if !category.is_empty() && (entity.category.is_empty() || speaks(category) && !speaks(&entity.category)) {
-        db.execute("UPDATE entities SET category = ?2 WHERE id = ?1", (entity.id, category))?;
+        db.run("UPDATE entities SET category = $2 WHERE id = $1", (entity.id, category))?;
         category.clone_into(&mut entity.category);
     }
     Ok(entity)
@@ -195,27 +194,18 @@ pub(crate) fn add_alias(
     let entity = get(db, entity)?;
     if claim(db, origin, &alias)? {
         let reason = "can't be used as a name where others read along".into();
-        return Err(Error::KeptOut { what: crate::base::text::shorten(&alias), reason });
+        return Err(Error::KeptOut { what: shorten(&alias), reason });
     }
     let sql =
         "SELECT names.source, own, roots.id, roots.name FROM names JOIN entities ON entities.id = names.entity
-        JOIN entities AS roots ON roots.id = entities.root WHERE folded = ?1";
-    let taken = db
-        .prepare_cached(sql)?
-        .query_row([&folded], |row| {
-            Ok((
-                row.get::<_, String>(0)?,
-                row.get::<_, bool>(1)?,
-                row.get::<_, EntityId>(2)?,
-                row.get::<_, String>(3)?,
-            ))
-        })
-        .optional()?;
+        JOIN entities AS roots ON roots.id = entities.root WHERE folded = $1";
+    let taken: Option<(String, bool, EntityId, String)> =
+        db.row(sql, [&folded], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     match taken {
         // Said again: there is nothing to do.
         Some((_, false, id, _)) if id == entity.id => Ok((entity, None)),
         Some((_, true, id, _)) if id == entity.id => {
-            Err(Error::SelfAlias { alias: crate::base::text::shorten(&alias), entity: entity.name })
+            Err(Error::SelfAlias { alias: shorten(&alias), entity: entity.name })
         }
         // What a document speaks of by that name turns out to be the same: a person knows better than a reader.
         Some((source, true, _, other))
@@ -225,35 +215,35 @@ pub(crate) fn add_alias(
             Ok((entity, Some(merged)))
         }
         Some((_, own, _, other)) => {
-            Err(Error::NameTaken { name: crate::base::text::shorten(&alias), entity: other, alias: !own })
+            Err(Error::NameTaken { name: shorten(&alias), entity: other, alias: !own })
         }
         None if folded.is_empty() => Err(Error::KeptOut {
             what: alias,
             reason: "has neither letters nor digits, which a name needs".into(),
         }),
         None => {
-            let sql = "INSERT INTO names (folded, name, entity, own, source, private)
-                SELECT ?1, ?2, ?3, 0, ?4, coalesce(max(private), 0) FROM names WHERE entity = ?3 AND own";
-            db.prepare_cached(sql)?.execute((folded, &alias, entity.id, source_name(origin.source)))?;
-            Ok((entity, Some(db.last_insert_rowid())))
+            let sql = "INSERT INTO names (folded, name, entity, own, source, private) VALUES ($1, $2, $3, false, $4,
+                EXISTS (SELECT 1 FROM names WHERE entity = $3 AND own AND private)) RETURNING id";
+            let values = (folded, &alias, entity.id, source_name(origin.source));
+            let id = db.one(sql, values, |row| row.get(0))?;
+            Ok((entity, Some(id)))
         }
     }
 }
 
 /// Returns the number of a name's row.
 pub(super) fn row(db: &Connection, name: &str) -> Result<Option<i64>> {
-    let mut statement = db.prepare_cached("SELECT id FROM names WHERE folded = ?1 AND NOT own")?;
-    Ok(statement.query_row([fold(name)], |row| row.get(0)).optional()?)
+    db.row("SELECT id FROM names WHERE folded = $1 AND NOT own", [fold(name)], |row| row.get(0))
 }
 
 /// Takes an alias away. Tells which entity had it.
 pub(crate) fn remove_alias(db: &Connection, alias: &str) -> Result<Entity> {
     let entity = get(db, alias)?;
-    let sql = "DELETE FROM names WHERE folded = ?1 AND NOT own RETURNING id";
-    let gone: Option<i64> = db.prepare_cached(sql)?.query_row([fold(alias)], |row| row.get(0)).optional()?;
+    let sql = "DELETE FROM names WHERE folded = $1 AND NOT own RETURNING id";
+    let gone: Option<i64> = db.row(sql, [fold(alias)], |row| row.get(0))?;
     match gone {
         Some(id) => {
-            db.execute("DELETE FROM citations WHERE kind = 'name' AND id = ?1", [id])?;
+            db.run("DELETE FROM citations WHERE kind = 'name' AND id = $1", [id])?;
             Ok(entity)
         }
         None => Err(Error::OwnName { name: entity.name }),
@@ -264,11 +254,9 @@ pub(crate) fn remove_alias(db: &Connection, alias: &str) -> Result<Entity> {
 pub(crate) fn aliases(db: &Connection, entity: Option<EntityId>) -> Result<Vec<Alias>> {
     let sql = "SELECT names.name, roots.name FROM names JOIN entities ON entities.id = names.entity
         JOIN entities AS roots ON roots.id = entities.root
-        WHERE names.name <> roots.name AND (?1 IS NULL OR roots.id = ?1) AND (NOT own OR entities.id <> roots.id)
+        WHERE names.name <> roots.name AND ($1 IS NULL OR roots.id = $1) AND (NOT own OR entities.id <> roots.id)
         ORDER BY roots.name, names.name";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map([entity], |row| Ok(Alias { alias: row.get(0)?, entity: row.get(1)? }))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows(sql, [entity], |row| Ok(Alias { alias: row.get(0)?, entity: row.get(1)? }))
 }
 
 /// Lists the entities by name.
@@ -277,21 +265,17 @@ pub(crate) fn list(db: &Connection) -> Result<Vec<EntityShown>> {
             (SELECT count(*) FROM facts JOIN entities AS of ON of.id = facts.entity WHERE of.root = entities.id AND until IS NULL),
             (SELECT count(*) FROM relations JOIN entities AS of ON of.id IN (subject, object)
                 WHERE of.root = entities.id AND until IS NULL)
-        FROM entities WHERE root = id ORDER BY name COLLATE NOCASE";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut rows = statement.query([])?;
-    let mut entities = Vec::new();
-    while let Some(row) = rows.next()? {
-        let aliases = self::aliases(db, Some(row.get(0)?))?.into_iter().map(|alias| alias.alias).collect();
-        entities.push(EntityShown {
+        FROM entities WHERE root = id ORDER BY lower(name)";
+    db.rows(sql, (), |row| {
+        let aliases = aliases(db, Some(row.get(0)?))?;
+        Ok(EntityShown {
             name: row.get(1)?,
             category: row.get(2)?,
-            aliases,
+            aliases: aliases.into_iter().map(|alias| alias.alias).collect(),
             facts: row.get(3)?,
             relations: row.get(4)?,
-        });
-    }
-    Ok(entities)
+        })
+    })
 }
 
 /// Makes one entity count as another. Of two values of one key, the newer holds. Returns the merge's number.
@@ -303,17 +287,17 @@ pub(crate) fn merge(db: &Connection, now: Time, gone: &str, kept: &str) -> Resul
     // Whoever counts as one of them is kept apart with it.
     let sql =
         "SELECT 1 FROM distinct_entities JOIN entities AS a ON a.id = one JOIN entities AS b ON b.id = other
-        WHERE a.root = ?1 AND b.root = ?2 OR a.root = ?2 AND b.root = ?1";
-    if db.query_row(sql, (gone.id, kept.id), |_| Ok(())).optional()?.is_some() {
+        WHERE a.root = $1 AND b.root = $2 OR a.root = $2 AND b.root = $1";
+    if db.row(sql, (gone.id, kept.id), |_| Ok(()))?.is_some() {
         return Err(Error::NeverSame { one: gone.name, other: kept.name });
     }
-    let moved: Vec<i64> = ids(db, "SELECT id FROM entities WHERE root = ?1", [gone.id])?;
-    db.execute("UPDATE entities SET root = ?2 WHERE root = ?1", (gone.id, kept.id))?;
+    let moved = ids(db, "SELECT id FROM entities WHERE root = $1", [gone.id])?;
+    db.run("UPDATE entities SET root = $2 WHERE root = $1", (gone.id, kept.id))?;
     let ended = super::fact::end_older(db, kept.id, now)?;
     say_again(db, &moved)?;
-    let sql = "INSERT INTO merges (kept, gone, moved, ended, at) VALUES (?1, ?2, ?3, ?4, ?5)";
-    db.execute(sql, (kept.id, gone.id, serde_json::to_string(&moved)?, serde_json::to_string(&ended)?, now))?;
-    Ok(db.last_insert_rowid())
+    let sql = "INSERT INTO merges (kept, gone, moved, ended, at) VALUES ($1, $2, $3, $4, $5) RETURNING id";
+    let values = (kept.id, gone.id, serde_json::to_string(&moved)?, serde_json::to_string(&ended)?, now);
+    db.one(sql, values, |row| row.get(0))
 }
 
 /// Writes the passages of entities anew, under the name that they count as now.
@@ -331,34 +315,31 @@ fn say_again(db: &Connection, entities: &[i64]) -> Result<()> {
 
 /// Undoes the last merge that `name` went away by. Returns both entities' names.
 pub(crate) fn unmerge(db: &Connection, now: Time, name: &str) -> Result<(String, String)> {
-    let folded = fold(name);
     let sql = "SELECT merges.id, gone, moved, ended, (SELECT name FROM entities WHERE id = gone),
             (SELECT name FROM entities WHERE id = kept)
-        FROM merges JOIN names ON names.entity = gone WHERE folded = ?1 AND undone_at IS NULL ORDER BY merges.id DESC LIMIT 1";
-    let found = db
-        .query_row(sql, [&folded], |row| {
-            let texts: (String, String, String, String) =
-                (row.get(2)?, row.get(3)?, row.get(4)?, row.get(5)?);
-            Ok((row.get::<_, i64>(0)?, row.get::<_, EntityId>(1)?, texts))
-        })
-        .optional()?;
-    let Some((merge, gone, (moved, ended, one, other))) = found else {
-        return Err(Error::NotMerged { name: crate::base::text::shorten(name) });
+        FROM merges JOIN names ON names.entity = gone WHERE folded = $1 AND undone_at IS NULL ORDER BY merges.id DESC LIMIT 1";
+    let found = db.row(sql, [fold(name)], |row| {
+        let numbers = |column| -> Result<Vec<i64>> { Ok(serde_json::from_str(row.text(column)?)?) };
+        let rows: (i64, EntityId) = (row.get(0)?, row.get(1)?);
+        let names: (String, String) = (row.get(4)?, row.get(5)?);
+        Ok((rows, numbers(2)?, numbers(3)?, names))
+    })?;
+    let Some(((merge, gone), moved, ended, names)) = found else {
+        return Err(Error::NotMerged { name: shorten(name) });
     };
-    let moved = serde_json::from_str::<Vec<i64>>(&moved)?;
     for id in &moved {
         // One that has come apart by itself since is not taken back.
-        let sql = "UPDATE entities SET root = ?2 WHERE id = ?1 AND root = (SELECT root FROM entities WHERE id = ?2)
-            AND NOT EXISTS (SELECT 1 FROM merges WHERE merges.gone = ?1 AND undone_at IS NULL AND merges.id > ?3)";
+        let sql = "UPDATE entities SET root = $2 WHERE id = $1 AND root = (SELECT root FROM entities WHERE id = $2)
+            AND NOT EXISTS (SELECT 1 FROM merges WHERE merges.gone = $1 AND undone_at IS NULL AND merges.id > $3)";
         if *id != gone.0 {
-            db.execute(sql, (id, gone, merge))?;
+            db.run(sql, (id, gone, merge))?;
         }
     }
-    db.execute("UPDATE entities SET root = id WHERE id = ?1", [gone])?;
+    db.run("UPDATE entities SET root = id WHERE id = $1", [gone])?;
     say_again(db, &moved)?;
-    super::fact::hold_again(db, &serde_json::from_str::<Vec<i64>>(&ended)?)?;
-    db.execute("UPDATE merges SET undone_at = ?2 WHERE id = ?1", (merge, now))?;
-    Ok((one, other))
+    super::fact::hold_again(db, &ended)?;
+    db.run("UPDATE merges SET undone_at = $2 WHERE id = $1", (merge, now))?;
+    Ok(names)
 }
 
 /// Says that two entities are never the same. Returns their names.
@@ -367,8 +348,8 @@ pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(Str
     if one.id == other.id {
         return Err(Error::SelfAlias { alias: one.name, entity: other.name });
     }
-    let sql = "INSERT INTO distinct_entities (one, other) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    db.execute(sql, (one.id.min(other.id), one.id.max(other.id)))?;
+    let sql = "INSERT INTO distinct_entities (one, other) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    db.run(sql, (one.id.min(other.id), one.id.max(other.id)))?;
     Ok((one.name, other.name))
 }
 
@@ -383,12 +364,12 @@ pub(crate) struct Removed {
 
 /// Forgets an entity for good: its facts and their history, its relations, its names, and those that count as it.
 pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
-    const OF: &str = "IN (SELECT id FROM entities WHERE root = ?1)";
+    const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     let entity = get(db, name)?;
     let facts = ids(db, &format!("SELECT id FROM facts WHERE entity {OF}"), [entity.id])?;
     let related = format!("SELECT id FROM relations WHERE subject {OF} OR object {OF}");
     let relations = ids(db, &related, [entity.id])?;
-    let entities = ids(db, "SELECT id FROM entities WHERE root = ?1", [entity.id])?;
+    let entities = ids(db, "SELECT id FROM entities WHERE root = $1", [entity.id])?;
     let numbered = [("entity", &entities), (super::fact::KIND, &facts), (super::relation::KIND, &relations)];
     let named = numbered.iter().flat_map(|(kind, rows)| rows.iter().map(move |id| format!("{kind}-{id}")));
     let named: Vec<String> = named.collect();
@@ -412,9 +393,9 @@ pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
         format!("DELETE FROM names WHERE entity {OF}"),
         format!("DELETE FROM distinct_entities WHERE one {OF} OR other {OF}"),
         format!("DELETE FROM merges WHERE kept {OF} OR gone {OF}"),
-        "DELETE FROM entities WHERE root = ?1".to_owned(),
+        "DELETE FROM entities WHERE root = $1".to_owned(),
     ] {
-        db.execute(&sql, [entity.id])?;
+        db.run(&sql, [entity.id])?;
     }
     cited.sort();
     cited.dedup();
@@ -424,27 +405,24 @@ pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
 /// Removes entities that nothing is known of any more: no fact, no relation, no alias that a person gave.
 pub(crate) fn sweep(db: &Connection, entities: &[EntityId]) -> Result<()> {
     for id in entities {
-        let sql = "SELECT EXISTS (SELECT 1 FROM facts WHERE entity = ?1)
-            OR EXISTS (SELECT 1 FROM relations WHERE subject = ?1 OR object = ?1)
-            OR EXISTS (SELECT 1 FROM names WHERE entity = ?1 AND NOT own)
-            OR EXISTS (SELECT 1 FROM names WHERE entity = ?1 AND source <> ?2)
-            OR EXISTS (SELECT 1 FROM entities WHERE root = ?1 AND id <> ?1)
-            OR EXISTS (SELECT 1 FROM merges WHERE ?1 IN (kept, gone))";
-        let used: bool =
-            db.prepare_cached(sql)?.query_row((id, source_name(Source::Document)), |row| row.get(0))?;
+        let sql = "SELECT EXISTS (SELECT 1 FROM facts WHERE entity = $1)
+            OR EXISTS (SELECT 1 FROM relations WHERE subject = $1 OR object = $1)
+            OR EXISTS (SELECT 1 FROM names WHERE entity = $1 AND NOT own)
+            OR EXISTS (SELECT 1 FROM names WHERE entity = $1 AND source <> $2)
+            OR EXISTS (SELECT 1 FROM entities WHERE root = $1 AND id <> $1)
+            OR EXISTS (SELECT 1 FROM merges WHERE $1 IN (kept, gone))";
+        let used: bool = db.one(sql, (id, source_name(Source::Document)), |row| row.get(0))?;
         if !used {
-            db.execute("DELETE FROM names WHERE entity = ?1", [id])?;
-            db.execute("DELETE FROM entities WHERE id = ?1", [id])?;
-            db.execute("DELETE FROM distinct_entities WHERE one = ?1 OR other = ?1", [id])?;
+            db.run("DELETE FROM names WHERE entity = $1", [id])?;
+            db.run("DELETE FROM entities WHERE id = $1", [id])?;
+            db.run("DELETE FROM distinct_entities WHERE one = $1 OR other = $1", [id])?;
         }
     }
     Ok(())
 }
 
-pub(super) fn ids(db: &Connection, sql: &str, values: impl rusqlite::Params) -> Result<Vec<i64>> {
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map(values, |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+pub(super) fn ids(db: &Connection, sql: &str, values: impl Params) -> Result<Vec<i64>> {
+    db.rows(sql, values, |row| row.get(0))
 }
 
 #[cfg(test)]

@@ -1,9 +1,11 @@
 //! A question to the graph, understood: whom it names, and what it asks about them (G3).
 
-use super::EntityId;
+use std::ops::ControlFlow;
+
 use super::name::{self, Entity};
-use super::{guard, intent};
+use super::{EntityId, guard, intent};
 use crate::base::Result;
+use crate::base::text::is_one_edit;
 use crate::index::{Language, analyse};
 use crate::store::Connection;
 
@@ -215,18 +217,17 @@ fn runs(text: &str) -> Vec<(&str, bool)> {
 
 /// Tells whether nothing that was ever indexed has a word, nor one that differs in a letter.
 fn is_unheard(db: &Connection, stem: &str) -> Result<bool> {
-    let known = |sql: &str, start: &str| -> Result<Vec<String>> {
-        let mut statement = db.prepare_cached(sql)?;
-        let rows = statement.query_map([start], |row| row.get(0))?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
-    };
-    if !known("SELECT term FROM terms WHERE term = ?1", stem)?.is_empty() {
+    if db.row("SELECT 1 FROM terms WHERE term = $1", [stem], |_| Ok(()))?.is_some() {
         return Ok(false);
     }
     let start: String = stem.chars().take(2).collect();
-    let near =
-        known("SELECT term FROM terms WHERE term >= ?1 AND term < ?1 || char(1114111) LIMIT 5000", &start)?;
-    Ok(!near.iter().any(|term| crate::base::text::is_one_edit(term, stem)))
+    let sql = "SELECT term FROM terms WHERE term >= $1 AND term < $2 LIMIT 5000";
+    let mut near = false;
+    db.each(sql, (&start, name::after(&start)), |row| {
+        near = is_one_edit(row.text(0)?, stem);
+        Ok(if near { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+    })?;
+    Ok(!near)
 }
 
 /// Finds the names that the question has, the longest first at each place.
@@ -273,18 +274,16 @@ fn name_at(
     // One query finds the word alone and every name that begins with it and the next.
     let sql = "SELECT folded, names.name, roots.id, roots.name, roots.category, names.source FROM names
         JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
-        WHERE folded = ?1 OR folded = ?2 OR (folded > ?2 || ' ' AND folded < ?2 || '!') LIMIT 1000";
-    let mut statement = db.prepare_cached(sql)?;
+        WHERE folded = $1 OR folded = $2 OR (folded > $2 || ' ' AND folded < $2 || '!') LIMIT 1000";
     let pair = tokens.get(1).map(|next| format!("{} {}", first.word, next.word));
-    let mut rows = statement.query((&first.word, pair))?;
     let mut best: Option<(usize, Entity, bool)> = None;
-    while let Some(row) = rows.next()? {
-        let folded = row.get_ref(0)?.as_str().unwrap_or_default();
+    db.each(sql, (&first.word, pair), |row| {
+        let folded = row.text(0)?;
         let length = folded.split(' ').count();
-        let read = row.get_ref(5)?.as_str() == Ok("document");
+        let read = row.text(5)? == "document";
         let whole = before == 0 && length == tokens.len();
         let is_title = |category: &str| category == "event" && !whole;
-        let titled = is_title(row.get_ref(4)?.as_str().unwrap_or_default());
+        let titled = is_title(row.text(4)?);
         let better = |(longest, known, _): &(usize, Entity, bool)| match (is_title(&known.category), titled) {
             (true, false) => true,
             (false, true) => false,
@@ -294,21 +293,22 @@ fn name_at(
             && best.as_ref().is_none_or(better)
             && folded.split(' ').zip(tokens).all(|(part, token)| part == token.word);
         if !fits {
-            continue;
+            return Ok(ControlFlow::Continue(()));
         }
         // A word of every sentence is a name only where it is written as one.
-        let name = row.get_ref(1)?.as_str().unwrap_or_default();
+        let name = row.text(1)?;
         let common = length == 1
             && (language.is_common(&first.stem)
                 || first.word.chars().count() < 2
                 // A heading `Mail` is no reason to take every mail for it; that Papa is somebody, a person said.
                 || read && intent::is_attribute(&first.word));
         let written = first.capital && !first.first && name.starts_with(char::is_uppercase);
-        if common && !written && tokens.len() + before > 1 {
-            continue;
+        if !common || written || tokens.len() + before <= 1 {
+            let entity = Entity { id: row.get(2)?, name: row.get(3)?, category: row.get(4)? };
+            best = Some((length, entity, read));
         }
-        best = Some((length, Entity { id: row.get(2)?, name: row.get(3)?, category: row.get(4)? }, read));
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(best)
 }
 
@@ -347,13 +347,9 @@ fn by_first_name(db: &Connection, tokens: &mut [Token], language: Language) -> R
     for token in tokens.iter_mut().filter(may_be) {
         let sql = "SELECT DISTINCT roots.id, roots.name, roots.category FROM names
             JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
-            WHERE folded > ?1 || ' ' AND folded < ?1 || '!'
+            WHERE folded > $1 || ' ' AND folded < $1 || '!'
                 AND roots.category IN ('', 'person', 'family', 'friend', 'pet', 'user') LIMIT 20";
-        let mut statement = db.prepare_cached(sql)?;
-        let rows = statement.query_map([&token.word], |row| {
-            Ok(Entity { id: row.get(0)?, name: row.get(1)?, category: row.get(2)? })
-        })?;
-        let mut found: Vec<Entity> = rows.collect::<rusqlite::Result<_>>()?;
+        let mut found = db.rows(sql, [&token.word], name::from_row)?;
         // `Anna Berg`, not `Anna sends the report on Mondays`.
         let is_persons = |name: &str| {
             let words = name.split_whitespace();
@@ -374,15 +370,13 @@ fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
     let near = |token: &&mut Token| token.word.chars().count() >= 5 && (token.capital || token.possessive);
     for token in tokens.iter_mut().filter(near) {
         let start: String = token.word.chars().take(2).collect();
-        let sql = "SELECT folded FROM names WHERE folded >= ?1 AND folded < ?1 || char(1114111) LIMIT 500";
-        let mut statement = db.prepare_cached(sql)?;
-        let rows = statement.query_map([start], |row| row.get::<_, String>(0))?;
-        let names: Vec<String> = rows.collect::<rusqlite::Result<_>>()?;
+        let sql = "SELECT folded FROM names WHERE folded >= $1 AND folded < $2 LIMIT 500";
+        let names: Vec<String> = db.rows(sql, (&start, name::after(&start)), |row| row.get(0))?;
         let close = names.iter().find(|name| {
             name.strip_suffix('s') == Some(&token.word)
                 || token.word.strip_suffix('s') == Some(name)
                 // The capital of a first word says nothing of its being a name.
-                || (!token.first || token.possessive) && crate::base::text::is_one_edit(name, &token.word)
+                || (!token.first || token.possessive) && is_one_edit(name, &token.word)
         });
         if let Some(entity) = close.map(|name| name::find(db, name)).transpose()?.flatten() {
             token.taken = true;

@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,7 +19,7 @@ use super::relation::{self, Relation};
 use super::{Cite, EntityId, activation, cites, guard, intent, name};
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
-use crate::index::{Language, analyse};
+use crate::index::{self, Language, analyse};
 use crate::store::Connection;
 
 pub use super::question::Speaker;
@@ -199,34 +198,26 @@ fn keep(seen: &mut BTreeMap<String, Known>, known: Known) {
 
 /// All that is known of an entity: its facts, and its relations from either end.
 fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> Result<Vec<Row>> {
-    const HOLDS: &str = "CASE WHEN ?2 IS NULL THEN until IS NULL ELSE since <= ?2 AND (until IS NULL OR until > ?2) END LIMIT ?3";
-    const OF: &str = "IN (SELECT id FROM entities WHERE root = ?1)";
-    let most = i64::try_from(MOST).unwrap_or(i64::MAX);
+    const HOLDS: &str = "CASE WHEN $2 IS NULL THEN until IS NULL ELSE since <= $2 AND (until IS NULL OR until > $2) END LIMIT $3";
+    const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     // Its own name is known: joined in, it would cost more than the facts.
     let sql = format!(
-        "SELECT id, ?4, key, value, category, importance, permanent, since, until, source, activation, access_count,
+        "SELECT id, $4, key, value, category, importance, permanent, since, until, source, activation, access_count,
             last_accessed FROM facts WHERE entity {OF} AND {HOLDS}"
     );
-    let mut statement = db.prepare_cached(&sql)?;
-    let facts =
-        statement.query_map((entity, as_of, most, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
-    let mut rows: Vec<Row> = facts.collect::<rusqlite::Result<_>>()?;
+    let mut rows = db.rows(&sql, (entity, as_of, MOST, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
     for (forward, end, other, ends) in [
-        (true, "subject", "object", "?4, predicate, roots.name"),
-        (false, "object", "subject", "roots.name, predicate, ?4"),
+        (true, "subject", "object", "$4, predicate, roots.name"),
+        (false, "object", "subject", "roots.name, predicate, $4"),
     ] {
         let sql = format!(
             "SELECT relations.id, {ends}, since, until, source, activation, access_count, last_accessed, roots.id
             FROM relations JOIN entities AS e ON e.id = relations.{other} JOIN entities AS roots ON roots.id = e.root
             WHERE relations.{end} {OF} AND {HOLDS}"
         );
-        let mut statement = db.prepare_cached(&sql)?;
-        let found = statement.query_map((entity, as_of, most, name), |row| {
+        rows.extend(db.rows(&sql, (entity, as_of, MOST, name), |row| {
             Ok(Row::Relation { relation: relation::from_row(row)?, forward, other: row.get(10)? })
-        })?;
-        for row in found {
-            rows.push(row?);
-        }
+        })?);
     }
     Ok(rows)
 }
@@ -359,8 +350,8 @@ fn having(db: &Connection, stems: &[String], request: &Request<'_>) -> Result<Ve
     const READ: i64 = 20_000;
     let mut rare: Vec<(i64, &String)> = Vec::new();
     for stem in stems.iter().filter(|stem| !stem.is_empty()) {
-        let sql = "SELECT df FROM terms WHERE term = ?1";
-        let df: Option<i64> = db.prepare_cached(sql)?.query_row([stem], |row| row.get(0)).optional()?;
+        let sql = "SELECT df FROM terms WHERE term = $1";
+        let df: Option<i64> = db.row(sql, [stem], |row| row.get(0))?;
         rare.extend(df.map(|df| (df, stem)));
     }
     rare.sort_unstable();
@@ -373,19 +364,12 @@ fn having(db: &Connection, stems: &[String], request: &Request<'_>) -> Result<Ve
     if rare.is_empty() {
         return Ok(Vec::new());
     }
-    let wanted = rare.iter().map(|(_, stem)| format!("\"{stem}\"")).collect::<Vec<_>>().join(" OR ");
-    let sql = "WITH hits AS MATERIALIZED (SELECT rowid, rank FROM passages_fts WHERE passages_fts MATCH ?1)
-        SELECT kind, ref FROM hits JOIN passages ON passages.id = hits.rowid
-        WHERE kind IN ('fact', 'relation') AND (live OR ?2) ORDER BY rank LIMIT ?3";
-    let mut statement = db.prepare_cached(sql)?;
-    let most = i64::try_from(request.limit.saturating_mul(10)).unwrap_or(i64::MAX);
-    let mut rows = statement.query((wanted, request.as_of.is_some(), most))?;
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        let reference: String = row.get(1)?;
-        found.extend(held(db, &reference, request.as_of)?);
-    }
-    Ok(found)
+    let words: Vec<&str> = rare.iter().map(|(_, stem)| stem.as_str()).collect();
+    let kinds = [fact::KIND, relation::KIND];
+    let most = request.limit.saturating_mul(10);
+    let references = index::having_any(db, &words, kinds, request.as_of.is_some(), most)?;
+    let held = references.iter().map(|reference| held(db, reference, request.as_of));
+    held.filter_map(Result::transpose).collect()
 }
 
 /// The fact or relation of that reference, if it held then.

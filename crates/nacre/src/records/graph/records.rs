@@ -1,14 +1,13 @@
 //! The graph as records that an export keeps and an import takes in: all that was said, with its history. What was
 //! read from documents stands in the documents and is read again.
 
-use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 use super::{Source, guard, name};
 use crate::base::caller::Visibility;
 use crate::base::{Result, Time};
 use crate::index::{Lexicon, Writer};
-use crate::store::Connection;
+use crate::store::{Connection, Row, ToSql};
 
 /// All that was said of the graph.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -80,12 +79,12 @@ impl Records {
     /// Reads all that was said.
     pub(crate) fn all(db: &Connection) -> Result<Records> {
         let roots = "JOIN entities AS e ON e.id = entity JOIN entities AS roots ON roots.id = e.root";
-        let facts = rows(
-            db,
+        let facts = db.rows(
             &format!(
                 "SELECT roots.name, key, value, facts.category, importance, permanent, since, until, source, activation,
                     access_count, last_accessed, {PRIVATE} FROM facts {roots} WHERE {SAID} ORDER BY facts.id"
             ),
+            (),
             |row| {
                 Ok(Fact {
                     entity: row.get(0)?,
@@ -104,8 +103,7 @@ impl Records {
                 })
             },
         )?;
-        let relations = rows(
-            db,
+        let relations = db.rows(
             &format!(
                 "SELECT subjects.name, predicate, objects.name, since, until, source, activation, access_count,
                     last_accessed, {PRIVATE} FROM relations
@@ -113,6 +111,7 @@ impl Records {
                 JOIN entities AS o ON o.id = object JOIN entities AS objects ON objects.id = o.root
                 WHERE {SAID} ORDER BY relations.id"
             ),
+            (),
             |row| {
                 Ok(Relation {
                     subject: row.get(0)?,
@@ -128,13 +127,13 @@ impl Records {
                 })
             },
         )?;
-        let mut entities = rows(
-            db,
-            "SELECT name, category, coalesce(
-                (SELECT private OR source IN ('document', 'conversation') FROM names WHERE names.entity = entities.id AND own), 0)
+        let mut entities = db.rows(
+            "SELECT name, category, coalesce((SELECT private OR source IN ('document', 'conversation')
+                FROM names WHERE names.entity = entities.id AND own), false)
              FROM entities WHERE root = id AND EXISTS (SELECT 1 FROM names
                 JOIN entities AS of ON of.id = names.entity WHERE of.root = entities.id AND source <> 'document')
              ORDER BY id",
+            (),
             |row| Ok(Entity { name: row.get(0)?, category: row.get(1)?, aliases: Vec::new(), private: row.get(2)? }),
         )?;
         for entity in &mut entities {
@@ -142,27 +141,27 @@ impl Records {
             entity.aliases =
                 name::aliases(db, Some(known.id))?.into_iter().map(|alias| alias.alias).collect();
         }
-        let text = |row: &rusqlite::Row<'_>| row.get::<_, String>(0);
+        let text = |row: &Row<'_>| row.get(0);
         let distinct = "SELECT one.name, other.name FROM distinct_entities AS d
             JOIN entities AS one ON one.id = d.one JOIN entities AS other ON other.id = d.other ORDER BY 1, 2";
         Ok(Records {
-            categories: rows(db, "SELECT name FROM categories ORDER BY name", text)?,
-            multi: rows(db, "SELECT key FROM multi_keys ORDER BY key", text)?,
+            categories: db.rows("SELECT name FROM categories ORDER BY name", (), text)?,
+            multi: db.rows("SELECT key FROM multi_keys ORDER BY key", (), text)?,
             entities,
             facts,
             relations,
-            distinct: rows(db, distinct, |row| Ok((row.get(0)?, row.get(1)?)))?,
+            distinct: db.rows(distinct, (), |row| Ok((row.get(0)?, row.get(1)?)))?,
         })
     }
 
     /// Takes records in; what is here already is left as it is. Returns how many facts and relations are new.
     pub(crate) fn take_in(&self, db: &Connection) -> Result<usize> {
         for (sql, names) in [
-            ("INSERT INTO categories (name) VALUES (?1) ON CONFLICT DO NOTHING", &self.categories),
-            ("INSERT INTO multi_keys (key) VALUES (?1) ON CONFLICT DO NOTHING", &self.multi),
+            ("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING", &self.categories),
+            ("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING", &self.multi),
         ] {
             for name in names {
-                db.prepare_cached(sql)?.execute([name])?;
+                db.run(sql, [name])?;
             }
         }
         let origin = |since: Time, private: bool| super::Origin {
@@ -196,30 +195,31 @@ impl Records {
             }
             let entity =
                 name::find_or_make(db, &origin(fact.since, fact.private), &fact.entity, &fact.category)?;
-            let sql = "SELECT id FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = ?1)
-                AND key = ?2 AND value = ?3 AND since = ?4";
+            let sql = "SELECT id FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = $1)
+                AND key = $2 AND value = $3 AND since = $4";
             let values = (entity.id, &key, &value, fact.since);
-            if db.prepare_cached(sql)?.query_row(values, |_| Ok(())).optional()?.is_some() {
+            if db.row(sql, values, |_| Ok(()))?.is_some() {
                 continue;
             }
             let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, activation,
-                access_count, last_accessed, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)";
-            db.prepare_cached(sql)?.execute(rusqlite::params![
-                entity.id,
-                key,
-                value,
-                fact.category,
-                fact.importance.clamp(0.0, 1.0),
-                fact.permanent,
-                fact.since,
-                fact.until,
-                fact.source,
-                fact.activation,
-                fact.access_count,
-                fact.last_accessed,
-                fact.private,
-            ])?;
-            super::fact::index(db, &mut writer, db.last_insert_rowid())?;
+                access_count, last_accessed, private) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
+                RETURNING id";
+            let values: [&dyn ToSql; 13] = [
+                &entity.id,
+                &key,
+                &value,
+                &fact.category,
+                &fact.importance.clamp(0.0, 1.0),
+                &fact.permanent,
+                &fact.since,
+                &fact.until,
+                &fact.source,
+                &fact.activation,
+                &fact.access_count,
+                &fact.last_accessed,
+                &fact.private,
+            ];
+            super::fact::index(db, &mut writer, db.one(sql, values, |row| row.get(0))?)?;
             added += 1;
         }
         for relation in &self.relations {
@@ -228,39 +228,29 @@ impl Records {
                 name::find_or_make(db, &origin(relation.since, relation.private), &relation.subject, "")?;
             let object =
                 name::find_or_make(db, &origin(relation.since, relation.private), &relation.object, "")?;
-            let sql = "SELECT 1 FROM relations WHERE subject = ?1 AND predicate = ?2 AND object = ?3 AND since = ?4";
+            let sql = "SELECT 1 FROM relations WHERE subject = $1 AND predicate = $2 AND object = $3 AND since = $4";
             let values = (subject.id, &predicate, object.id, relation.since);
-            if db.prepare_cached(sql)?.query_row(values, |_| Ok(())).optional()?.is_some() {
+            if db.row(sql, values, |_| Ok(()))?.is_some() {
                 continue;
             }
             let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, activation, access_count,
-                last_accessed, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
-            db.prepare_cached(sql)?.execute(rusqlite::params![
+                last_accessed, private) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) RETURNING id";
+            let values = (
                 subject.id,
                 predicate,
                 object.id,
                 relation.since,
                 relation.until,
-                relation.source,
+                &relation.source,
                 relation.activation,
                 relation.access_count,
                 relation.last_accessed,
                 relation.private,
-            ])?;
-            super::relation::index(db, &mut writer, db.last_insert_rowid())?;
+            );
+            super::relation::index(db, &mut writer, db.one(sql, values, |row| row.get(0))?)?;
             added += 1;
         }
         writer.finish()?;
         Ok(added)
     }
-}
-
-fn rows<T>(
-    db: &Connection,
-    sql: &str,
-    read: impl FnMut(&rusqlite::Row<'_>) -> rusqlite::Result<T>,
-) -> Result<Vec<T>> {
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map([], read)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
 }

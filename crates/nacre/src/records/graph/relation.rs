@@ -1,6 +1,5 @@
 //! Relations: subject, predicate, object, and the time they held (G2). Found from either end.
 
-use rusqlite::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -8,7 +7,7 @@ use super::{Cite, Origin, Source, activation, cites, fact, guard, name, source_n
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Passage, Writer};
-use crate::store::Connection;
+use crate::store::{Connection, Params, Row};
 
 /// The kind of a relation's passage.
 pub(crate) const KIND: &str = "relation";
@@ -50,10 +49,10 @@ pub(super) const COLUMNS: &str =
     JOIN entities AS s ON s.id = relations.subject JOIN entities AS subjects ON subjects.id = s.root
     JOIN entities AS o ON o.id = relations.object JOIN entities AS objects ON objects.id = o.root";
 
-pub(super) fn from_row(row: &Row<'_>) -> rusqlite::Result<Relation> {
+pub(super) fn from_row(row: &Row<'_>) -> Result<Relation> {
     let activation: f64 = row.get(7)?;
     Ok(Relation {
-        id: format!("{KIND}-{}", row.get::<_, i64>(0)?),
+        id: format!("{KIND}-{}", row.get::<i64>(0)?),
         subject: row.get(1)?,
         predicate: row.get(2)?,
         object: row.get(3)?,
@@ -94,15 +93,13 @@ impl Relation {
     }
 }
 
-fn select(db: &Connection, condition: &str, values: impl rusqlite::Params) -> Result<Vec<Relation>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} WHERE {condition}"))?;
-    let rows = statement.query_map(values, from_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Relation>> {
+    db.rows(&format!("SELECT {COLUMNS} WHERE {condition}"), values, from_row)
 }
 
 /// Returns the relation of that number.
 pub(super) fn find_by_number(db: &Connection, id: i64) -> Result<Option<Relation>> {
-    Ok(select(db, "relations.id = ?1", [id])?.pop())
+    Ok(select(db, "relations.id = $1", [id])?.pop())
 }
 
 /// Says that a relation holds, from `origin.since` on. Entities that are not known are made.
@@ -138,41 +135,40 @@ pub(crate) fn add_with(
         return Err(Error::KeptOut { what, reason: "has the same entity at both ends".into() });
     }
     let condition =
-        "s.root = ?1 AND predicate = ?2 AND o.root = ?3 AND (until IS NULL OR until > ?4) AND since <= ?4";
+        "s.root = $1 AND predicate = $2 AND o.root = $3 AND (until IS NULL OR until > $4) AND since <= $4";
     for known in select(db, condition, (subject.id, &predicate, object.id, origin.since))? {
         if !origin.sees(db, "relations", known.number())? {
             continue;
         }
         if let Some(private) = origin.private {
-            let sql = "UPDATE relations SET private = ?2 WHERE id = ?1";
-            db.prepare_cached(sql)?.execute((known.number(), private))?;
+            let sql = "UPDATE relations SET private = $2 WHERE id = $1";
+            db.run(sql, (known.number(), private))?;
         }
         return Ok(Added { relation: with_cites(db, known)?, known: true });
     }
     // Said to have begun earlier, it held until it began as far as we knew.
-    let condition = "s.root = ?1 AND predicate = ?2 AND o.root = ?3 AND since > ?4 ORDER BY since LIMIT 1";
+    let condition = "s.root = $1 AND predicate = $2 AND o.root = $3 AND since > $4 ORDER BY since LIMIT 1";
     let later = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop();
     let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, session, private)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
-    let source = source_name(origin.source);
-    db.prepare_cached(sql)?.execute((
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8) RETURNING id";
+    let values = (
         subject.id,
         &predicate,
         object.id,
         origin.since,
         later.map(|later| later.since),
-        source,
+        source_name(origin.source),
         origin.session,
         origin.private.unwrap_or(false),
-    ))?;
-    let relation = get(db, db.last_insert_rowid())?;
+    );
+    let relation = get(db, db.one(sql, values, |row| row.get(0))?)?;
     writer.insert(&relation.passage())?;
     Ok(Added { relation, known: false })
 }
 
 fn get(db: &Connection, id: i64) -> Result<Relation> {
-    let found = select(db, "relations.id = ?1", [id])?.pop();
-    with_cites(db, found.ok_or_else(|| Error::NoRelation { given: format!("{KIND}-{id}") })?)
+    let missing = || Error::NoRelation { given: format!("{KIND}-{id}") };
+    with_cites(db, find_by_number(db, id)?.ok_or_else(missing)?)
 }
 
 fn with_cites(db: &Connection, mut relation: Relation) -> Result<Relation> {
@@ -189,10 +185,9 @@ pub(crate) fn list(
     limit: usize,
 ) -> Result<Vec<Relation>> {
     let entity = entity.map(|named| name::get(db, named)).transpose()?.map(|entity| entity.id);
-    let condition = "(?1 IS NULL OR ?1 IN (subjects.id, objects.id))
-        AND CASE WHEN ?2 THEN 1 WHEN ?3 IS NULL THEN until IS NULL ELSE since <= ?3 AND (until IS NULL OR until > ?3) END
-        ORDER BY subjects.name COLLATE NOCASE, predicate, objects.name COLLATE NOCASE LIMIT ?4";
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
+    let condition = "($1 IS NULL OR $1 IN (subjects.id, objects.id))
+        AND CASE WHEN $2 THEN true WHEN $3 IS NULL THEN until IS NULL ELSE since <= $3 AND (until IS NULL OR until > $3) END
+        ORDER BY lower(subjects.name), predicate, lower(objects.name) LIMIT $4";
     let found = select(db, condition, (entity, history, as_of, limit))?;
     found.into_iter().map(|relation| with_cites(db, relation)).collect()
 }
@@ -203,10 +198,8 @@ pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relat
     if relation.until.is_some() {
         return with_cites(db, relation);
     }
-    db.execute(
-        "UPDATE relations SET until = ?2 WHERE id = ?1",
-        (relation.number(), now.max(relation.since)),
-    )?;
+    let sql = "UPDATE relations SET until = $2 WHERE id = $1";
+    db.run(sql, (relation.number(), now.max(relation.since)))?;
     crate::index::set_live(db, KIND, &relation.id, false)?;
     get(db, relation.number())
 }
@@ -231,12 +224,12 @@ pub(crate) fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
     let (found, given) = match *named {
         Named::Id(id) => {
             let number = super::number(KIND, id).unwrap_or(0);
-            (select(db, "relations.id = ?1", [number])?, id.to_owned())
+            (select(db, "relations.id = $1", [number])?, id.to_owned())
         }
         Named::Ends(subject, predicate, object) => {
             let (subject, object) = (name::get(db, subject)?, name::get(db, object)?);
             let predicate = guard::predicate(predicate, Source::Person)?;
-            let condition = "subjects.id = ?1 AND predicate = ?2 AND objects.id = ?3 AND until IS NULL";
+            let condition = "subjects.id = $1 AND predicate = $2 AND objects.id = $3 AND until IS NULL";
             let found = select(db, condition, (subject.id, &predicate, object.id))?;
             (found, format!("{} {predicate} {}", subject.name, object.name))
         }
@@ -248,8 +241,8 @@ pub(crate) fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
 pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
     let reference = format!("{KIND}-{id}");
     writer.remove(KIND, &reference)?;
-    db.prepare_cached("DELETE FROM relations WHERE id = ?1")?.execute([id])?;
-    db.prepare_cached("DELETE FROM citations WHERE kind = 'relation' AND id = ?1")?.execute([id])?;
+    db.run("DELETE FROM relations WHERE id = $1", [id])?;
+    db.run("DELETE FROM citations WHERE kind = 'relation' AND id = $1", [id])?;
     activation::forget(db, &reference)
 }
 
@@ -260,11 +253,11 @@ pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result
 
 /// Returns the passages of all relations of some entities, whose numbers are a JSON array.
 pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
-    let either = "relations.subject IN (SELECT value FROM json_each(?1))
-        OR relations.object IN (SELECT value FROM json_each(?1)) ORDER BY relations.id";
+    let either = "relations.subject IN (SELECT value FROM json_each($1))
+        OR relations.object IN (SELECT value FROM json_each($1)) ORDER BY relations.id";
     Ok(select(db, either, [entities])?.iter().map(Relation::passage).collect())
 }
 
 pub(super) fn passages(db: &Connection) -> Result<Vec<Passage>> {
-    Ok(select(db, "true ORDER BY relations.id", [])?.iter().map(Relation::passage).collect())
+    Ok(select(db, "true ORDER BY relations.id", ())?.iter().map(Relation::passage).collect())
 }
