@@ -9,4 +9,4 @@ pub(crate) mod visibility;
 pub(crate) use crate::base::sql::{FromSql, ToSql, Value};
 pub use db::sqlite_version;
 pub(crate) use db::{Damage, Db, Migrations, Snapshot, beside, set_aside};
-pub(crate) use sql::Connection;
+pub(crate) use sql::{Connection, Params, Row};

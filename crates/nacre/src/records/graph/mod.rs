@@ -25,7 +25,7 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::base::caller::{Caller, Visibility};
+use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
 use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
