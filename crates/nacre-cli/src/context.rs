@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result};
 use etcetera::{AppStrategy, AppStrategyArgs};
+use nacre::View;
 use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
     Actor, Answer, Caller, Embedder, Group, GroupName, Home, Role, SETTINGS_FILE, Secret, SessionId,
@@ -180,11 +181,24 @@ impl Context {
         }
     }
 
+    /// Enters the group as whoever runs this command.
+    pub fn enter<T>(&self, work: impl FnOnce(&mut View<'_>) -> nacre::Result<T>) -> Result<T> {
+        Ok(work(&mut self.group()?.enter(&self.caller())?)?)
+    }
+
+    /// The same for what shows or changes all of the group.
+    pub fn enter_whole<T>(
+        &self,
+        what: &str,
+        work: impl FnOnce(&mut View<'_>) -> nacre::Result<T>,
+    ) -> Result<T> {
+        Ok(work(&mut self.whole_group(what)?.enter(&self.caller())?)?)
+    }
+
     /// Calls a tool as whoever runs this command.
     pub fn call(&self, tool: &str, request: &impl Serialize) -> Result<Answer> {
-        let mut group = self.group()?;
         let arguments = serde_json::to_value(request)?;
-        Ok(nacre::call_across(&self.home, &mut group, &self.caller(), tool, arguments)?)
+        self.enter(|view| nacre::call_across(&self.home, view, tool, arguments))
     }
 }
 

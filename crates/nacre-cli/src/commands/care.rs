@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::maintain::{JobShown, Which};
-use nacre::{Caller, Note, Synced, Zone, look_at_memory_file};
+use nacre::{Caller, GroupName, Note, Synced, Zone};
 use serde_json::json;
 
 use crate::args::{Audit, Maintain};
@@ -16,9 +16,10 @@ use crate::render::{self, Paint, Progress, line, plain};
 
 pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     context.home.create()?;
-    let mut group = context.group()?;
-    group.create(context.now())?;
-    let laid = if bare { None } else { Some(group.lay_templates()?) };
+    let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
+    view.create()?;
+    let laid = if bare { None } else { Some(nacre::workspace::lay_templates(&view)?) };
     let (home, name) = (context.home.path().display().to_string(), context.global.group.as_str());
     if context.global.json {
         let mut answer = json!({ "home": home, "group": name });
@@ -31,7 +32,7 @@ pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     }
     let mut text = format!("The memory of group `{name}` is in {}\n", plain(&home));
     if let Some(laid) = laid.filter(|laid| !laid.made.is_empty()) {
-        text.push_str(&format!("\nIts workspace is in {}:\n", plain(&group.folder().display().to_string())));
+        text.push_str(&format!("\nIts workspace is in {}:\n", plain(&view.folder().display().to_string())));
         for template in nacre::TEMPLATES.iter().filter(|template| laid.made.contains(&template.path)) {
             text.push_str(&format!("  {:<26} {}\n", template.path, template.purpose));
         }
@@ -47,7 +48,7 @@ pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
 }
 
 pub fn status(context: &Context) -> Result<ExitCode> {
-    let status = context.group()?.status()?;
+    let status = context.enter(|view| nacre::status(view))?;
     if context.global.json {
         render::json(&status)?;
         return Ok(ExitCode::SUCCESS);
@@ -162,53 +163,52 @@ pub fn examine(context: &Context) -> Vec<Check> {
         groups.push(context.global.group.clone());
     }
     for name in &groups {
-        match context.home.group(name, context.now()) {
-            Err(error) => {
-                let says = format!("{name}: {error}; {}", error.hint().unwrap_or_default());
-                checks.push(Check { name: "group", ok: false, says });
-            }
-            Ok(mut group) => {
-                let problems = group.check().unwrap_or_else(|error| vec![error.to_string()]);
-                let status = group.status();
-                let entries = status.as_ref().map_or(0, |status| status.entries.current);
-                let says = if problems.is_empty() {
-                    let vectors = status.as_ref().ok().and_then(|status| status.vectors.as_ref());
-                    let vectors = vectors.map(|so_far| format!("; vectors: {}", made_anew(so_far)));
-                    let vectors = vectors.unwrap_or_default();
-                    format!("{name}: {entries} current entries; rows, index and audit log agree{vectors}")
-                } else {
-                    format!(
-                        "{name}: {}; `nacre --group {name} reindex` mends the index, an export or a copy the rest",
-                        problems.join("; ")
-                    )
-                };
-                checks.push(Check { name: "group", ok: problems.is_empty(), says });
-                let caller = Caller::person(context.session(), context.now());
-                if let Ok(Some(advice)) = look_at_memory_file(&group, &caller, 5).map(|found| found.advice())
-                {
-                    let says = format!("{name}: {advice} (`nacre memory`)");
-                    checks.push(Check { name: "MEMORY.md", ok: true, says });
-                }
-                for aside in status.iter().flat_map(|status| &status.set_aside) {
-                    let file = aside.display();
-                    let says = format!(
-                        "{file} was damaged; `nacre --group {name} import database {file}` saves what can be read, then remove it"
-                    );
-                    checks.push(Check { name: "set aside", ok: false, says });
-                }
-                let collections = group.check_collections(context.now());
-                let collections =
-                    collections.unwrap_or_else(|error| vec![("?".into(), vec![error.to_string()])]);
-                for (collection, problems) in collections {
-                    let says =
-                        if problems.is_empty() { "rows and index agree".into() } else { problems.join("; ") };
-                    let says = format!("{name}/{collection}: {says}");
-                    checks.push(Check { name: "collection", ok: problems.is_empty(), says });
-                }
-            }
+        if let Err(error) = examine_group(context, name, &mut checks) {
+            let says = format!("{name}: {error}; {}", error.hint().unwrap_or_default());
+            checks.push(Check { name: "group", ok: false, says });
         }
     }
     checks
+}
+
+fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -> nacre::Result<()> {
+    let mut group = context.home.group(name, context.now())?;
+    let caller = Caller::person(context.session(), context.now());
+    let mut view = group.enter(&caller)?;
+    let problems = view.check().unwrap_or_else(|error| vec![error.to_string()]);
+    let status = nacre::status(&view);
+    let entries = status.as_ref().map_or(0, |status| status.entries.current);
+    let says = if problems.is_empty() {
+        let vectors = status.as_ref().ok().and_then(|status| status.vectors.as_ref());
+        let vectors = vectors.map(|so_far| format!("; vectors: {}", made_anew(so_far)));
+        let vectors = vectors.unwrap_or_default();
+        format!("{name}: {entries} current entries; rows, index and audit log agree{vectors}")
+    } else {
+        format!(
+            "{name}: {}; `nacre --group {name} reindex` mends the index, an export or a copy the rest",
+            problems.join("; ")
+        )
+    };
+    checks.push(Check { name: "group", ok: problems.is_empty(), says });
+    if let Ok(Some(advice)) = nacre::workspace::look_at_memory_file(&view, 5).map(|found| found.advice()) {
+        let says = format!("{name}: {advice} (`nacre memory`)");
+        checks.push(Check { name: "MEMORY.md", ok: true, says });
+    }
+    for aside in status.iter().flat_map(|status| &status.set_aside) {
+        let file = aside.display();
+        let says = format!(
+            "{file} was damaged; `nacre --group {name} import database {file}` saves what can be read, then remove it"
+        );
+        checks.push(Check { name: "set aside", ok: false, says });
+    }
+    let collections = nacre::collection::check(&mut view);
+    let collections = collections.unwrap_or_else(|error| vec![("?".into(), vec![error.to_string()])]);
+    for (collection, problems) in collections {
+        let says = if problems.is_empty() { "rows and index agree".into() } else { problems.join("; ") };
+        let says = format!("{name}/{collection}: {says}");
+        checks.push(Check { name: "collection", ok: problems.is_empty(), says });
+    }
+    Ok(())
 }
 
 /// Shows what was found; a failure is an exit code too.
@@ -247,11 +247,12 @@ pub fn settings(context: &Context) -> Result<ExitCode> {
 }
 
 pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
-    let group = context.group()?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let view = group.enter(&caller)?;
     match args {
         Audit::Export => {
             let mut lines = String::new();
-            group.export_audit(|line| {
+            view.export_audit(|line| {
                 lines.push_str(line);
                 lines.push('\n');
             })?;
@@ -265,7 +266,7 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
             Ok(ExitCode::SUCCESS)
         }
         Audit::Verify => {
-            let verified = group.verify_audit()?;
+            let verified = view.verify_audit()?;
             if context.global.json {
                 render::json(&verified)?;
             } else {
@@ -280,7 +281,8 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
 }
 
 pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
-    let done = context.whole_group("export")?.export(&std::path::absolute(folder)?, context.now())?;
+    let folder = std::path::absolute(folder)?;
+    let done = context.enter_whole("export", |view| nacre::export::export(view, &folder))?;
     if context.global.json {
         render::json(&done)?;
     } else {
@@ -295,14 +297,15 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
 }
 
 pub fn index(context: &Context) -> Result<ExitCode> {
-    let mut group = context.group()?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     let progress = |what: &str, unit: &'static str| Progress::count(context.global.json, what, unit);
     let bar = progress("documents", "files");
-    let done = group.sync_with(&context.caller(), &mut |done, all| bar.done_of(done, all));
+    let done = nacre::workspace::sync_with(&mut view, &mut |done, all| bar.done_of(done, all));
     drop(bar);
     let done = done?;
     let bar = progress("vectors", "passages");
-    let renewed = group.renew(context.now(), usize::MAX, &mut |so_far| {
+    let renewed = nacre::collection::renew(&mut view, usize::MAX, &mut |so_far| {
         bar.done_of(so_far.made, so_far.all);
         std::thread::sleep(behind::PAUSE);
         ControlFlow::Continue(())
@@ -310,7 +313,7 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     drop(bar);
     let renewed = renewed.context("documents are indexed, vectors are not all made anew")?;
     let bar = progress("vectors of the provider", "passages");
-    let embedded = group.embed(context.now(), usize::MAX, &mut |so_far| {
+    let embedded = nacre::collection::embed(&mut view, usize::MAX, &mut |so_far| {
         bar.done_of(so_far.done, so_far.done + so_far.left);
     });
     drop(bar);
@@ -387,7 +390,7 @@ pub fn synced_rows(done: &Synced) -> Vec<(String, String)> {
 
 pub fn reindex(context: &Context) -> Result<ExitCode> {
     let bar = Progress::busy(context.global.json, "rebuilding the index");
-    let passages = context.group()?.reindex(&context.caller());
+    let passages = context.enter(nacre::reindex);
     drop(bar);
     let passages = passages?;
     if context.global.json {
@@ -400,8 +403,9 @@ pub fn reindex(context: &Context) -> Result<ExitCode> {
 
 pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     if args.list {
-        let jobs = group.jobs(&caller)?;
+        let jobs = nacre::maintain::jobs(&view)?;
         if context.global.json {
             render::json(&jobs)?;
         } else {
@@ -414,7 +418,7 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
         None if args.all => Which::All,
         None => Which::Due,
     };
-    let ran = group.maintain(&caller, &which)?;
+    let ran = nacre::maintain::run(&mut view, &which)?;
     if context.global.json {
         // What was done in numbers, by its name.
         let counts = ran

@@ -16,7 +16,7 @@ pub fn run(context: &Context, args: Checkpoint) -> Result<ExitCode> {
         Checkpoint::Save { name, reason } => save(context, &name, &reason),
         Checkpoint::List => list(context),
         Checkpoint::Diff { id } => {
-            let diff = context.whole_group("checkpoint diff")?.diff_checkpoint(&context.caller(), &id)?;
+            let diff = context.enter_whole("checkpoint diff", |view| nacre::checkpoint::diff(view, &id))?;
             match context.global.json {
                 true => render::json(&diff)?,
                 false => render::out(&shown(&diff, false))?,
@@ -25,7 +25,7 @@ pub fn run(context: &Context, args: Checkpoint) -> Result<ExitCode> {
         }
         Checkpoint::Restore { id, yes } => restore(context, &id, yes),
         Checkpoint::Drop { id } => {
-            let id = context.whole_group("checkpoint drop")?.drop_checkpoint(&context.caller(), &id)?;
+            let id = context.enter_whole("checkpoint drop", |view| nacre::checkpoint::remove(view, &id))?;
             match context.global.json {
                 true => render::json(&serde_json::json!({ "dropped": id }))?,
                 false => render::out(&format!("Dropped {id}."))?,
@@ -36,7 +36,7 @@ pub fn run(context: &Context, args: Checkpoint) -> Result<ExitCode> {
 }
 
 fn save(context: &Context, name: &str, reason: &str) -> Result<ExitCode> {
-    let saved = context.group()?.save_checkpoint(&context.caller(), name, reason)?;
+    let saved = context.enter(|view| nacre::checkpoint::save(view, name, reason))?;
     if context.global.json {
         render::json(&saved)?;
         return Ok(ExitCode::SUCCESS);
@@ -51,7 +51,7 @@ fn save(context: &Context, name: &str, reason: &str) -> Result<ExitCode> {
 }
 
 fn list(context: &Context) -> Result<ExitCode> {
-    let found = context.whole_group("checkpoint list")?.checkpoints()?;
+    let found = context.enter_whole("checkpoint list", |view| nacre::checkpoint::list(view))?;
     if context.global.json {
         render::json(&found)?;
         return Ok(ExitCode::SUCCESS);
@@ -77,9 +77,10 @@ fn list(context: &Context) -> Result<ExitCode> {
 }
 
 fn restore(context: &Context, id: &str, yes: bool) -> Result<ExitCode> {
-    let mut group = context.whole_group("checkpoint restore")?;
+    let (mut group, caller) = (context.whole_group("checkpoint restore")?, context.caller());
+    let mut view = group.enter(&caller)?;
     if !yes {
-        let diff = group.diff_checkpoint(&context.caller(), id)?;
+        let diff = nacre::checkpoint::diff(&mut view, id)?;
         match context.global.json {
             true => render::json(&diff)?,
             false => {
@@ -89,7 +90,7 @@ fn restore(context: &Context, id: &str, yes: bool) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let done = group.restore_checkpoint(&context.caller(), id)?;
+    let done = nacre::checkpoint::restore(&mut view, id)?;
     if context.global.json {
         render::json(&done)?;
         return Ok(ExitCode::SUCCESS);

@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
+use nacre::CollectionName;
 use nacre::call::{CollectionsRequest, SearchRequest};
-use nacre::{CollectionName, Indexed, Reading};
+use nacre::collection::{Indexed, Reading};
 use serde_json::Value;
 
 use super::care::{megabytes, synced_rows};
@@ -35,10 +36,10 @@ pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
 fn add(context: &Context, name: &CollectionName, sources: &[PathBuf]) -> Result<ExitCode> {
     let sources: Vec<PathBuf> =
         sources.iter().map(std::path::absolute).collect::<Result<_, _>>().context("a source is no path")?;
-    let mut group = context.group()?;
-    let done = with_progress(context, name, |progress| {
-        group.add_collection(&context.caller(), name, &sources, progress)
-    })?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
+    let done =
+        with_progress(context, name, |progress| nacre::collection::add(&mut view, name, &sources, progress))?;
     if context.global.json {
         render::json(&done)?;
     } else {
@@ -48,15 +49,16 @@ fn add(context: &Context, name: &CollectionName, sources: &[PathBuf]) -> Result<
 }
 
 fn reindex(context: &Context, name: Option<CollectionName>, reading: Reading) -> Result<ExitCode> {
-    let mut group = context.group()?;
-    let names = name.map_or_else(|| group.collection_names(), |name| Ok(vec![name]))?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
+    let names = name.map_or_else(|| nacre::collection::names(&view), |name| Ok(vec![name]))?;
     if names.is_empty() && !context.global.json {
         render::out(NONE)?;
     }
     let (mut all, mut failed) = (Vec::new(), None);
     for name in &names {
         let done = with_progress(context, name, |progress| {
-            group.reindex_collection(&context.caller(), name, reading, progress)
+            nacre::collection::reindex(&mut view, name, reading, progress)
         });
         match done {
             Ok(done) if context.global.json => all.push(done),
@@ -142,7 +144,7 @@ fn drop(context: &Context, name: &CollectionName, yes: bool) -> Result<ExitCode>
         render::note("nothing was dropped");
         return Ok(ExitCode::SUCCESS);
     }
-    let record = context.group()?.drop_collection(&context.caller(), name)?;
+    let record = context.enter(|view| nacre::collection::remove(view, name))?;
     if context.global.json {
         render::json(&record)?;
     } else {

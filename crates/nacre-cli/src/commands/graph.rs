@@ -18,7 +18,7 @@ use crate::render::{self, Paint, line, plain};
 pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
     let Some(query) = &args.query else {
         let format = args.export.expect("clap asks for one of both");
-        let picture = context.group()?.picture()?;
+        let picture = context.enter(|view| nacre::graph::picture(view))?;
         match (context.global.json, format) {
             (true, Format::Json) => render::json(&picture)?,
             // One JSON value there is, whatever form it holds.
@@ -29,15 +29,16 @@ pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
     };
     let request =
         GraphRequest { query: query.clone(), limit: args.limit, as_of: args.as_of, of_agent: args.agent };
-    let mut group = context.group()?;
-    let answer = nacre::call(&mut group, &context.caller(), "graph_search", serde_json::to_value(&request)?)?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
+    let answer = nacre::call(&mut view, "graph_search", serde_json::to_value(&request)?)?;
     if context.global.json {
         render::json(&answer.data)?;
     } else {
         render::out(&shown(&answer, args.explain))?;
     }
     // What was recalled is remembered; that it can't be is no reason to fail.
-    let _ = group.settle(context.now());
+    let _ = view.settle();
     Ok(ExitCode::SUCCESS)
 }
 
@@ -95,7 +96,7 @@ pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
 }
 
 fn seed(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
-    let mut seeded = context.group()?.seed(&context.caller(), file)?;
+    let mut seeded = context.enter(|view| nacre::graph::seed(view, file))?;
     for kept_out in &mut seeded.kept_out {
         *kept_out = nacre::redact::text(kept_out).into_owned();
     }
@@ -112,9 +113,10 @@ fn seed(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
 }
 
 fn kept_out(context: &Context) -> Result<ExitCode> {
-    let mut group = context.group()?;
-    group.sync(&context.caller())?;
-    let kept_out = group.kept_out()?;
+    let kept_out = context.enter(|view| {
+        nacre::workspace::sync(view)?;
+        nacre::graph::kept_out(view)
+    })?;
     if context.global.json {
         let mut kept_out = serde_json::to_value(&kept_out)?;
         nacre::redact::value(&mut kept_out);

@@ -15,7 +15,7 @@ use anyhow::{Context as _, Result, bail};
 use nacre::call::has_workspace;
 use nacre::settings::{Flush, Inject};
 use nacre::spool::{self, Heard, What};
-use nacre::{Caller, Group, Home, SessionId, Settings, mark_injected, strip_injected, turn};
+use nacre::{Caller, Group, Home, SessionId, Settings, View, mark_injected, strip_injected, turn};
 use serde_json::{Value, json};
 
 use crate::args::{Global, Hook, RoleName};
@@ -131,7 +131,7 @@ fn answer(global: Global, told: Option<&str>) -> Result<Value> {
         Event::PreCompact => {
             let (mut group, caller, _) = open(global, &input)?;
             // Where that can't be noted nothing can be stored either, and nobody is asked.
-            let _ = group.compacts(&caller);
+            let _ = group.enter(&caller).and_then(|mut view| nacre::session::compacts(&mut view));
             String::new()
         }
         Event::Stop => {
@@ -195,10 +195,11 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
         Some("compact") if group.settings().session.flush == Flush::Prompt => mark_injected(COMPACTED) + "\n",
         _ => String::new(),
     };
-    let said = if files && has_workspace(&group, &person) {
-        boot(&mut group, &person, &note)?
+    let mut view = group.enter(&person)?;
+    let said = if files && has_workspace(&view) {
+        boot(&mut view, &note)?
     } else if brief {
-        let brief = nacre::call(&mut group, &person, "memory_brief", json!({}))?;
+        let brief = nacre::call(&mut view, "memory_brief", json!({}))?;
         plugin::note_brief(&brief);
         let plugins = brief.data["plugin"].is_object() && brief.data["plugin"]["problem"].is_null();
         let nothing = brief.data["entry_count"] == 0 && !plugins;
@@ -210,12 +211,12 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
 }
 
 /// Makes the boot so that it fits behind the note: what clients count is more than its characters.
-fn boot(group: &mut Group, person: &Caller, note: &str) -> Result<String> {
+fn boot(view: &mut View<'_>, note: &str) -> Result<String> {
     let size = |text: &str| Value::from(format!("{note}{text}")).to_string().encode_utf16().count();
     let most = MOST - in_form("UserPromptSubmitted", " ").to_string().len();
     let mut room = MOST_BOOT - note.len();
     loop {
-        let boot = nacre::call(group, person, "memory_boot", json!({ "max_chars": room }))?;
+        let boot = nacre::call(view, "memory_boot", json!({ "max_chars": room }))?;
         let size = size(&boot.text);
         if size <= most || room < 2 * LEAST_BOOT {
             plugin::note_brief(&boot);
@@ -238,9 +239,10 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     let limit = Duration::from_millis(group.settings().turn.time_limit_ms);
     let late = || begun.elapsed() > limit;
     let asked = plugins.ask_turn(group.name(), &caller.session, message, limit);
+    let mut view = group.enter(&caller)?;
     let turn = plugin::with_answers(&asked, |plugins| {
         let request = turn::Request { late: &late, plugins, ..turn::Request::new(message) };
-        turn::run(&mut group, &caller, &request)
+        turn::run(&mut view, &request)
     })?;
     for left_out in &turn.left_out {
         render::note(&format!("left out: {left_out}"));
@@ -249,7 +251,7 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
     let said = turn.markdown;
     let marked = strip_injected(&said).trim().is_empty();
     let said = if marked { said } else { mark_injected(&said) };
-    Ok(match flush(&mut group, &caller, input, message) {
+    Ok(match flush(&mut view, input, message) {
         Some(prompt) => format!("{}\n{said}", mark_injected(&prompt)).trim_end().to_owned(),
         None => said,
     })
@@ -257,10 +259,11 @@ fn prompt(global: Global, input: &Input) -> Result<String> {
 
 /// What the agent is asked with this message, where its window is nearly full: to store what lasts (S4). A client
 /// can't be told so later, for it takes no words before it compacts.
-fn flush(group: &mut Group, caller: &Caller, input: &Input, message: &str) -> Option<String> {
+fn flush(view: &mut View<'_>, input: &Input, message: &str) -> Option<String> {
     let tokens = input.text(&["transcript_path", "transcriptPath"]).and_then(last_usage)?;
     let count = nacre::session::Count { tokens: Some(tokens), message, compacts: false };
-    match group.flush_check(caller, &caller.session, &count) {
+    let session = &view.caller().session;
+    match nacre::session::check_flush(view, session, &count) {
         Ok(flush) => flush.prompt,
         Err(problem) => {
             render::note(&format!("whether memory should be flushed is not known: {problem}"));

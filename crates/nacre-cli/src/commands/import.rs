@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::Imported;
+use nacre::export::Imported;
 use nacre::import::{FORMATS, Format, Options, Report, format};
 use serde_json::json;
 
@@ -22,11 +22,11 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     if found && !context.global.json {
         render::note(&format!("found {}", plain(&path.display().to_string())));
     }
-    let mut group = context.whole_group("import")?;
+    let (mut group, caller) = (context.whole_group("import")?, context.caller());
+    let mut view = group.enter(&caller)?;
     let options = Options { dry_run: args.dry_run, name: args.name.clone() };
     let bar = Progress::count(context.global.json, name, "items");
-    let done =
-        group.import_from(&context.caller(), format, &path, &options, &mut |items: usize| bar.done(items));
+    let done = nacre::import::import(&mut view, format, &path, &options, &mut |items: usize| bar.done(items));
     drop(bar);
     let done = done?;
     if context.global.json {
@@ -158,9 +158,8 @@ fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
 }
 
 fn take_in(context: &Context, name: &str, path: &Path) -> Result<Imported> {
-    let mut group = context.group()?;
     Ok(match name {
-        "nacre" => group.import(&context.caller(), path)?,
-        _ => group.import_database(&context.caller(), path)?,
+        "nacre" => context.enter(|view| nacre::export::import(view, path))?,
+        _ => context.enter(|view| nacre::export::import_database(view, path))?,
     })
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 use nacre::call::WriteRequest;
 use nacre::daily::{self, Draft};
 use nacre::promote::{self, Promotion, Step};
-use nacre::{look_at_memory_file, turn};
+use nacre::turn;
 use serde_json::json;
 
 use super::entry::show_answer;
@@ -17,8 +17,9 @@ use crate::render::{self, plain};
 
 pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     let Some(text) = &args.text else {
-        let shown = daily::today(&group, &caller)?;
+        let shown = daily::today(&view)?;
         if context.global.json {
             render::json(&shown)?;
         } else if shown.text.is_empty() {
@@ -36,7 +37,7 @@ pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
         return show_answer(context, &context.call("memory_write", &request)?);
     }
     let draft = Draft { text, category, importance };
-    let done = daily::append(&mut group, &caller, &draft)?;
+    let done = daily::append(&mut view, &draft)?;
     if context.global.json {
         render::json(&done)?;
     } else {
@@ -48,8 +49,9 @@ pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
 
 pub fn memory(context: &Context, args: &args::MemoryFile) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
-    group.sync(&caller)?;
-    let found = look_at_memory_file(&group, &caller, args.limit)?;
+    let mut view = group.enter(&caller)?;
+    nacre::workspace::sync(&mut view)?;
+    let found = nacre::workspace::look_at_memory_file(&view, args.limit)?;
     if context.global.json {
         render::json(&found)?;
         return Ok(ExitCode::SUCCESS);
@@ -69,10 +71,11 @@ pub fn memory(context: &Context, args: &args::MemoryFile) -> Result<ExitCode> {
 
 pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     // What the graph has taken in of MEMORY.md is known once it is indexed.
-    group.sync(&caller)?;
+    nacre::workspace::sync(&mut view)?;
     let Some(step) = args.step else {
-        let plans = Step::ALL.iter().map(|step| promote::plan(&mut group, &caller, *step));
+        let plans = Step::ALL.iter().map(|step| promote::plan(&mut view, *step));
         let plans: Vec<Promotion> = plans.collect::<nacre::Result<_>>()?;
         if context.global.json {
             render::json(&json!({ "steps": plans }))?;
@@ -86,7 +89,7 @@ pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     };
-    let done = promote::promote(&mut group, &caller, step)?;
+    let done = promote::promote(&mut view, step)?;
     if context.global.json {
         render::json(&done)?;
         return Ok(ExitCode::SUCCESS);
@@ -113,8 +116,9 @@ fn show(promotion: &Promotion) -> Result<()> {
 }
 
 pub fn policies(context: &Context) -> Result<ExitCode> {
-    let (group, caller) = (context.group()?, context.caller());
-    let found = turn::policies(&group, &caller)?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let view = group.enter(&caller)?;
+    let found = turn::policies(&view)?;
     if context.global.json {
         render::json(&found)?;
         return Ok(ExitCode::SUCCESS);

@@ -37,14 +37,15 @@ pub fn run(context: &Context) -> Result<ExitCode> {
             zone: context::zone(),
             ..Caller::agent(context.session(), context.now())
         };
+        let mut answer = |input| result(&mut group.enter(&caller)?, input);
         let told = match nacre::call::parse(&line) {
             Ok(given) if given["type"] == "tool_use" => {
-                let mut told = told(result(&mut group, &caller, given["input"].clone()));
+                let mut told = told(answer(given["input"].clone()));
                 told["type"] = "tool_result".into();
                 told["tool_use_id"] = given["id"].clone();
                 told
             }
-            Ok(given) => told(result(&mut group, &caller, given)),
+            Ok(given) => told(answer(given)),
             Err(error) => told(Err(error)),
         };
         render::out(&format!("{told}\n"))?;

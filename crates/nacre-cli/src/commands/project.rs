@@ -15,10 +15,11 @@ use crate::context::Context;
 use crate::render::{self, Paint, Progress, line};
 
 pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
-    let mut group = context.group()?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     if args.forget {
         let name = args.project.as_ref().context("clap asks for it")?;
-        let project = group.forget_project(&context.caller(), name)?;
+        let project = nacre::project::forget(&mut view, name)?;
         if context.global.json {
             render::json(&project)?;
         } else {
@@ -29,7 +30,7 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let known = group.projects()?;
+    let known = nacre::project::list(&view)?;
     let folders: Vec<(std::path::PathBuf, Option<ProjectName>)> = match &args.folder {
         Some(folder) => vec![(folder.clone(), args.project.clone())],
         None => known
@@ -48,7 +49,7 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     let (mut all, mut failed) = (Vec::new(), None);
     for (folder, name) in &folders {
         let bar = Progress::count(context.global.json, &folder.to_string_lossy(), "files");
-        let done = group.extract(&context.caller(), folder, name.as_ref(), &mut |looked| bar.done(looked));
+        let done = nacre::project::extract(&mut view, folder, name.as_ref(), &mut |looked| bar.done(looked));
         drop(bar);
         match done {
             Ok(done) => all.push(done),
@@ -182,7 +183,7 @@ pub fn task(context: &Context, args: Task) -> Result<ExitCode> {
 }
 
 fn import(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
-    let done = context.group()?.import_tasks(&context.caller(), file)?;
+    let done = context.enter(|view| nacre::project::import_tasks(view, file))?;
     if context.global.json {
         render::json(&json!(done))?;
         return Ok(ExitCode::SUCCESS);

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use nacre::call::GetRequest;
 use nacre::proposal::{self, Proposal, State};
-use nacre::{Caller, Error, FilePath, Group, Kind};
+use nacre::{Error, FilePath, Kind, View};
 use serde_json::json;
 
 use crate::args::{Approve, Deny, Get, Pending, Propose};
@@ -46,9 +46,8 @@ fn range(text: &str) -> (&str, Option<usize>, Option<usize>) {
 pub fn propose(context: &Context, args: &Propose) -> Result<ExitCode> {
     let path: FilePath = args.path.parse()?;
     let bytes = read(&args.from)?;
-    let mut group = context.group()?;
     let reason = args.reason.as_deref().unwrap_or_default();
-    let made = proposal::propose(&mut group, &context.caller(), &path, Some(bytes), reason)?;
+    let made = context.enter(|view| proposal::propose(view, &path, Some(bytes), reason))?;
     show_one(context, &made)
 }
 
@@ -71,7 +70,7 @@ pub fn pending(context: &Context, args: &Pending) -> Result<ExitCode> {
     if let Some(number) = args.id {
         return show(context, number);
     }
-    let proposals = proposal::list(&mut context.group()?, &context.caller(), args.all)?;
+    let proposals = context.enter(|view| proposal::list(view, args.all))?;
     if context.global.json {
         render::json(&json!({ "proposals": proposals }))?;
         return Ok(ExitCode::SUCCESS);
@@ -88,7 +87,7 @@ pub fn pending(context: &Context, args: &Pending) -> Result<ExitCode> {
 }
 
 pub fn show(context: &Context, number: i64) -> Result<ExitCode> {
-    show_one(context, &proposal::get(&mut context.group()?, &context.caller(), number)?)
+    show_one(context, &context.enter(|view| proposal::get(view, number))?)
 }
 
 fn show_one(context: &Context, proposal: &Proposal) -> Result<ExitCode> {
@@ -110,7 +109,7 @@ pub fn approve(context: &Context, args: &Approve) -> Result<ExitCode> {
 
 pub fn deny(context: &Context, args: &Deny) -> Result<ExitCode> {
     let reason = args.reason.as_deref().unwrap_or_default();
-    decide(context, &args.ids, "denied", |group, caller, id| proposal::deny(group, caller, id, reason))
+    decide(context, &args.ids, "denied", |view, id| proposal::deny(view, id, reason))
 }
 
 pub fn revert(context: &Context, id: i64) -> Result<ExitCode> {
@@ -122,12 +121,13 @@ fn decide(
     context: &Context,
     ids: &[i64],
     done: &str,
-    act: impl Fn(&mut Group, &Caller, i64) -> nacre::Result<Proposal>,
+    act: impl Fn(&mut View<'_>, i64) -> nacre::Result<Proposal>,
 ) -> Result<ExitCode> {
     let (mut group, caller, paint) = (context.group()?, context.caller(), Paint::stdout());
+    let mut view = group.enter(&caller)?;
     let (mut decided, mut failed, mut worst) = (Vec::new(), Vec::new(), None::<Kind>);
     for id in ids {
-        match act(&mut group, &caller, *id) {
+        match act(&mut view, *id) {
             Ok(proposal) => {
                 if !context.global.json {
                     let shown = match proposal.state {
@@ -148,7 +148,7 @@ fn decide(
             Err(error) => {
                 worst = worst.or(Some(error.kind()));
                 if let (Error::ProposalConflict { .. }, false) = (&error, context.global.json) {
-                    let conflict = proposal::get(&mut group, &caller, *id)?;
+                    let conflict = proposal::get(&mut view, *id)?;
                     render::out(&body(context, &conflict, paint))?;
                 }
                 failed.push(json!({ "number": id, "code": error.code(), "message": error.to_string(), "hint": error.hint() }));

@@ -76,6 +76,7 @@ const LINES: usize = 500;
 /// Adds lines of JSON as they come. One that is none is refused, with its number; those before it are written.
 fn append_lines(context: &Context, id: &SessionId) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     let mut done = Lines::default();
     let mut drafts = Vec::new();
     let mut input = std::io::stdin().lock();
@@ -96,7 +97,7 @@ fn append_lines(context: &Context, id: &SessionId) -> Result<ExitCode> {
         }
         if drafts.len() == LINES || read == 0 || refused.is_some() {
             if !drafts.is_empty() {
-                let appended = group.append_session(&caller, id, &std::mem::take(&mut drafts))?;
+                let appended = nacre::session::append(&mut view, id, &std::mem::take(&mut drafts))?;
                 (done.added, done.present) = (done.added + appended.added, done.present + appended.present);
                 done.tokens = appended.tokens;
                 done.warnings.extend(appended.warnings);
@@ -209,7 +210,8 @@ fn show(context: &Context, request: &SessionRequest) -> Result<ExitCode> {
 }
 
 fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<ExitCode> {
-    let mut group = context.group()?;
+    let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     let mut all = Vec::new();
     for file in files {
         let name =
@@ -218,7 +220,8 @@ fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<ExitCode> {
         let bar =
             Progress::bytes(context.global.json, &name, input.metadata().map_or(0, |found| found.len()));
         let told = |messages: usize| bar.say(&format!("{name}: {messages} messages"));
-        let done = group.import_session(&context.caller(), BufReader::new(bar.reading(input)), &name, told);
+        let done =
+            nacre::session::import_transcript(&mut view, BufReader::new(bar.reading(input)), &name, told);
         drop(bar);
         all.push((file.as_path(), done?));
     }

@@ -17,8 +17,7 @@ pub fn call(context: &Context, args: &Call) -> Result<ExitCode> {
         return list(context);
     };
     let arguments = nacre::call::parse(text_or_stdin(&args.arguments)?.as_bytes())?;
-    let mut group = context.group()?;
-    let answer = nacre::call_across(&context.home, &mut group, &context.caller(), tool, arguments)?;
+    let answer = context.enter(|view| nacre::call_across(&context.home, view, tool, arguments))?;
     if context.global.json {
         render::json(&answer.data)?
     } else {

@@ -18,9 +18,10 @@ pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
     let started = Instant::now();
     let message = text_or_stdin(&args.message)?;
     let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     if let Some(answer) = &args.answer {
         let exchange = Exchange { user: message, agent: text_or_stdin(answer)?, at: caller.now };
-        let archived = turn::archive(&mut group, &caller, &exchange)?;
+        let archived = turn::archive(&mut view, &exchange)?;
         if context.global.json {
             render::json(&archived)?;
         } else {
@@ -37,14 +38,14 @@ pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     // Documents that changed are read before the clock runs: a person waits for them, an agent does not.
-    group.sync(&caller)?;
-    let limit = Duration::from_millis(group.settings().turn.time_limit_ms);
+    nacre::workspace::sync(&mut view)?;
+    let limit = Duration::from_millis(view.settings().turn.time_limit_ms);
     let begun = Instant::now();
     let late = || begun.elapsed() > limit;
     let asked = context.plugins.ask_turn(&context.global.group, &caller.session, &message, limit);
     let turn = plugin::with_answers(&asked, |plugins| {
         let request = Request { late: &late, explain: args.explain, plugins, ..Request::new(message) };
-        turn::run(&mut group, &caller, &request)
+        turn::run(&mut view, &request)
     })?;
     if context.global.json {
         render::json(&turn)?;
@@ -90,10 +91,11 @@ fn explained(turn: &Turn, took: Duration) -> String {
 
 pub fn lesson(context: &Context, args: &args::Lesson) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
+    let mut view = group.enter(&caller)?;
     match args {
         args::Lesson::List => {
-            let lessons = turn::lessons(&group, &caller)?;
-            let proposals = turn::proposals(&group, &caller)?;
+            let lessons = turn::lessons(&view)?;
+            let proposals = turn::proposals(&view)?;
             if context.global.json {
                 render::json(&json!({ "lessons": lessons, "proposals": proposals }))?;
                 return Ok(ExitCode::SUCCESS);
@@ -120,7 +122,7 @@ pub fn lesson(context: &Context, args: &args::Lesson) -> Result<ExitCode> {
             }
         }
         args::Lesson::Forget { number } => {
-            let lesson = turn::forget(&mut group, &caller, *number).context("nothing was forgotten")?;
+            let lesson = turn::forget(&mut view, *number).context("nothing was forgotten")?;
             if context.global.json {
                 render::json(&lesson)?;
             } else {

@@ -5,7 +5,8 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use nacre::{Caller, Group, GroupName, Home, Time, Written};
+use nacre::collection::Written;
+use nacre::{Caller, Group, GroupName, Home, Time};
 
 use crate::context::{now, zone};
 use crate::render;
@@ -129,7 +130,7 @@ impl Jobs {
         let now = self.clock.unwrap_or_else(now);
         let caller = Caller { zone: zone(), ..Caller::nacre(now) };
         if let Ok(mut group) = home.group(name, now) {
-            let _ = group.maintain_if_free(&caller);
+            let _ = group.enter(&caller).and_then(|mut view| nacre::maintain::run_if_free(&mut view));
         }
     }
 }
@@ -146,12 +147,14 @@ fn make_some(
         Some(open) => open,
         none => none.insert((home.group(name, now())?, None)),
     };
-    let written = group.written(now())?;
+    let caller = Caller::nacre(now());
+    let mut view = group.enter(&caller)?;
+    let written = nacre::collection::written(&mut view)?;
     if all_made.as_ref() == Some(&written) {
         return Ok(None);
     }
-    group.renew(now(), usize::MAX, &mut |_| pause.wait(PAUSE))?;
-    let left = group.embed(now(), AT_ONCE, &mut |_| {})?.left;
+    nacre::collection::renew(&mut view, usize::MAX, &mut |_| pause.wait(PAUSE))?;
+    let left = nacre::collection::embed(&mut view, AT_ONCE, &mut |_| {})?.left;
     // What was just made counts as written too, so this is seen to once more.
     *all_made = (left == 0).then_some(written);
     Ok(Some(left))

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use nacre::{Caller, Group, GroupName, Home, Time};
+use nacre::{Caller, Group, GroupName, Home, Time, View};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::behind::Behind;
@@ -54,12 +54,12 @@ impl Pool {
     pub async fn ask<T: Send + 'static>(
         self: &Arc<Pool>,
         who: Who,
-        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut View<'_>) -> nacre::Result<T> + Send + 'static,
     ) -> nacre::Result<T> {
         let (own, turn) = (self.clone(), self.turn(&who.group).await);
         let call = move || {
             let _turn = turn;
-            own.with(&who.group, who.caller.now, |group| work(group, &who.caller))
+            own.with(&who.group, who.caller.now, |group| work(&mut group.enter(&who.caller)?))
         };
         blocking(&self.home, call).await
     }
@@ -147,7 +147,7 @@ impl Pool {
                 behind.end();
             }
             for mut group in open.idle {
-                let _ = group.settle(now);
+                let _ = group.enter(&Caller::nacre(now)).and_then(|mut view| view.settle());
             }
         }
     }

@@ -19,7 +19,7 @@ use anyhow::{Context as _, Result};
 use nacre::call::has_workspace;
 use nacre::proposal::{self, State};
 use nacre::settings::{Accept, Inject};
-use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Group, Home, Role, SKILL, TOOLS};
+use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Home, Role, SKILL, TOOLS, View};
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock,
     GetPromptRequestParams, GetPromptResponse, GetPromptResult, Implementation, InputRequiredResult,
@@ -115,9 +115,7 @@ impl Server {
     /// Calls a tool.
     async fn call(&self, who: &Who, tool: &str, arguments: Value) -> nacre::Result<Answer> {
         let (home, tool) = (self.home.clone(), tool.to_owned());
-        let call = move |group: &mut Group, caller: &Caller| {
-            nacre::call_across(&home, group, caller, &tool, arguments)
-        };
+        let call = move |view: &mut View<'_>| nacre::call_across(&home, view, &tool, arguments);
         self.seat.ask(who.clone(), call).await
     }
 
@@ -126,7 +124,7 @@ impl Server {
     async fn given(&self, who: &Who, tool: &'static str) -> nacre::Result<Answer> {
         let mut who = who.clone();
         who.caller.actor = Actor::Person;
-        self.seat.ask(who, move |group, caller| nacre::call(group, caller, tool, json!({}))).await
+        self.seat.ask(who, move |view| nacre::call(view, tool, json!({}))).await
     }
 
     /// Puts a proposal that a call made to the person, where the client can. The answer says what came of it; `Err`: the
@@ -147,7 +145,7 @@ impl Server {
             return Ok(answer);
         }
         let Asked { tool, arguments, who } = asked;
-        let get = move |group: &mut Group, caller: &Caller| proposal::get(group, caller, number);
+        let get = move |view: &mut View<'_>| proposal::get(view, number);
         let Ok(found) = self.seat.ask(who.clone(), get).await else { return Ok(answer) };
         // A question that was answered is not put again.
         if found.client.is_some() {
@@ -169,8 +167,7 @@ impl Server {
 
     /// Notes what the person is said to have said, and says in the answer how the proposal stands then.
     async fn note_answer(&self, mut answer: Answer, number: i64, accepted: bool, who: &Who) -> Answer {
-        let note =
-            move |group: &mut Group, caller: &Caller| proposal::answered(group, caller, number, accepted);
+        let note = move |view: &mut View<'_>| proposal::answered(view, number, accepted);
         let said = match self.seat.ask(who.clone(), note).await {
             Ok(found) if found.state == State::Approved => {
                 answer.data["written"] = true.into();
@@ -185,9 +182,7 @@ impl Server {
             Ok(found) => format!("Proposal {number} is {}.", found.state.as_str()),
             Err(error) => format!("Proposal {number} is not written: {error}."),
         };
-        if let Ok(found) =
-            self.seat.ask(who.clone(), move |group, caller| proposal::get(group, caller, number)).await
-        {
+        if let Ok(found) = self.seat.ask(who.clone(), move |view| proposal::get(view, number)).await {
             answer.data["status"] = found.state.as_str().into();
         }
         answer.data["note"] = said.as_str().into();
@@ -227,11 +222,7 @@ impl Server {
     /// the workspace would be the brief once more.
     async fn starts(&self, who: &Who) -> Vec<&'static Start> {
         let files = self.gives_files()
-            && self
-                .seat
-                .ask(who.clone(), |group, caller| Ok(has_workspace(group, caller)))
-                .await
-                .unwrap_or(false);
+            && self.seat.ask(who.clone(), |view| Ok(has_workspace(view))).await.unwrap_or(false);
         let given = |start: &&Start| if start.name == BOOT.name { files } else { self.gives_brief() };
         [&BRIEF, &BOOT].into_iter().filter(given).collect()
     }
@@ -353,7 +344,7 @@ impl ServerHandler for Server {
         let mut resources: Vec<Resource> =
             starts.iter().map(|start| described(start.uri, start.name, start.about)).collect();
         if self.gives_files() {
-            let files = self.seat.ask(who, |group, caller| Ok(nacre::call::resources(group, caller))).await;
+            let files = self.seat.ask(who, |view| Ok(nacre::call::resources(view))).await;
             let files = files.unwrap_or_default();
             resources.extend(files.iter().map(|file| described(&file.uri(), file.name, file.about)));
         }
@@ -372,8 +363,7 @@ impl ServerHandler for Server {
             Some(start) => Some(self.start(&who, start.tool).await),
             None if self.gives_files() => {
                 let uri = request.uri.clone();
-                let read =
-                    move |group: &mut Group, caller: &Caller| nacre::call::resource(group, caller, &uri);
+                let read = move |view: &mut View<'_>| nacre::call::resource(view, &uri);
                 let read = self.seat.ask(who, read).await;
                 read.map_err(|error| {
                     ErrorData::internal_error(error.to_string(), Some(json!({ "code": error.code() })))

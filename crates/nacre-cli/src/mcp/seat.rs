@@ -3,7 +3,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use nacre::{Actor, Caller, Group, GroupName, Home, SessionId, Time};
+use nacre::{Actor, Caller, Group, GroupName, Home, SessionId, Time, View};
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer};
 use serde_json::json;
@@ -62,7 +62,7 @@ impl Seat {
     pub async fn ask<T: Send + 'static>(
         &self,
         who: Who,
-        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut View<'_>) -> nacre::Result<T> + Send + 'static,
     ) -> nacre::Result<T> {
         match self {
             Seat::Own(own) => own.ask(who, work).await,
@@ -105,7 +105,7 @@ impl Own {
         }
         // What was recalled since the last write is remembered; that it can't be is no reason to fail.
         if let Some((group, _)) = &mut *lock(&self.group) {
-            let _ = group.settle(now);
+            let _ = group.enter(&Caller::nacre(now)).and_then(|mut view| view.settle());
         }
         // One after the other: of two that close a database at once neither may be the last.
         drop(lock(&self.group).take());
@@ -114,7 +114,7 @@ impl Own {
     async fn ask<T: Send + 'static>(
         &self,
         who: Who,
-        work: impl FnOnce(&mut Group, &Caller) -> nacre::Result<T> + Send + 'static,
+        work: impl FnOnce(&mut View<'_>) -> nacre::Result<T> + Send + 'static,
     ) -> nacre::Result<T> {
         let (home, name, group) = (self.home.clone(), self.name.clone(), self.group.clone());
         let now = self.clock.unwrap_or_else(now);
@@ -132,7 +132,7 @@ impl Own {
                 none => none.insert((context::open(&home, &name, now)?, Watch::default())),
             };
             watch.keep(group);
-            work(group, &caller)
+            work(&mut group.enter(&caller)?)
         };
         let answer = blocking(&self.home, call).await;
         if answer.is_ok() {

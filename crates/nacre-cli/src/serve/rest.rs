@@ -11,7 +11,7 @@ use axum::extract::{Extension, Path, RawQuery, State as Extract};
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
-use nacre::{Caller, Error, Group, Tool, tool};
+use nacre::{Error, Tool, View, tool};
 use serde_json::{Map, Value, json};
 
 use super::reply::{body_of, failed, pairs, refuse};
@@ -121,9 +121,9 @@ async fn run(
         Err(error) => return failed(&error),
     };
     let (own, name) = (state.clone(), name.to_owned());
-    let work = move |group: &mut Group, caller: &Caller| {
+    let work = move |view: &mut View<'_>| {
         let begun = Instant::now();
-        let answer = nacre::call_across(&own.home, group, caller, &name, arguments);
+        let answer = nacre::call_across(&own.home, view, &name, arguments);
         if name == "memory_search" && answer.is_ok() {
             own.metrics.recalled(begun.elapsed());
         }

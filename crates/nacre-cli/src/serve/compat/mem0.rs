@@ -15,7 +15,7 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
 use axum::{Json, Router};
 use nacre::call::OWNERS;
-use nacre::{Actor, Caller, Error, Group, Kind};
+use nacre::{Actor, Error, Kind, View};
 use serde_json::{Map, Value, json};
 
 use crate::groups::who::{Principal, Who};
@@ -183,8 +183,8 @@ impl Asked {
             return Err(Error::PeopleOnly { tool: "/reset".into() });
         }
         let calls = self.calls(&body)?;
-        let work = move |group: &mut Group, caller: &Caller| {
-            let one = |Call { tool, arguments }: Call| nacre::call(group, caller, tool, arguments);
+        let work = move |view: &mut View<'_>| {
+            let one = |Call { tool, arguments }: Call| nacre::call(view, tool, arguments);
             calls.into_iter().map(one).map(|answer| Ok(answer?.data)).collect::<nacre::Result<Vec<Value>>>()
         };
         let answers = state.pool.ask(Who { caller, group }, work).await?;

@@ -8,7 +8,7 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State as Extract};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
-use nacre::{Caller, Error, Group, Kind};
+use nacre::{Error, Kind, View};
 use serde_json::{Value, json};
 
 use crate::groups::who::{Principal, Who};
@@ -25,7 +25,7 @@ pub async fn answer(
     let (mut caller, group) = principal.caller(&headers, state.now()).map_err(|error| failed(&error))?;
     // Whoever gave it the token: what uses this tool is a model.
     caller.actor = nacre::Actor::Agent;
-    let work = move |group: &mut Group, caller: &Caller| Ok(result(group, caller, input));
+    let work = move |view: &mut View<'_>| Ok(result(view, input));
     match state.pool.ask(Who { caller, group }, work).await.and_then(|answer| answer) {
         Ok(told) => Ok(Json(told).into_response()),
         Err(error) => Err(failed(&error)),
@@ -33,8 +33,8 @@ pub async fn answer(
 }
 
 /// What the model is told: the result of the tool, refusals included. An error: the store can't answer at all.
-pub fn result(group: &mut Group, caller: &Caller, input: Value) -> nacre::Result<Value> {
-    match nacre::call(group, caller, "memory_tool", input) {
+pub fn result(view: &mut View<'_>, input: Value) -> nacre::Result<Value> {
+    match nacre::call(view, "memory_tool", input) {
         Ok(answer) => Ok(json!({ "content": answer.data["content"], "is_error": answer.data["is_error"] })),
         Err(error) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => Err(error),
         Err(error) => Ok(refused(&error)),
