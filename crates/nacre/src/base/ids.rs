@@ -9,6 +9,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use uuid::{NoContext, Timestamp, Uuid};
 
+use crate::base::redact::Redact;
 use crate::base::text::shorten;
 use crate::base::{Time, sql};
 
@@ -74,6 +75,12 @@ macro_rules! id_type {
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 json_schema!({ "type": "string" })
+            }
+        }
+
+        impl Redact for $name {
+            fn redact(&mut self) {
+                self.0.redact();
             }
         }
 

@@ -5,14 +5,11 @@
 //! one search compiles nothing.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use regex::Regex;
-use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-
-use crate::base::Result;
 
 /// What stands in a secret's place.
 pub const MASK: &str = "[REDACTED]";
@@ -267,14 +264,6 @@ pub(crate) fn answer(data: &mut Value, words: &mut String) {
     *words = masked;
 }
 
-/// Masks every credential in every string of an answer. One without a credential is returned as it is.
-pub(crate) fn typed<A: Serialize + DeserializeOwned>(answer: A) -> Result<A> {
-    let plain = serde_json::to_value(&answer)?;
-    let mut masked = plain.clone();
-    value(&mut masked);
-    if masked == plain { Ok(answer) } else { Ok(serde_json::from_value(masked)?) }
-}
-
 /// Masks every credential in every string of a value, keys included.
 pub fn value(value: &mut Value) {
     match value {
@@ -328,6 +317,68 @@ fn key_end(secret: &str) -> usize {
     let first = lines.next().map_or(0, str::len);
     first + lines.take_while(|line| belongs(line)).map(str::len).sum::<usize>()
 }
+
+/// A value in whose strings credentials can be masked.
+pub trait Redact {
+    /// Masks every credential.
+    fn redact(&mut self);
+}
+
+impl Redact for String {
+    fn redact(&mut self) {
+        if let Cow::Owned(masked) = text(self) {
+            *self = masked;
+        }
+    }
+}
+
+impl Redact for Value {
+    fn redact(&mut self) {
+        value(self);
+    }
+}
+
+impl<T: Redact> Redact for Option<T> {
+    fn redact(&mut self) {
+        self.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl<T: Redact> Redact for Vec<T> {
+    fn redact(&mut self) {
+        self.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl<T: Redact> Redact for Box<T> {
+    fn redact(&mut self) {
+        (**self).redact();
+    }
+}
+
+impl<T: Redact> Redact for BTreeMap<String, T> {
+    fn redact(&mut self) {
+        let masked = std::mem::take(self).into_iter().map(|(key, mut value)| {
+            value.redact();
+            (text(&key).into_owned(), value)
+        });
+        *self = masked.collect();
+    }
+}
+
+/// Says how a type is redacted. Every field is named, so that one that is added can't be forgotten; behind `/` stand those
+/// that hold no text of anybody's: numbers, times, words of ours.
+macro_rules! redact {
+    ($($name:ident { $($field:ident),* $(,)? $(/ $($plain:ident),+ $(,)?)? })+) => {$(
+        impl $crate::base::redact::Redact for $name {
+            fn redact(&mut self) {
+                let $name { $($field,)* $($($plain: _,)+)? } = self;
+                $($crate::base::redact::Redact::redact($field);)*
+            }
+        }
+    )+};
+}
+pub(crate) use redact;
 
 #[cfg(test)]
 mod tests {

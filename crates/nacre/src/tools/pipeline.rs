@@ -3,7 +3,6 @@
 //! Everything from outside arrives as a tool name and JSON arguments and leaves as an [`Answer`].
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::call::{Call, Mode, Stop};
@@ -12,7 +11,7 @@ use super::table::{TOOLS, tool};
 use super::tool::{Access, Answer, Request, Tool};
 use super::{access, files};
 use crate::base::caller::Caller;
-use crate::base::redact;
+use crate::base::redact::{self, Redact};
 use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
 use crate::group::View;
@@ -98,16 +97,16 @@ pub(crate) enum Way<'a> {
 pub fn run<R>(view: &mut View<'_>, request: R) -> Result<Reply<R::Answer>>
 where
     R: Request,
-    R::Answer: DeserializeOwned,
+    R::Answer: Redact,
 {
     let tool = known(R::NAME)?;
     check(view, tool, serde_json::to_value(&request)?)?;
     let now = view.now();
-    let outcome = match refused(view, tool, |view| perform(view, tool, request, Way::Asked))? {
-        Outcome::Done(answer) => Outcome::Done(redact::typed(answer)?),
-        waits => waits,
-    };
-    let text = say::<R>(&outcome, now);
+    let mut outcome = refused(view, tool, |view| perform(view, tool, request, Way::Asked))?;
+    let text = redact::text(&say::<R>(&outcome, now)).into_owned();
+    if let Outcome::Done(answer) = &mut outcome {
+        answer.redact();
+    }
     Ok(Reply { outcome, text })
 }
 
