@@ -4,14 +4,14 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use uuid::{NoContext, Timestamp, Uuid};
 
+use crate::base::Time;
 use crate::base::redact::Redact;
+use crate::base::sql::{FromSql, Problem, ToSql, Value};
 use crate::base::text::shorten;
-use crate::base::{Time, sql};
 
 /// A text that is no id of the kind it should be.
 #[derive(Debug, thiserror::Error)]
@@ -84,29 +84,16 @@ macro_rules! id_type {
             }
         }
 
-        impl sql::ToSql for $name {
-            fn to_sql(&self) -> sql::Value<'_> {
-                sql::ToSql::to_sql(&self.0)
-            }
-        }
-
-        impl sql::FromSql for $name {
-            // What stands in our own tables was checked when it was written.
-            fn from_sql(value: sql::Value<'_>) -> Result<$name, sql::Problem> {
-                sql::FromSql::from_sql(value).map($name)
-            }
-        }
-
         impl ToSql for $name {
-            fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+            fn to_sql(&self) -> Value<'_> {
                 self.0.to_sql()
             }
         }
 
         impl FromSql for $name {
             // What stands in our own tables was checked when it was written.
-            fn column_result(value: ValueRef<'_>) -> FromSqlResult<$name> {
-                String::column_result(value).map($name)
+            fn from_sql(value: Value<'_>) -> Result<$name, Problem> {
+                FromSql::from_sql(value).map($name)
             }
         }
     };
@@ -206,27 +193,15 @@ impl JsonSchema for TaskId {
     }
 }
 
-impl sql::ToSql for TaskId {
-    fn to_sql(&self) -> sql::Value<'_> {
-        sql::ToSql::to_sql(&self.0)
-    }
-}
-
-impl sql::FromSql for TaskId {
-    fn from_sql(value: sql::Value<'_>) -> Result<TaskId, sql::Problem> {
-        sql::FromSql::from_sql(value).map(TaskId)
-    }
-}
-
 impl ToSql for TaskId {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+    fn to_sql(&self) -> Value<'_> {
         self.0.to_sql()
     }
 }
 
 impl FromSql for TaskId {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<TaskId> {
-        i64::column_result(value).map(TaskId)
+    fn from_sql(value: Value<'_>) -> Result<TaskId, Problem> {
+        FromSql::from_sql(value).map(TaskId)
     }
 }
 

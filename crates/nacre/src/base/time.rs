@@ -7,11 +7,10 @@ use std::fmt;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use rusqlite::types::{FromSql, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::base::sql;
+use crate::base::sql::{FromSql, Problem, ToSql, Value};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -184,27 +183,15 @@ impl JsonSchema for Time {
     }
 }
 
-impl sql::ToSql for Time {
-    fn to_sql(&self) -> sql::Value<'_> {
-        sql::ToSql::to_sql(&self.0)
-    }
-}
-
-impl sql::FromSql for Time {
-    fn from_sql(value: sql::Value<'_>) -> Result<Time, sql::Problem> {
-        sql::FromSql::from_sql(value).map(Time::from_millis)
-    }
-}
-
 impl ToSql for Time {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+    fn to_sql(&self) -> Value<'_> {
         self.0.to_sql()
     }
 }
 
 impl FromSql for Time {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Time> {
-        i64::column_result(value).map(Time::from_millis)
+    fn from_sql(value: Value<'_>) -> Result<Time, Problem> {
+        i64::from_sql(value).map(Time::from_millis)
     }
 }
 

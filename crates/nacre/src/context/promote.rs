@@ -256,16 +256,15 @@ fn title(step: Step) -> &'static str {
 
 /// What was proposed before, whatever became of it.
 fn proposed(db: &Connection, step: Step) -> Result<BTreeSet<String>> {
-    let mut statement = db.prepare_cached("SELECT what FROM promoted WHERE step = ?1")?;
-    let rows = statement.query_map([step.as_str()], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = db.rows("SELECT what FROM promoted WHERE step = $1", [step.as_str()], |row| row.get(0))?;
+    Ok(rows.into_iter().collect())
 }
 
 fn note(group: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Result<()> {
     group.write(|tx| {
-        let sql = "INSERT INTO promoted (step, what, proposal) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
+        let sql = "INSERT INTO promoted (step, what, proposal) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         for one in lines {
-            tx.prepare_cached(sql)?.execute((step.as_str(), one.hash(), number))?;
+            tx.run(sql, (step.as_str(), one.hash(), number))?;
         }
         Ok(())
     })
@@ -369,12 +368,9 @@ fn soul(group: &View<'_>) -> Result<Vec<Promoted>> {
 
 fn facts(group: &View<'_>) -> Result<Vec<Promoted>> {
     let text = own_text(group, memory_file::PATH);
-    let sql = "SELECT DISTINCT line FROM citations WHERE path = ?1";
-    let taken: BTreeSet<usize> = group.read(|db| {
-        let mut statement = db.prepare_cached(sql)?;
-        let rows = statement.query_map([memory_file::PATH], |row| row.get::<_, i64>(0))?;
-        Ok(rows.filter_map(|line| usize::try_from(line.ok()?).ok()).collect())
-    })?;
+    let sql = "SELECT DISTINCT line FROM citations WHERE path = $1";
+    let taken: BTreeSet<usize> =
+        group.read(|db| db.rows(sql, [memory_file::PATH], |row| row.get(0)))?.into_iter().collect();
     let reading = read::document(memory_file::PATH, &text);
     let all = lines::lines(&text);
     let mut found = Vec::new();

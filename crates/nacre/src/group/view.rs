@@ -283,16 +283,11 @@ impl<'g> View<'g> {
     }
 
     pub(crate) fn attach(&self, file: &Path) -> Result<()> {
-        let name = file.to_string_lossy();
-        self.outside(|db| db.run("ATTACH $1 AS point", [name]).map(drop))
+        self.outside(|db| db.attach(file, "point"))
     }
 
     pub(crate) fn detach(&self) -> Result<()> {
-        self.outside(|db| {
-            // A statement that is kept may still hold it.
-            db.forget_statements();
-            db.batch("DETACH point")
-        })
+        self.outside(|db| db.detach("point"))
     }
 
     /// Runs what can't stand in a transaction of ours.

@@ -1,5 +1,7 @@
 //! The index compared with what it is made from.
 
+use std::ops::ControlFlow;
+
 use super::packed::Space;
 use super::{flag, scan};
 use crate::base::Result;
@@ -105,12 +107,12 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
     ];
     let mut problems = Vec::new();
     for (sql, problem) in CHECKS {
-        let found: i64 = db.query_row(sql, [], |row| row.get(0))?;
+        let found: i64 = db.one(sql, (), |row| row.get(0))?;
         if found > 0 {
             problems.push(format!("{found} {problem}"));
         }
     }
-    match db.execute("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')", []) {
+    match db.sqlite().execute("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')", []) {
         Ok(_) => {}
         // Asked as a write: who can't write can't ask, which says nothing of the index.
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {}
@@ -131,17 +133,16 @@ fn check_packed(db: &Connection) -> Result<Vec<String>> {
         }
     }
     let (mut wrong_marks, mut wrong_vectors, mut known) = (0, 0, 0);
-    let mut statement = db.prepare("SELECT id, live, pieces FROM passages")?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        let id = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
+    db.each("SELECT id, live, pieces FROM passages", (), |row| {
+        let id = usize::try_from(row.get::<i64>(0)?).unwrap_or(0);
         let mark = space.marks().get(id).copied().unwrap_or_default();
-        wrong_marks += i64::from(mark.flags == 0 || mark.is(flag::LIVE) != row.get::<_, bool>(1)?);
+        wrong_marks += i64::from(mark.flags == 0 || mark.is(flag::LIVE) != row.get::<bool>(1)?);
         // What waits for new vectors has none that count.
         let has_vectors = !space.old().contains(&u32::try_from(id).unwrap_or(0));
-        wrong_vectors += i64::from(has_vectors && pieces.get(id).copied() != row.get::<_, Option<i64>>(2)?);
+        wrong_vectors += i64::from(has_vectors && pieces.get(id).copied() != row.get::<Option<i64>>(2)?);
         known += 1;
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     let marked = space.marks().iter().filter(|mark| mark.flags != 0).count();
     let mut problems = Vec::new();
     for (count, problem) in [

@@ -6,8 +6,6 @@ use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::OptionalExtension;
-
 use crate::base::Settings;
 use crate::base::caller::Visibility;
 use crate::base::ids::{CollectionName, GroupName};
@@ -136,10 +134,10 @@ impl Database {
         let (owner, language, schema) = (self.owner.clone(), self.language, self.schema);
         let lexicon = &mut self.lexicon;
         self.db.write(|tx| {
-            let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-            tx.execute(sql, ("group", &owner.group))?;
+            let sql = "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+            tx.run(sql, ("group", &owner.group))?;
             if let Some(collection) = &owner.collection {
-                tx.execute(sql, ("collection", collection))?;
+                tx.run(sql, ("collection", collection))?;
             }
             index::take_over(tx, lexicon, schema, language, 0)
         })?;
@@ -290,13 +288,9 @@ impl Database {
     /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is
     /// wrong.
     pub(crate) fn check(&self) -> Result<Vec<String>> {
-        let mut problems = self.db.outside(|db| {
-            let mut statement = db.prepare("PRAGMA integrity_check(20)")?;
-            let lines = statement
-                .query_map([], |row| row.get::<_, String>(0))?
-                .collect::<rusqlite::Result<Vec<_>>>()?;
-            Ok(lines.into_iter().filter(|line| line != "ok").collect::<Vec<_>>())
-        })?;
+        let mut problems =
+            self.db.outside(|db| db.rows("PRAGMA integrity_check(20)", (), |row| row.get::<String>(0)))?;
+        problems.retain(|line| line != "ok");
         problems.extend(self.db.read(index::check)?);
         let verified = self.db.read(audit::verify)?;
         problems.extend(verified.problem.map(|problem| format!("audit: {problem}")));
@@ -325,8 +319,8 @@ impl Database {
     /// Refuses a database that was copied or linked here from another group or collection.
     fn check_owner(&self) -> Result<()> {
         let noted = |key: &str| -> Result<Option<String>> {
-            let sql = "SELECT value FROM meta WHERE key = ?1";
-            self.db.read(|db| Ok(db.query_row(sql, [key], |row| row.get(0)).optional()?))
+            let sql = "SELECT value FROM meta WHERE key = $1";
+            self.db.read(|db| db.row(sql, [key], |row| row.get(0)))
         };
         let (Owner { group, collection }, path) = (&self.owner, self.path.clone());
         let not_ours = |problem: String| Err(Error::NotOurs { path, problem });
@@ -349,7 +343,7 @@ impl Database {
 }
 
 fn pragma(db: &Connection, name: &str) -> Result<u64> {
-    let value: i64 = db.pragma_query_value(None, name, |row| row.get(0))?;
+    let value: i64 = db.one(&format!("PRAGMA {name}"), (), |row| row.get(0))?;
     Ok(value.unsigned_abs())
 }
 

@@ -4,7 +4,7 @@
 //! What is asked of the provider is no part of a transaction. A batch is written for the passages that still
 //! say what was sent.
 
-use rusqlite::OptionalExtension;
+use std::ops::ControlFlow;
 
 use super::{piece, state};
 use crate::base::Result;
@@ -36,8 +36,7 @@ pub(crate) struct Progress {
 
 /// Returns the model that the vectors are of.
 pub(crate) fn model(db: &Connection) -> Result<Option<String>> {
-    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
-    Ok(statement.query_row([MODEL], |row| row.get(0)).optional()?)
+    state::value(db, MODEL)
 }
 
 /// Makes this the model that the vectors are of. Those of another one can't be compared and go.
@@ -46,26 +45,20 @@ pub(crate) fn adopt(tx: &Connection, version: &str) -> Result<()> {
         return Ok(());
     }
     forget(tx)?;
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    tx.prepare_cached(sql)?.execute((MODEL, version))?;
-    Ok(())
+    state::set_value(tx, MODEL, version)
 }
 
 /// Throws the vectors of the provider away; readers will forget what they have.
 pub(crate) fn forget(tx: &Connection) -> Result<()> {
-    tx.execute("DELETE FROM embedded", [])?;
+    tx.run("DELETE FROM embedded", ())?;
     state::forget_what_was_read(tx)
 }
 
 /// Returns passages that have no vectors yet, the newest first: what was just said is what is asked for.
 pub(crate) fn pending(db: &Connection, most: usize) -> Result<Vec<Pending>> {
     let sql = "SELECT id, text FROM passages LEFT JOIN embedded ON passage = id
-        WHERE passage IS NULL OR length(data) = 0 ORDER BY id DESC LIMIT ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map([i64::try_from(most).unwrap_or(i64::MAX)], |row| {
-        Ok(Pending { id: row.get(0)?, text: row.get(1)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+        WHERE passage IS NULL OR length(data) = 0 ORDER BY id DESC LIMIT $1";
+    db.rows(sql, [most], |row| Ok(Pending { id: row.get(0)?, text: row.get(1)? }))
 }
 
 /// Asks the model for the vectors of passages.
@@ -97,36 +90,30 @@ fn pieces(text: &str) -> Vec<&str> {
 /// Writes the vectors of passages. What was changed meanwhile stays pending.
 pub(crate) fn write(tx: &Connection, embedded: &[Made]) -> Result<()> {
     let stamp = state::next_stamp(tx)?;
-    let sql = "INSERT INTO embedded (passage, stamp, data) SELECT id, ?2, ?3 FROM passages WHERE id = ?1 AND text = ?4
+    let sql = "INSERT INTO embedded (passage, stamp, data) SELECT id, $2, $3 FROM passages WHERE id = $1 AND text = $4
         ON CONFLICT (passage) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";
-    let mut statement = tx.prepare_cached(sql)?;
     for (passage, vectors) in embedded {
         let data = vectors.as_ref().map_or_else(|| REFUSED.to_vec(), |vectors| pack(vectors));
-        statement.execute((passage.id, stamp, data, &passage.text))?;
+        tx.run(sql, (passage.id, stamp, data, &passage.text))?;
     }
     Ok(())
 }
 
 /// Takes the vectors of a passage that is gone out. An empty row stays, by which readers notice.
 pub(crate) fn remove(db: &Connection, stamp: i64, passage: i64) -> Result<()> {
-    let sql = "UPDATE embedded SET stamp = ?2, data = x'' WHERE passage = ?1";
-    db.prepare_cached(sql)?.execute((passage, stamp))?;
-    Ok(())
+    db.run("UPDATE embedded SET stamp = $2, data = x'' WHERE passage = $1", (passage, stamp)).map(drop)
 }
 
 /// Takes out what passages left behind that are gone for good.
 pub(crate) fn sweep(db: &Connection) -> Result<()> {
-    db.execute("DELETE FROM embedded WHERE passage NOT IN (SELECT id FROM passages)", [])?;
-    Ok(())
+    db.run("DELETE FROM embedded WHERE passage NOT IN (SELECT id FROM passages)", ()).map(drop)
 }
 
 /// Says how far it has come.
 pub(crate) fn progress(db: &Connection) -> Result<Progress> {
     let sql = "SELECT count(*) FILTER (WHERE length(data) > 1), count(*) FILTER (WHERE length(data) = 1),
         (SELECT count(*) FROM passages) FROM embedded";
-    Ok(db.query_row(sql, [], |row| {
-        Ok(Progress { done: row.get(0)?, refused: row.get(1)?, all: row.get(2)? })
-    })?)
+    db.one(sql, (), |row| Ok(Progress { done: row.get(0)?, refused: row.get(1)?, all: row.get(2)? }))
 }
 
 /// Vectors as they are kept: of each its scale and a byte a component.
@@ -166,17 +153,15 @@ impl Dense {
         if self.model.is_empty() {
             return Ok(());
         }
-        let mut changed = db.prepare_cached("SELECT passage, data FROM embedded WHERE stamp > ?1")?;
-        let mut rows = changed.query([stamp])?;
-        while let Some(row) = rows.next()? {
-            let passage = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0);
+        db.each("SELECT passage, data FROM embedded WHERE stamp > $1", [stamp], |row| {
+            let passage = usize::try_from(row.get::<i64>(0)?).unwrap_or(0);
             if self.rows.len() <= passage {
                 self.rows.resize(passage + 1, Box::default());
             }
-            let data = row.get_ref(1)?.as_blob().unwrap_or_default();
+            let data = row.bytes(1)?;
             self.rows[passage] = if data.len() > 1 { data.into() } else { Box::default() };
-        }
-        Ok(())
+            Ok(ControlFlow::Continue(()))
+        })
     }
 
     /// Tells whether there are vectors that this model's questions can be compared with.

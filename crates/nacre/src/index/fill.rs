@@ -44,8 +44,7 @@ pub(crate) fn renew(
     database.refresh(now)?;
     if database.is_stale()? {
         database.renew(0)?;
-        let all =
-            database.read(|db| Ok(db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?))?;
+        let all = database.read(super::lookup::count)?;
         return Ok(Renewed { made: all, all });
     }
     let Some(mut so_far) = database.read(super::renewed)? else { return Ok(Renewed::default()) };

@@ -4,9 +4,9 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::ops::Range;
+use std::ops::{ControlFlow, Range};
 
-use rusqlite::{MAIN_DB, OptionalExtension};
+use rusqlite::MAIN_DB;
 
 use super::dense::Dense;
 use super::mark::{self, Mark};
@@ -23,7 +23,7 @@ const VECTORS: usize = 256;
 const STEP: usize = 32;
 /// Throws all packed rows away; readers will forget what they have.
 pub(crate) fn start_anew(db: &Connection) -> Result<()> {
-    db.execute_batch("DELETE FROM marks; DELETE FROM vectors;")?;
+    db.batch("DELETE FROM marks; DELETE FROM vectors;")?;
     forget_what_was_read(db)
 }
 
@@ -50,11 +50,8 @@ impl Marks {
         let row = match self.rows.entry(chunk) {
             Entry::Occupied(row) => row.into_mut(),
             Entry::Vacant(free) => {
-                let found: Option<Vec<u8>> = db
-                    .prepare_cached("SELECT data FROM marks WHERE chunk = ?1")?
-                    .query_row([chunk], |row| row.get(0))
-                    .optional()?;
-                let mut row = found.unwrap_or_default();
+                let sql = "SELECT data FROM marks WHERE chunk = $1";
+                let mut row: Vec<u8> = db.row(sql, [chunk], |row| row.get(0))?.unwrap_or_default();
                 row.resize(MARKS * mark::BYTES, 0);
                 free.insert(row)
             }
@@ -63,10 +60,10 @@ impl Marks {
     }
 
     pub(crate) fn flush(&mut self, db: &Connection, stamp: i64) -> Result<()> {
-        let sql = "INSERT INTO marks (chunk, stamp, data) VALUES (?1, ?2, ?3)
+        let sql = "INSERT INTO marks (chunk, stamp, data) VALUES ($1, $2, $3)
             ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";
         for (chunk, row) in std::mem::take(&mut self.rows) {
-            db.prepare_cached(sql)?.execute((chunk, stamp, row))?;
+            db.run(sql, (chunk, stamp, row))?;
         }
         Ok(())
     }
@@ -82,10 +79,9 @@ pub(crate) struct Vectors {
 impl Vectors {
     pub(crate) fn open(db: &Connection) -> Result<Vectors> {
         let sql = "SELECT chunk, used FROM vectors ORDER BY chunk DESC LIMIT 1";
-        let last: Option<(i64, i64)> =
-            db.prepare_cached(sql)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
         let rows = i64::try_from(VECTORS).expect("a small number");
-        Ok(Vectors { next: last.map_or(0, |(chunk, used)| chunk * rows + used), held: Vec::new() })
+        let next = db.row(sql, (), |row| Ok(row.get::<i64>(0)? * rows + row.get::<i64>(1)?))?;
+        Ok(Vectors { next: next.unwrap_or(0), held: Vec::new() })
     }
 
     /// Returns the number that the next vector will have.
@@ -116,12 +112,12 @@ impl Vectors {
         let (start, used) = (place * VECTOR_BYTES, i64::try_from(place + count).expect("a row's length"));
         let mut row = Vec::new();
         if place > 0 {
-            let mut blob = db.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
+            let mut blob = db.sqlite().blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
             if blob.len() >= start + self.held.len() {
                 blob.write_at(&self.held, start)?;
                 blob.close()?;
-                let sql = "UPDATE vectors SET stamp = ?2, used = ?3 WHERE chunk = ?1";
-                db.prepare_cached(sql)?.execute((chunk, stamp, used))?;
+                let sql = "UPDATE vectors SET stamp = $2, used = $3 WHERE chunk = $1";
+                db.run(sql, (chunk, stamp, used))?;
                 self.held.clear();
                 return Ok(());
             }
@@ -131,9 +127,9 @@ impl Vectors {
         }
         row.append(&mut self.held);
         row.resize((place + count).next_multiple_of(STEP) * VECTOR_BYTES, 0);
-        let sql = "INSERT INTO vectors (chunk, stamp, used, data) VALUES (?1, ?2, ?3, ?4)
+        let sql = "INSERT INTO vectors (chunk, stamp, used, data) VALUES ($1, $2, $3, $4)
             ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, used = excluded.used, data = excluded.data";
-        db.prepare_cached(sql)?.execute((chunk, stamp, used, row))?;
+        db.run(sql, (chunk, stamp, used, row))?;
         Ok(())
     }
 
@@ -142,10 +138,10 @@ impl Vectors {
         self.flush(db, stamp)?;
         for number in slot..slot + count {
             let (chunk, place) = split(number, VECTORS);
-            let mut blob = db.blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
+            let mut blob = db.sqlite().blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
             blob.write_at(&[0; VECTOR_BYTES], place * VECTOR_BYTES)?;
             blob.close()?;
-            db.prepare_cached("UPDATE vectors SET stamp = ?2 WHERE chunk = ?1")?.execute((chunk, stamp))?;
+            db.run("UPDATE vectors SET stamp = $2 WHERE chunk = $1", (chunk, stamp))?;
         }
         Ok(())
     }
@@ -174,9 +170,8 @@ impl Rows {
             let row = match self.rows.entry(chunk) {
                 Entry::Occupied(row) => row.into_mut(),
                 Entry::Vacant(free) => {
-                    let sql = "SELECT data FROM vectors WHERE chunk = ?1";
-                    let found = db.prepare_cached(sql)?.query_row([chunk], |row| row.get(0)).optional()?;
-                    free.insert(found.unwrap_or_default())
+                    let sql = "SELECT data FROM vectors WHERE chunk = $1";
+                    free.insert(db.row(sql, [chunk], |row| row.get(0))?.unwrap_or_default())
                 }
             };
             let bytes = vectors.next().map_or([0; VECTOR_BYTES], |vector| record(passage, vector));
@@ -187,9 +182,8 @@ impl Rows {
     }
 
     pub(crate) fn flush(self, db: &Connection, stamp: i64) -> Result<()> {
-        let mut update = db.prepare_cached("UPDATE vectors SET stamp = ?2, data = ?3 WHERE chunk = ?1")?;
         for (chunk, row) in self.rows {
-            update.execute((chunk, stamp, row))?;
+            db.run("UPDATE vectors SET stamp = $2, data = $3 WHERE chunk = $1", (chunk, stamp, row))?;
         }
         Ok(())
     }
@@ -240,29 +234,26 @@ impl Space {
         let old = state::old(db)?;
         let id = |id: i64| u32::try_from(id).unwrap_or(u32::MAX);
         self.old = id(old.start)..id(old.end);
-        let mut changed =
-            db.prepare_cached("SELECT chunk, data FROM marks WHERE stamp > ?1 ORDER BY chunk")?;
-        let mut rows = changed.query([self.stamp])?;
-        while let Some(row) = rows.next()? {
-            let start = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0) * MARKS;
-            let data = row.get_ref(1)?.as_blob().unwrap_or_default();
+        let changed = "SELECT chunk, data FROM marks WHERE stamp > $1 ORDER BY chunk";
+        db.each(changed, [self.stamp], |row| {
+            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * MARKS;
+            let data = row.bytes(1)?;
             if self.marks.len() < start + MARKS {
                 self.marks.resize(start + MARKS, Mark::default());
             }
             for (mark, bytes) in self.marks[start..].iter_mut().zip(data.as_chunks::<{ mark::BYTES }>().0) {
                 *mark = Mark::from_bytes(bytes);
             }
-        }
-        let mut changed =
-            db.prepare_cached("SELECT chunk, used, data FROM vectors WHERE stamp > ?1 ORDER BY chunk")?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        let changed = "SELECT chunk, used, data FROM vectors WHERE stamp > $1 ORDER BY chunk";
         // Where none counts none is read.
         let since = if self.old == (0..u32::MAX) { i64::MAX } else { self.stamp };
-        let mut rows = changed.query([since])?;
         let mut sketched = Vec::new();
-        while let Some(row) = rows.next()? {
-            let start = usize::try_from(row.get::<_, i64>(0)?).unwrap_or(0) * VECTORS * VECTOR_BYTES;
-            let used = usize::try_from(row.get::<_, i64>(1)?).unwrap_or(0).min(VECTORS) * VECTOR_BYTES;
-            let data = row.get_ref(2)?.as_blob().unwrap_or_default();
+        db.each(changed, [since], |row| {
+            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * VECTORS * VECTOR_BYTES;
+            let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(VECTORS) * VECTOR_BYTES;
+            let data = row.bytes(2)?;
             if self.vectors.len() < start + used {
                 self.vectors.resize(start + used, 0);
             }
@@ -275,7 +266,8 @@ impl Space {
                 old.for_each(|record| *record = [0; _]);
             }
             sketched.push(start / VECTOR_BYTES..(start + used) / VECTOR_BYTES);
-        }
+            Ok(ControlFlow::Continue(()))
+        })?;
         self.sketches.refresh(self.vectors.as_chunks().0, &sketched);
         self.dense.refresh(db, self.stamp)?;
         self.stamp = now;
@@ -393,8 +385,7 @@ mod tests {
                     vectors.flush(db, stamp)?;
                     space.refresh(db)?;
                 }
-                let room: u32 =
-                    db.query_row("SELECT sum(length(data)) FROM vectors", [], |row| row.get(0))?;
+                let room: u32 = db.one("SELECT sum(length(data)) FROM vectors", (), |row| row.get(0))?;
                 Ok((space.vectors().to_vec(), room))
             });
             written.unwrap()

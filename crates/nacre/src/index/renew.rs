@@ -7,10 +7,12 @@
 //! reached is found by its words. Where it stands is a range of passages in `meta`, which changes with the
 //! vectors it speaks of: a kill costs a batch, and no two processes make the same.
 
+use std::ops::ControlFlow;
+
 use super::lexicon::{Lexicon, Reading};
 use super::passage::Passage;
 use super::state::{MADE_BY, Stale, adopt, last, made_by, maker, noted, set_old, set_value, stale};
-use super::write::{self, Writer};
+use super::write::{self, STORED, Writer};
 use super::{Language, dense, packed, state};
 use crate::base::Result;
 use crate::index::embed::builtin;
@@ -45,11 +47,11 @@ pub(crate) fn rebuild(
     language: Language,
 ) -> Result<usize> {
     adopt(db, language)?;
-    db.execute_batch(
+    db.batch(
         "INSERT INTO passages_fts (passages_fts) VALUES ('delete-all');
          DELETE FROM terms; DELETE FROM authors; DELETE FROM passages WHERE kind NOT IN ('message', 'chunk');",
     )?;
-    db.execute_batch(match documents {
+    db.batch(match documents {
         Documents::Forget => "DELETE FROM documents; DELETE FROM passages WHERE kind = 'chunk';",
         Documents::Keep => "UPDATE documents SET mtime = NULL;",
     })?;
@@ -99,7 +101,7 @@ pub(crate) fn take_over(
 /// Begins to make ours what is not: cheap, whatever there is.
 fn begin(tx: &Connection, stale: Stale, language: Language) -> Result<()> {
     if stale.chunks {
-        tx.execute("UPDATE documents SET mtime = NULL", [])?;
+        tx.run("UPDATE documents SET mtime = NULL", ())?;
     }
     if stale.vectors {
         set_old(tx, &(0..last(tx)? + 1))?;
@@ -160,14 +162,11 @@ fn renew(tx: &Connection, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
     let mut rows = packed::Rows::default();
     let (mut reading, mut longer, mut count, mut end) = (Reading::default(), Vec::new(), 0, old.start);
     let sql = format!(
-        "SELECT {}, slot, pieces FROM passages WHERE id >= ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3",
-        write::STORED
+        "SELECT {STORED}, slot, pieces FROM passages WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3"
     );
-    let mut statement = tx.prepare_cached(&sql)?;
-    let mut found = statement.query((old.start, old.end, i64::try_from(most).unwrap_or(i64::MAX)))?;
-    while let Some(row) = found.next()? {
+    tx.each(&sql, (old.start, old.end, most), |row| {
         let (id, passage) = write::stored(row)?;
-        let (slot, pieces): (Option<i64>, Option<i64>) = (row.get("slot")?, row.get("pieces")?);
+        let (slot, pieces): (Option<i64>, Option<i64>) = (row.get(10)?, row.get(11)?);
         write::read_text(lexicon, &passage, &mut reading);
         let vectors: Vec<_> =
             reading.pieces().map(|piece| builtin::quantise(&builtin::embed_rows(piece))).collect();
@@ -176,17 +175,18 @@ fn renew(tx: &Connection, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
         if !rows.replace(tx, place, id, &vectors)? {
             longer.push((id, needed, vectors));
         } else if pieces != Some(needed) {
-            let sql = "UPDATE passages SET pieces = ?2 WHERE id = ?1";
-            tx.prepare_cached(sql)?.execute((id, needed))?;
+            let sql = "UPDATE passages SET pieces = $2 WHERE id = $1";
+            tx.run(sql, (id, needed))?;
         }
         (count, end) = (count + 1, id);
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     rows.flush(tx, stamp)?;
     // Where the text is cut into more pieces now they stand behind all others.
     let mut behind = packed::Vectors::open(tx)?;
     for (id, needed, vectors) in longer {
-        let sql = "UPDATE passages SET slot = ?2, pieces = ?3 WHERE id = ?1";
-        tx.prepare_cached(sql)?.execute((id, behind.next(), needed))?;
+        let sql = "UPDATE passages SET slot = $2, pieces = $3 WHERE id = $1";
+        tx.run(sql, (id, behind.next(), needed))?;
         for vector in &vectors {
             behind.push(tx, stamp, id, vector)?;
         }

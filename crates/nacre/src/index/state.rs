@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use rusqlite::OptionalExtension;
 use serde::Serialize;
 
 use super::embed::builtin;
@@ -33,17 +32,11 @@ pub(crate) fn forget_what_was_read(db: &Connection) -> Result<()> {
 }
 
 pub(super) fn number(db: &Connection, key: &str) -> Result<i64> {
-    let found: Option<String> = db
-        .prepare_cached("SELECT value FROM meta WHERE key = ?1")?
-        .query_row([key], |row| row.get(0))
-        .optional()?;
-    Ok(found.and_then(|number| number.parse().ok()).unwrap_or(0))
+    Ok(value(db, key)?.and_then(|number| number.parse().ok()).unwrap_or(0))
 }
 
 fn set_number(db: &Connection, key: &str, value: i64) -> Result<()> {
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.prepare_cached(sql)?.execute((key, value.to_string()))?;
-    Ok(())
+    set_value(db, key, &value.to_string())
 }
 
 /// The key in `meta` that says what made the index.
@@ -139,9 +132,9 @@ pub(crate) fn renewed(db: &Connection) -> Result<Option<Renewed>> {
         return Ok(None);
     }
     // Without WHERE, so that the smallest index is read and not the texts.
-    let sql = "SELECT count(*) FILTER (WHERE id < ?1 OR id >= ?2), count(*) FROM passages";
+    let sql = "SELECT count(*) FILTER (WHERE id < $1 OR id >= $2), count(*) FROM passages";
     let renewed =
-        db.query_row(sql, (old.start, old.end), |row| Ok(Renewed { made: row.get(0)?, all: row.get(1)? }))?;
+        db.one(sql, (old.start, old.end), |row| Ok(Renewed { made: row.get(0)?, all: row.get(1)? }))?;
     Ok((renewed.left() > 0).then_some(renewed))
 }
 
@@ -153,8 +146,7 @@ pub(super) fn noted(db: &Connection) -> Result<Range<i64>> {
 
 pub(super) fn set_old(db: &Connection, range: &Range<i64>) -> Result<()> {
     if range.is_empty() {
-        db.prepare_cached("DELETE FROM meta WHERE key = ?1")?.execute([OLD])?;
-        return Ok(());
+        return db.run("DELETE FROM meta WHERE key = $1", [OLD]).map(drop);
     }
     set_value(db, OLD, &format!("{} {}", range.start, range.end))
 }
@@ -162,16 +154,14 @@ pub(super) fn set_old(db: &Connection, range: &Range<i64>) -> Result<()> {
 /// The last passage that there ever was.
 pub(super) fn last(db: &Connection) -> Result<i64> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'passages'";
-    Ok(db.prepare_cached(sql)?.query_row([], |row| row.get(0)).optional()?.unwrap_or(0))
+    Ok(db.row(sql, (), |row| row.get(0))?.unwrap_or(0))
 }
 
-fn value(db: &Connection, key: &str) -> Result<Option<String>> {
-    let mut statement = db.prepare_cached("SELECT value FROM meta WHERE key = ?1")?;
-    Ok(statement.query_row([key], |row| row.get(0)).optional()?)
+pub(super) fn value(db: &Connection, key: &str) -> Result<Option<String>> {
+    db.row("SELECT value FROM meta WHERE key = $1", [key], |row| row.get(0))
 }
 
 pub(super) fn set_value(db: &Connection, key: &str, value: &str) -> Result<()> {
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.prepare_cached(sql)?.execute((key, value))?;
-    Ok(())
+    let sql = "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.run(sql, (key, value)).map(drop)
 }

@@ -1,8 +1,7 @@
 //! Passages written, and all that is derived from them: words in the full-text index, document frequencies, marks, vectors.
 
 use std::borrow::Cow;
-
-use rusqlite::{CachedStatement, OptionalExtension};
+use std::ops::ControlFlow;
 
 use super::lexicon::{Lexicon, Reading};
 use super::mark::{self, Mark, flag};
@@ -10,7 +9,7 @@ use super::passage::{EXCHANGE, Passage, Standing};
 use super::{dense, packed, piece, state};
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
-use crate::store::Connection;
+use crate::store::{Connection, Row, ToSql};
 
 /// What is searched with a text. A message's is the day and the speaker, which need not be stored twice.
 fn searched_title<'p>(kind: &str, title: &'p str, at: Time, author: Option<&str>) -> Cow<'p, str> {
@@ -30,8 +29,7 @@ fn named(author: Option<&str>) -> Option<&str> {
 pub(crate) struct Writer<'a> {
     db: &'a Connection,
     stamp: i64,
-    insert: CachedStatement<'a>,
-    insert_words: CachedStatement<'a>,
+
     lexicon: &'a mut Lexicon,
     /// The text and the title of the passage at hand, read.
     text: Reading,
@@ -58,12 +56,7 @@ impl<'a> Writer<'a> {
         Ok(Writer {
             db,
             stamp: state::next_stamp(db)?,
-            insert: db.prepare_cached(
-                "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash, first_line, last_line)
-                 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) ON CONFLICT (kind, ref) DO NOTHING",
-            )?,
-            insert_words: db
-                .prepare_cached("INSERT INTO passages_fts (rowid, text, title) VALUES (?1, ?2, ?3)")?,
+
             lexicon,
             text: Reading::default(),
             title: Reading::default(),
@@ -89,14 +82,28 @@ impl<'a> Writer<'a> {
         let (lines, hash) = slice.as_ref().map(|slice| (slice.lines, &slice.hash)).unzip();
         let (first_line, last_line) = lines.unzip();
         let pieces = self.pieces();
-        let written = self.insert.execute((
-            kind, reference, text, title, author, at, live, session, seq, slot, pieces, hash, first_line,
-            last_line,
-        ))?;
-        if written > 0 {
-            self.insert_derived(self.db.last_insert_rowid(), passage)?;
-        }
-        Ok(written > 0)
+        let sql = "INSERT INTO passages (kind, ref, text, title, author, at, live, session, seq, slot, pieces, hash,
+                first_line, last_line)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) ON CONFLICT (kind, ref) DO NOTHING
+            RETURNING id";
+        let fields: [&dyn ToSql; 14] = [
+            kind,
+            reference,
+            text,
+            title,
+            author,
+            at,
+            live,
+            &session,
+            &seq,
+            &slot,
+            &pieces,
+            &hash,
+            &first_line,
+            &last_line,
+        ];
+        let written = self.db.row(sql, fields, |row| row.get(0))?;
+        written.map(|id| self.insert_derived(id, passage)).transpose().map(|written| written.is_some())
     }
 
     /// Reads a passage's text and title, for all that is derived from them.
@@ -115,16 +122,16 @@ impl<'a> Writer<'a> {
     /// Writes what is derived from the passage that was read last.
     fn insert_derived(&mut self, id: i64, passage: &Passage) -> Result<()> {
         self.count(1);
-        self.insert_words.execute((id, &self.text.joined, &self.title.joined))?;
+        let sql = "INSERT INTO passages_fts (rowid, text, title) VALUES ($1, $2, $3)";
+        self.db.run(sql, (id, &self.text.joined, &self.title.joined))?;
         let words = self.text.words.len() + self.title.words.len();
         self.marks.set(self.db, id, &Mark::of(passage, words, self.text.hints))?;
         for piece in self.text.pieces() {
             self.vectors.push(self.db, self.stamp, id, &builtin::quantise(&builtin::embed_rows(piece)))?;
         }
         if let Some(name) = named(passage.author.as_deref()) {
-            self.db
-                .prepare_cached("INSERT INTO authors (hash, name) VALUES (?1, ?2) ON CONFLICT DO NOTHING")?
-                .execute((mark::author_hash(name), name))?;
+            let sql = "INSERT INTO authors (hash, name) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+            self.db.run(sql, (mark::author_hash(name), name))?;
         }
         Ok(())
     }
@@ -132,27 +139,20 @@ impl<'a> Writer<'a> {
     /// Takes a passage away, with all that is derived from it.
     pub(crate) fn remove(&mut self, kind: &str, reference: &str) -> Result<()> {
         let sql =
-            "SELECT id, slot, pieces, text, title, at, author FROM passages WHERE kind = ?1 AND ref = ?2";
-        let mut statement = self.db.prepare_cached(sql)?;
-        let mut rows = statement.query((kind, reference))?;
-        let Some(row) = rows.next()? else {
-            return Ok(());
-        };
-        let (id, slot, pieces): (i64, Option<i64>, Option<i64>) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let (text, title): (String, String) = (row.get(3)?, row.get(4)?);
-        let (at, author): (Time, Option<String>) = (row.get(5)?, row.get(6)?);
-        drop(rows);
-        let title = searched_title(kind, &title, at, author.as_deref());
-        self.lexicon.read(&text, usize::MAX, &mut self.text);
-        self.lexicon.read(&title, usize::MAX, &mut self.title);
+            "SELECT id, slot, pieces, text, title, at, author FROM passages WHERE kind = $1 AND ref = $2";
+        let found = self.db.row(sql, (kind, reference), |row| {
+            let author: Option<String> = row.get(6)?;
+            let title = searched_title(kind, row.text(4)?, row.get(5)?, author.as_deref());
+            self.lexicon.read(row.text(3)?, usize::MAX, &mut self.text);
+            self.lexicon.read(&title, usize::MAX, &mut self.title);
+            Ok((row.get::<i64>(0)?, row.get::<Option<i64>>(1)?, row.get::<Option<i64>>(2)?))
+        })?;
+        let Some((id, slot, pieces)) = found else { return Ok(()) };
         self.count(-1);
         // A contentless index is told what to forget: the same words that it was given.
-        self.db
-            .prepare_cached(
-                "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', ?1, ?2, ?3)",
-            )?
-            .execute((id, &self.text.joined, &self.title.joined))?;
-        self.db.prepare_cached("DELETE FROM passages WHERE id = ?1")?.execute([id])?;
+        let sql = "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', $1, $2, $3)";
+        self.db.run(sql, (id, &self.text.joined, &self.title.joined))?;
+        self.db.run("DELETE FROM passages WHERE id = $1", [id])?;
         self.marks.set(self.db, id, &Mark::default())?;
         if let (Some(slot), Some(pieces)) = (slot, pieces) {
             self.vectors.clear(self.db, self.stamp, slot, pieces)?;
@@ -162,8 +162,8 @@ impl<'a> Writer<'a> {
 
     /// Takes a passage out of every default search, or brings it back.
     pub(crate) fn set_live(&mut self, kind: &str, reference: &str, live: bool) -> Result<()> {
-        let sql = "UPDATE passages SET live = ?3 WHERE kind = ?1 AND ref = ?2";
-        self.db.prepare_cached(sql)?.execute((kind, reference, live))?;
+        let sql = "UPDATE passages SET live = $3 WHERE kind = $1 AND ref = $2";
+        self.db.run(sql, (kind, reference, live))?;
         self.change_mark(kind, reference, |mark| {
             mark.flags = if live { mark.flags | flag::LIVE } else { mark.flags & !flag::LIVE };
         })
@@ -178,18 +178,16 @@ impl<'a> Writer<'a> {
     /// another time. Nothing that is derived from the text is made again.
     pub(crate) fn move_chunk(&mut self, id: i64, passage: &Passage) -> Result<()> {
         let (first, last) = passage.slice.as_ref().map(|slice| slice.lines).unzip();
-        let sql = "UPDATE passages SET ref = ?2, at = ?3, first_line = ?4, last_line = ?5 WHERE id = ?1";
-        self.db.prepare_cached(sql)?.execute((id, &passage.reference, passage.at, first, last))?;
+        let sql = "UPDATE passages SET ref = $2, at = $3, first_line = $4, last_line = $5 WHERE id = $1";
+        self.db.run(sql, (id, &passage.reference, passage.at, first, last))?;
         let mut mark = self.marks.get(self.db, id)?;
         mark.set_time(passage.at);
         self.marks.set(self.db, id, &mark)
     }
 
     fn change_mark(&mut self, kind: &str, reference: &str, change: impl FnOnce(&mut Mark)) -> Result<()> {
-        let sql = "SELECT id FROM passages WHERE kind = ?1 AND ref = ?2";
-        let id: Option<i64> =
-            self.db.prepare_cached(sql)?.query_row((kind, reference), |row| row.get(0)).optional()?;
-        if let Some(id) = id {
+        let sql = "SELECT id FROM passages WHERE kind = $1 AND ref = $2";
+        if let Some(id) = self.db.row(sql, (kind, reference), |row| row.get(0))? {
             let mut mark = self.marks.get(self.db, id)?;
             change(&mut mark);
             self.marks.set(self.db, id, &mark)?;
@@ -208,15 +206,11 @@ impl<'a> Writer<'a> {
         changes.sort_unstable();
         let list =
             changes.iter().map(|(word, change)| format!("\"{word}\":{change}")).collect::<Vec<_>>().join(",");
-        self.db
-            .prepare_cached(
-                "INSERT INTO terms (term, df) SELECT key, value FROM json_each(?1) WHERE true
-                 ON CONFLICT (term) DO UPDATE SET df = df + excluded.df",
-            )?
-            .execute([format!("{{{list}}}")])?;
-        let mut gone = self.db.prepare_cached("DELETE FROM terms WHERE term = ?1 AND df <= 0")?;
+        let sql = "INSERT INTO terms (term, df) SELECT key, value FROM json_each($1) WHERE true
+            ON CONFLICT (term) DO UPDATE SET df = df + excluded.df";
+        self.db.run(sql, [format!("{{{list}}}")])?;
         for (word, _) in changes.iter().filter(|(_, change)| *change < 0) {
-            gone.execute([word])?;
+            self.db.run("DELETE FROM terms WHERE term = $1 AND df <= 0", [word])?;
         }
         Ok(())
     }
@@ -247,10 +241,10 @@ pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut 
 pub(super) const STORED: &str = "id, ref, text, title, author, at, live, session, seq, kind";
 
 /// Returns a passage as it stands in its row, and its id.
-pub(super) fn stored(row: &rusqlite::Row<'_>) -> Result<(i64, Passage)> {
+pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
     let place: (Option<i64>, Option<i64>) = (row.get(7)?, row.get(8)?);
     let passage = Passage {
-        kind: match row.get_ref(9)?.as_str().unwrap_or_default() {
+        kind: match row.text(9)? {
             "chunk" => "chunk",
             "message" => "message",
             EXCHANGE => EXCHANGE,
@@ -276,20 +270,16 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
     let sql = format!("SELECT {STORED} FROM passages WHERE kind IN ('message', 'chunk') ORDER BY id");
-    let mut statement = db.prepare(&sql)?;
-    let mut rows = statement.query([])?;
     let mut count = 0;
-    while let Some(row) = rows.next()? {
+    db.each(&sql, (), |row| {
         let (id, passage) = stored(row)?;
         writer.read(&passage);
-        db.prepare_cached("UPDATE passages SET slot = ?2, pieces = ?3 WHERE id = ?1")?.execute((
-            id,
-            writer.vectors.next(),
-            writer.pieces(),
-        ))?;
+        let sql = "UPDATE passages SET slot = $2, pieces = $3 WHERE id = $1";
+        db.run(sql, (id, writer.vectors.next(), writer.pieces()))?;
         writer.insert_derived(id, &passage)?;
         count += 1;
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     writer.finish()?;
     Ok(count)
 }

@@ -7,13 +7,12 @@
 
 use crate::index::Renewed;
 use crate::index::fill::Embedded;
-use crate::store::Connection;
+use crate::store::{Connection, Row};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -141,7 +140,7 @@ pub fn remove(group: &mut View<'_>, name: &CollectionName) -> Result<Record> {
     let _lock = lock(group, name)?;
     let record = group.write(|tx| {
         let record = known(tx, name)?;
-        tx.execute("DELETE FROM collections WHERE name = ?1", [name])?;
+        tx.run("DELETE FROM collections WHERE name = $1", [name])?;
         let mut row = audit::Row::new("collection_drop");
         row.ids.push(name.to_string());
         row.detail.insert("sources".into(), record.sources.len().into());
@@ -258,7 +257,7 @@ fn standing(group: &mut View<'_>, record: Record) -> Collection {
         let counts = database.read(|db| {
             let sql =
                 "SELECT (SELECT count(*) FROM documents WHERE hash <> ''), (SELECT count(*) FROM passages)";
-            Ok(db.query_row(sql, [], |row| Ok((row.get(0)?, row.get(1)?)))?)
+            db.one(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))
         })?;
         Ok((counts, database.bytes()?))
     });
@@ -292,7 +291,7 @@ fn index(
         synced => synced?,
     };
     group.write(|tx| {
-        tx.execute("UPDATE collections SET indexed_at = ?2 WHERE name = ?1", (name, caller.now))?;
+        tx.run("UPDATE collections SET indexed_at = $2 WHERE name = $1", (name, caller.now))?;
         let mut row = audit::Row::new("collection_index");
         row.ids.push(name.to_string());
         for (what, count) in [
@@ -370,15 +369,12 @@ fn remove_file(path: &Path) -> Result<()> {
 
 /// Returns all collections, by name.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Record>> {
-    let mut statement =
-        db.prepare_cached("SELECT name, sources, added_at, indexed_at FROM collections ORDER BY name")?;
-    let records = statement.query_map([], record)?.collect::<rusqlite::Result<_>>()?;
-    Ok(records)
+    db.rows("SELECT name, sources, added_at, indexed_at FROM collections ORDER BY name", (), record)
 }
 
 fn get(db: &Connection, name: &CollectionName) -> Result<Option<Record>> {
-    let sql = "SELECT name, sources, added_at, indexed_at FROM collections WHERE name = ?1";
-    Ok(db.prepare_cached(sql)?.query_row([name], record).optional()?)
+    let sql = "SELECT name, sources, added_at, indexed_at FROM collections WHERE name = $1";
+    db.row(sql, [name], record)
 }
 
 /// Returns a collection that has to be there.
@@ -393,22 +389,20 @@ fn known(db: &Connection, name: &CollectionName) -> Result<Record> {
     }
 }
 
-fn record(row: &rusqlite::Row<'_>) -> rusqlite::Result<Record> {
-    let sources: String = row.get(1)?;
+fn record(row: &Row<'_>) -> Result<Record> {
     Ok(Record {
         name: row.get(0)?,
-        sources: serde_json::from_str(&sources).unwrap_or_default(),
+        sources: serde_json::from_str(row.text(1)?).unwrap_or_default(),
         added_at: row.get(2)?,
         indexed_at: row.get(3)?,
     })
 }
 
 fn put(db: &Connection, record: &Record) -> Result<()> {
-    let sql = "INSERT INTO collections (name, sources, added_at, indexed_at) VALUES (?1, ?2, ?3, ?4)
+    let sql = "INSERT INTO collections (name, sources, added_at, indexed_at) VALUES ($1, $2, $3, $4)
         ON CONFLICT (name) DO UPDATE SET sources = excluded.sources, indexed_at = excluded.indexed_at";
     let Record { name, sources, added_at, indexed_at } = record;
-    db.prepare_cached(sql)?.execute((name, serde_json::to_string(sources)?, added_at, indexed_at))?;
-    Ok(())
+    db.run(sql, (name, serde_json::to_string(sources)?, added_at, indexed_at)).map(drop)
 }
 
 /// How far the indexes of a group have been written: differs after any write to one of them.

@@ -36,8 +36,8 @@ pub(crate) fn purge(group: &mut View<'_>) -> Result<usize> {
         return Ok(0);
     }
     let before = now.plus_days(-days);
-    let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < ?1)";
-    if !group.read_all(|db| Ok(db.query_row(due, [before], |row| row.get(0))?))? {
+    let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < $1)";
+    if !group.read_all(|db| db.one(due, [before], |row| row.get(0)))? {
         return Ok(0);
     }
     let purged = group.memory().write(now, |tx| {

@@ -203,9 +203,8 @@ pub(crate) fn write(
 
 /// The projects by name, with their folders.
 pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, String>> {
-    let mut statement = db.prepare("SELECT name, folder FROM projects")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let rows = db.rows("SELECT name, folder FROM projects", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    Ok(rows.into_iter().collect())
 }
 
 fn readable(
@@ -281,21 +280,23 @@ pub(crate) fn read(folder: &Path) -> Result<Records> {
 pub(crate) fn salvage(file: &Path) -> Result<Records> {
     let copy = Copy::of(file)?;
     let bad = |problem: String| Error::BadImport { path: file.to_owned(), problem };
-    let db = Connection::to_file(&copy.0).map_err(|problem| bad(problem.to_string()))?;
+    let told = |problem: Error| match problem {
+        Error::Database(problem) => problem.to_string(),
+        problem => problem.to_string(),
+    };
+    let db = Connection::to_file(&copy.0).map_err(|problem| bad(told(problem)))?;
     // Without this SQLite refuses a file that is shorter than its header says.
-    db.execute_batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
-        .map_err(|problem| bad(problem.to_string()))?;
+    db.batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
+        .map_err(|problem| bad(told(problem)))?;
     // What a later schema added is read as nothing; where it is there, this fails.
     for column in ["entries ADD COLUMN private INTEGER DEFAULT 0", "entries ADD COLUMN data TEXT"] {
-        let _ = db.execute_batch(&format!("ALTER TABLE {column}"));
+        let _ = db.batch(&format!("ALTER TABLE {column}"));
     }
-    let _ = db.execute_batch("ALTER TABLE entry_history ADD COLUMN private INTEGER DEFAULT 0");
+    let _ = db.batch("ALTER TABLE entry_history ADD COLUMN private INTEGER DEFAULT 0");
     let highest: i64 = db
-        .query_row("SELECT coalesce(max(number), 0) FROM entries", [], |row| row.get(0))
-        .or_else(|_| {
-            db.query_row("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", [], |row| row.get(0))
-        })
-        .map_err(|problem| bad(format!("its entries can't be read: {problem}")))?;
+        .one("SELECT coalesce(max(number), 0) FROM entries", (), |row| row.get(0))
+        .or_else(|_| db.one("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", (), |row| row.get(0)))
+        .map_err(|problem| bad(format!("its entries can't be read: {}", told(problem))))?;
     let mut records = Records {
         format: FORMAT,
         group: String::new(),
@@ -361,8 +362,8 @@ impl Drop for Copy {
 pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Imported> {
     let mut done = Imported { unreadable: records.unreadable, ..Imported::default() };
     for entry in &records.entries {
-        let present = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = ?1)";
-        if db.prepare_cached(present)?.query_row([&entry.id], |row| row.get(0))? {
+        let present = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = $1)";
+        if db.one(present, [&entry.id], |row| row.get(0))? {
             done.present += 1;
             continue;
         }
@@ -375,8 +376,8 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
             entry.superseded_by = Some(same.id);
             done.same_content += 1;
         }
-        let taken = "SELECT EXISTS (SELECT 1 FROM entries WHERE number = ?1)";
-        let taken: bool = db.prepare_cached(taken)?.query_row([entry.number], |row| row.get(0))?;
+        let taken = "SELECT EXISTS (SELECT 1 FROM entries WHERE number = $1)";
+        let taken: bool = db.one(taken, [entry.number], |row| row.get(0))?;
         // Behind the last number that a database has, nothing more could be stored.
         let sound = (1..1_000_000_000).contains(&entry.number);
         let number = (!taken && sound).then_some(entry.number);

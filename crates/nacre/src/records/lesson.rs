@@ -1,13 +1,12 @@
 //! Lessons: what the user corrected, as rows. How they are learned and when they are told is for `context::turn`.
 
-use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 use super::session::exchange;
 use crate::base::text::cut;
 use crate::base::{Result, Time, redact};
 use crate::index::{self, Language, alike as words, analyse};
-use crate::store::Connection;
+use crate::store::{Connection, Row};
 
 /// The most characters of a lesson.
 pub(crate) const LONGEST: usize = 300;
@@ -76,19 +75,17 @@ pub(crate) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
         return Ok(false);
     }
     let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11) ON CONFLICT DO NOTHING";
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING";
     let (folded, asked) = (exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
     let weight = weight.clamp(0.0, 1.0);
-    let written = db.prepare_cached(sql)?.execute((
-        &text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private,
-    ))?;
-    Ok(written > 0)
+    let fields =
+        (&text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private);
+    Ok(db.run(sql, fields)? > 0)
 }
 
 pub(crate) fn count_injected(db: &Connection, numbers: &[i64]) -> Result<()> {
     for number in numbers {
-        db.prepare_cached("UPDATE lessons SET injected = injected + 1 WHERE number = ?1")?
-            .execute([number])?;
+        db.run("UPDATE lessons SET injected = injected + 1 WHERE number = $1", [number])?;
     }
     Ok(())
 }
@@ -107,16 +104,14 @@ const COLUMNS: &str =
 
 /// All lessons, newest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons ORDER BY number DESC"))?;
-    Ok(statement.query_map([], from_row)?.collect::<rusqlite::Result<_>>()?)
+    db.rows(&format!("SELECT {COLUMNS} FROM lessons ORDER BY number DESC"), (), from_row)
 }
 
 pub(crate) fn get(db: &Connection, number: i64) -> Result<Option<Lesson>> {
-    let mut statement = db.prepare_cached(&format!("SELECT {COLUMNS} FROM lessons WHERE number = ?1"))?;
-    Ok(statement.query_row([number], from_row).optional()?)
+    db.row(&format!("SELECT {COLUMNS} FROM lessons WHERE number = $1"), [number], from_row)
 }
 
-fn from_row(row: &rusqlite::Row<'_>) -> rusqlite::Result<Lesson> {
+fn from_row(row: &Row<'_>) -> Result<Lesson> {
     Ok(Lesson {
         number: row.get(0)?,
         text: row.get(1)?,

@@ -32,8 +32,5 @@ pub fn reindex(group: &mut View<'_>) -> Result<usize> {
     }
     workspace::sync(group)?;
     session::catch_up_all(group)?;
-    group.read_all(|db| {
-        let passages: i64 = db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;
-        Ok(usize::try_from(passages).unwrap_or(0))
-    })
+    Ok(usize::try_from(group.read_all(index::lookup::count)?).unwrap_or(0))
 }

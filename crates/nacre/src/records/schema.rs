@@ -1,14 +1,11 @@
 //! The schema of a group's databases: how their tables came to be, and the owners of their passages.
 
-use rusqlite::functions::FunctionFlags;
-
 use super::workspace::memory_file;
 use super::{entry, erase, graph, project, session};
 use crate::base::Result;
 use crate::group::{Pending, Recalled, Records};
 use crate::index::Schema;
-use crate::store::Connection;
-use crate::store::Migrations;
+use crate::store::{Connection, FromSql, Migrations};
 
 /// The records of every group.
 pub(crate) static RECORDS: Records = Records {
@@ -44,17 +41,11 @@ const STEPS: &[&str] = &[
 
 /// The functions that migrations call.
 fn migration_functions(db: &Connection) -> Result<()> {
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    db.create_scalar_function("entry_identity", 2, flags, |context| {
-        let content: String = context.get(0)?;
-        let data: Option<String> = context.get(1)?;
-        let data = data.and_then(|data| serde_json::from_str(&data).ok());
-        Ok(entry::identity(&content, data.as_ref()))
+    db.define("entry_identity", |[content, data]| {
+        let data = Option::<String>::from_sql(data)?.and_then(|data| serde_json::from_str(&data).ok());
+        Ok(entry::identity(&content.into_text()?, data.as_ref()))
     })?;
-    db.create_scalar_function("name_key", 1, flags, |context| {
-        Ok(graph::name::fold(&context.get::<String>(0)?))
-    })?;
-    Ok(())
+    db.define("name_key", |[name]| Ok(graph::name::fold(&name.into_text()?)))
 }
 
 /// Writes what reads have left to be noted.

@@ -1,10 +1,9 @@
 //! How alike two texts are, by their words.
 
-use super::lanes;
 use crate::base::Result;
 use crate::base::ids::EntryId;
 use crate::index::alike::{meaning, shared};
-use crate::index::{self, Language, analyse};
+use crate::index::{self, Language, analyse, lookup};
 use crate::records::entry;
 use crate::store::Connection;
 
@@ -12,12 +11,12 @@ use crate::store::Connection;
 /// both together (E12).
 pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<Option<EntryId>> {
     const MAX_PROBE_WORDS: usize = 8;
-    const MAX_CANDIDATES: i64 = 32;
+    const MAX_CANDIDATES: usize = 32;
     let language = index::language(db)?;
     let wanted = meaning(content, language);
     let mut probes: Vec<(i64, &String)> = Vec::new();
     for word in &wanted {
-        probes.push((lanes::df(db, word)?, word));
+        probes.push((lookup::df(db, word)?, word));
     }
     probes.retain(|(df, _)| *df > 0);
     probes.sort_unstable();
@@ -26,13 +25,7 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
         return Ok(None);
     }
     let any: Vec<String> = probes.iter().map(|(_, word)| format!("\"{word}\"")).collect();
-    let sql = "WITH hits AS MATERIALIZED
-            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH ?1 ORDER BY rank LIMIT ?2)
-        SELECT ref FROM hits JOIN passages USING (id) WHERE kind = 'entry' AND live";
-    let mut statement = db.prepare_cached(sql)?;
-    let found: Vec<String> = statement
-        .query_map((any.join(" OR "), MAX_CANDIDATES), |row| row.get(0))?
-        .collect::<rusqlite::Result<_>>()?;
+    let found = lookup::best_entries(db, &any.join(" OR "), MAX_CANDIDATES)?;
     let mut best: Option<(f64, EntryId)> = None;
     for entry in entry::get_all(db, found.iter().map(String::as_str))? {
         let share = shared(&meaning(&entry.content, language), &wanted);

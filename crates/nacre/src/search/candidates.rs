@@ -10,7 +10,7 @@ use super::request::Request;
 use crate::base::caller::Visibility;
 use crate::base::{Result, settings};
 use crate::index::embed::Embedder;
-use crate::index::{self, Language, Mark, Space, flag};
+use crate::index::{self, Language, Mark, Space, flag, lookup};
 use crate::store::Connection;
 
 /// The candidates of all corpora that can be read.
@@ -74,7 +74,7 @@ impl<'a> Candidates<'a> {
     fn add_meaning(&mut self, question: &Question, embedder: Option<&dyn Embedder>) -> Result<()> {
         let passages = self.pools.iter().map(|pool| pool.members.len()).sum();
         // A collection that fails here counts nothing: this only weighs the words of the question.
-        let count = |pool: &Pool<'_>, term: &str| match lanes::df(pool.corpus.db, term) {
+        let count = |pool: &Pool<'_>, term: &str| match lookup::df(pool.corpus.db, term) {
             Err(_) if !pool.corpus.is_memory() => Ok(0),
             df => df,
         };
@@ -188,7 +188,5 @@ fn members(corpus: &Corpus<'_>, request: &Request) -> Result<Vec<u32>> {
 
 /// Returns the ids of the passages that the connection may see, sorted.
 fn visible(db: &Connection) -> Result<Vec<u32>> {
-    let mut statement = db.prepare_cached("SELECT id FROM passages ORDER BY id")?;
-    let ids = statement.query_map([], |row| row.get(0))?;
-    Ok(ids.collect::<rusqlite::Result<_>>()?)
+    db.rows("SELECT id FROM passages ORDER BY id", (), |row| row.get(0))
 }

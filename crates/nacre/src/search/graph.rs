@@ -2,8 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rusqlite::OptionalExtension;
-
 use super::request::Request;
 use crate::base::Result;
 use crate::index::{Language, Scope};
@@ -49,10 +47,10 @@ pub(super) fn ask(
         by_words: false,
     };
     let recalled = recall::recall(db, &recall_request, language)?;
-    let mut passage = db.prepare_cached("SELECT id FROM passages WHERE kind = ?1 AND ref = ?2")?;
+    let passage = "SELECT id FROM passages WHERE kind = $1 AND ref = $2";
     for known in recalled.known.iter().filter(|known| known.score >= ENTITY && !known.linked) {
         let worth = worth(known.score);
-        let id: Option<u32> = passage.query_row((known.kind, &known.id), |row| row.get(0)).optional()?;
+        let id: Option<u32> = db.row(passage, (known.kind, &known.id), |row| row.get(0))?;
         if let Some(id) = id.filter(|id| members.binary_search(id).is_ok()) {
             answer.add(id, worth);
         }
@@ -85,11 +83,9 @@ fn worth(score: f64) -> f32 {
 }
 
 fn chunks_at(db: &Connection, path: &str, line: i64) -> Result<Vec<u32>> {
-    let sql = "SELECT id FROM passages WHERE kind = 'chunk' AND ref >= ?1 || '#' AND ref < ?1 || '$'
-        AND first_line <= ?2 AND last_line >= ?2";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map((path, line), |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT id FROM passages WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$'
+        AND first_line <= $2 AND last_line >= $2";
+    db.rows(sql, (path, line), |row| row.get(0))
 }
 
 /// Returns the passages that still state what a fact replaced: chunks, and facts read from the same lines.
@@ -99,12 +95,8 @@ fn outdated(db: &Connection, known: &Known) -> Result<Vec<u32>> {
         passages.extend(chunks_at(db, &cite.path, cite.line)?);
         let sql = "SELECT passages.id FROM citations
             JOIN passages ON passages.kind = citations.kind AND ref = citations.kind || '-' || citations.id
-            WHERE path = ?1 AND line = ?2 AND live";
-        let mut statement = db.prepare_cached(sql)?;
-        let rows = statement.query_map((&cite.path, cite.line), |row| row.get::<_, u32>(0))?;
-        for row in rows {
-            passages.push(row?);
-        }
+            WHERE path = $1 AND line = $2 AND live";
+        passages.extend(db.rows(sql, (&cite.path, cite.line), |row| row.get::<u32>(0))?);
     }
     Ok(passages)
 }

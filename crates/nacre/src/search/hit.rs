@@ -1,6 +1,5 @@
 //! A hit: one search result, as it is shown, and how it is read from its rows.
 
-use rusqlite::Row;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -14,6 +13,7 @@ use crate::records::entry::{self, Entry, EntryType, Tags};
 use crate::records::graph;
 use crate::records::project::{ItemOf, ItemType, Status, item, task};
 use crate::records::session::exchange;
+use crate::store::Row;
 
 /// The most characters of a hit that are shown.
 const MAX_SNIPPET_CHARS: usize = 700;
@@ -245,8 +245,7 @@ pub(super) fn load(
     request: &Request,
 ) -> Result<Vec<Contender>> {
     let sql = "SELECT kind, ref, text, passages.at, author, sessions.id, first_line, last_line FROM passages
-        LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = ?1";
-    let mut statement = scorer.corpus.db.prepare_cached(sql)?;
+        LEFT JOIN sessions ON sessions.number = passages.session WHERE passages.id = $1";
     let mut found = Vec::new();
     let mut sorted = 0;
     for place in 0..scored.len() {
@@ -258,10 +257,11 @@ pub(super) fn load(
             sorted = sort_best(scored, sorted, wanted);
         }
         let (passage, score) = scored[place];
-        let mut rows = statement.query([passage])?;
-        let Some(row) = rows.next()? else { continue };
-        let evidence = Evidence::of_passage(scorer, passage, score, request.explain);
-        if let Some(hit) = read(row, scorer, passage, evidence, request)? {
+        let hit = scorer.corpus.db.row(sql, [passage], |row| {
+            let evidence = Evidence::of_passage(scorer, passage, score, request.explain);
+            read(row, scorer, passage, evidence, request)
+        })?;
+        if let Some(hit) = hit.flatten() {
             found.push(Contender { passage, worth: f64::from(score), hit });
         }
     }
@@ -317,7 +317,7 @@ fn read(
         }
         return Ok(Some(Hit { kind, graph: Some(GraphHit { cites }), ..bare }));
     }
-    let session: String = row.get::<_, Option<String>>(5)?.unwrap_or_default();
+    let session: String = row.text(5)?.to_owned();
     let message = reference.strip_prefix(&format!("{session}/")).unwrap_or(&reference).to_owned();
     Ok(Some(Hit { message: Some(MessageHit { session, message, author: row.get(4)? }), ..bare }))
 }

@@ -1,12 +1,10 @@
 //! The lanes of words and of meaning: each says how well passages fit the question, as far as it knows.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
-use rusqlite::OptionalExtension;
-
 use super::question::{Question, Term};
 use crate::base::Result;
 use crate::index::embed::{Embedder, builtin};
-use crate::index::{Quantised, Space, analyse, scan};
+use crate::index::{Quantised, Space, analyse, lookup, scan};
 use crate::store::Connection;
 
 /// The most passages with a word for which its occurrences in each are counted. Above that, counting costs more
@@ -58,7 +56,7 @@ impl Cosines {
 pub(super) fn words(db: &Connection, question: &Question, space: &Space) -> Result<Vec<TermHits>> {
     let mut order: Vec<(i64, usize)> = Vec::new();
     for (index, term) in question.terms.iter().enumerate() {
-        order.push((df(db, &term.term)?, index));
+        order.push((lookup::df(db, &term.term)?, index));
     }
     order.sort_unstable();
     let passages = i64::try_from(space.passages()).unwrap_or(i64::MAX);
@@ -82,11 +80,7 @@ pub(super) fn words(db: &Connection, question: &Question, space: &Space) -> Resu
 
 /// Returns the hits with the saturated count that FTS5's `bm25()` contains: its value divided by its own idf.
 fn counted(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
-    let sql = "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH ?1";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows =
-        statement.query_map([term.expression()], |row| Ok((row.get::<_, u32>(0)?, row.get::<_, f64>(1)?)))?;
-    let hits: Vec<(u32, f64)> = rows.collect::<rusqlite::Result<_>>()?;
+    let hits = lookup::scored(db, &term.expression())?;
     let all = space.passages() as f64;
     let with = hits.len() as f64;
     let idf = ((all - with + 0.5) / (with + 0.5)).ln();
@@ -97,24 +91,12 @@ fn counted(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)
 /// Returns the hits of a common word, each taken to have it once.
 fn present(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
     let usual = space.usual_words();
-    let mut statement = db.prepare_cached("SELECT rowid FROM passages_fts WHERE passages_fts MATCH ?1")?;
-    let ids = statement.query_map([term.expression()], |row| row.get::<_, u32>(0))?;
     let mut hits = Vec::new();
-    for id in ids {
-        let id = id?;
+    lookup::matching(db, &term.expression(), |id| {
         let words = space.marks().get(id as usize).map_or(usual, |mark| f32::from(mark.words));
         hits.push((id, (K1 + 1.0) / (1.0 + K1 * (1.0 - B + B * words / usual.max(1.0)))));
-    }
+    })?;
     Ok(hits)
-}
-
-/// Returns the document frequency of a word: the number of passages that have it.
-pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
-    let found = db
-        .prepare_cached("SELECT df FROM terms WHERE term = ?1")?
-        .query_row([term], |row| row.get(0))
-        .optional()?;
-    Ok(found.unwrap_or(0))
 }
 
 /// Returns the vector of a question. Words that few of all the passages have (`df` tells how many) count more.

@@ -52,7 +52,7 @@ pub(crate) use answer::behavioral;
 pub(crate) use corpus::Corpus;
 pub(crate) use dates::named as named_days;
 pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, ScorePart, TaskHit, Why};
-pub(crate) use lanes::df;
+
 pub use part::PARTS;
 pub(crate) use request::Request;
 
@@ -89,9 +89,7 @@ fn understand(corpora: &[Corpus<'_>], request: &Request) -> Result<Question> {
 
 /// Returns the authors of a memory, each with the hash of their name.
 fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
-    let mut statement = db.prepare_cached("SELECT hash, name FROM authors")?;
-    let rows = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows("SELECT hash, name FROM authors", (), |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
 /// Finds what fits, in the memory and in its collections, as far as the scope has them.

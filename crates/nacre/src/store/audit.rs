@@ -2,7 +2,8 @@
 //! hash covers the row before, so that any change or gap shows. Ids, sizes and codes only: never content,
 //! never a secret.
 
-use rusqlite::OptionalExtension;
+use std::ops::ControlFlow;
+
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -61,9 +62,8 @@ fn append_as(
     outcome: Outcome,
 ) -> Result<()> {
     let newest = "SELECT seq, hash FROM audit ORDER BY seq DESC LIMIT 1";
-    let before: Option<(i64, String)> =
-        db.prepare_cached(newest)?.query_row([], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let (seq, before) = before.map_or((1, String::new()), |(seq, hash)| (seq + 1, hash));
+    let before = db.row(newest, (), |row| Ok((row.get::<i64>(0)? + 1, row.get(1)?)))?;
+    let (seq, before) = before.unwrap_or((1, String::new()));
     let mut line = Line {
         seq,
         at: now,
@@ -76,8 +76,8 @@ fn append_as(
         hash: String::new(),
     };
     line.hash = line.hash_after(&before);
-    let sql = "INSERT INTO audit (seq, at, actor, session, action, outcome, ids, detail, hash) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
-    db.prepare_cached(sql)?.execute((
+    let sql = "INSERT INTO audit (seq, at, actor, session, action, outcome, ids, detail, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    let fields = (
         line.seq,
         line.at,
         &line.actor,
@@ -87,9 +87,10 @@ fn append_as(
         &line.ids,
         &line.detail,
         &line.hash,
-    ))?;
-    let sql = "INSERT INTO meta (key, value) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.prepare_cached(sql)?.execute((HEAD, line.head()))?;
+    );
+    db.run(sql, fields)?;
+    let sql = "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
+    db.run(sql, (HEAD, line.head()))?;
     Ok(())
 }
 
@@ -142,14 +143,12 @@ impl Line {
 
 /// The newest rows before one, newest first.
 pub(crate) fn newest(db: &Connection, before: i64, limit: usize) -> Result<Vec<Line>> {
-    let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit WHERE seq < ?1
-        ORDER BY seq DESC LIMIT ?2";
-    let mut statement = db.prepare_cached(sql)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    Ok(statement.query_map((before, limit), line)?.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit WHERE seq < $1
+        ORDER BY seq DESC LIMIT $2";
+    db.rows(sql, (before, limit), line)
 }
 
-fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<Line> {
+fn line(row: &super::Row<'_>) -> Result<Line> {
     Ok(Line {
         seq: row.get(0)?,
         at: row.get(1)?,
@@ -166,12 +165,7 @@ fn line(row: &rusqlite::Row<'_>) -> rusqlite::Result<Line> {
 /// Gives every row, oldest first, to `take`.
 pub(crate) fn walk(db: &Connection, mut take: impl FnMut(&Line) -> Result<()>) -> Result<()> {
     let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit ORDER BY seq";
-    let mut statement = db.prepare(sql)?;
-    let mut rows = statement.query([])?;
-    while let Some(row) = rows.next()? {
-        take(&line(row)?)?;
-    }
-    Ok(())
+    db.each(sql, (), |row| take(&line(row)?).map(ControlFlow::Continue))
 }
 
 /// What checking the chain found.
@@ -203,8 +197,7 @@ pub(crate) fn verify(db: &Connection) -> Result<Verified> {
         head = Some(line.head());
         Ok(())
     })?;
-    let noted: Option<String> =
-        db.query_row("SELECT value FROM meta WHERE key = ?1", [HEAD], |row| row.get(0)).optional()?;
+    let noted = db.row("SELECT value FROM meta WHERE key = $1", [HEAD], |row| row.get(0))?;
     if problem.is_none() && noted != head {
         problem = Some(format!("rows behind row {rows} are missing"));
     }

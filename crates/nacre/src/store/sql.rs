@@ -7,10 +7,11 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::path::Path;
 
-use rusqlite::types::ValueRef;
+use rusqlite::functions::FunctionFlags;
+use rusqlite::types::{self, ValueRef};
 use rusqlite::{ErrorCode, OpenFlags};
 
-use crate::base::sql::{FromSql, ToSql, Value};
+use crate::base::sql::{FromSql, Problem, ToSql, Value};
 use crate::base::{Error, Result};
 
 /// An open connection. Inside a transaction of [`Db`](super::Db) it reads one state, or writes.
@@ -18,6 +19,7 @@ pub(crate) struct Connection {
     sqlite: rusqlite::Connection,
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "parameters are written in the call")]
 impl Connection {
     pub(super) fn new(sqlite: rusqlite::Connection) -> Connection {
         Connection { sqlite }
@@ -45,11 +47,6 @@ impl Connection {
     /// Returns SQLite itself, for the full-text index.
     pub(crate) fn sqlite(&self) -> &rusqlite::Connection {
         &self.sqlite
-    }
-
-    /// Forgets the statements that are kept prepared.
-    pub(crate) fn forget_statements(&self) {
-        self.sqlite.flush_prepared_statement_cache();
     }
 
     /// Runs a statement that returns no rows. Returns how many rows it changed.
@@ -114,6 +111,39 @@ impl Connection {
         }
         Ok(())
     }
+
+    /// Defines a function that statements of this connection may call. The same arguments must give the same result.
+    pub(crate) fn define<const N: usize, T: ToSql>(
+        &self,
+        name: &str,
+        function: impl Fn([Value<'_>; N]) -> Result<T, Problem> + Send + 'static,
+    ) -> Result<()> {
+        let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
+        let count = i32::try_from(N).expect("a handful");
+        self.sqlite.create_scalar_function(name, count, flags, move |context| {
+            let mut arguments = [const { Value::Null }; N];
+            for (place, argument) in arguments.iter_mut().enumerate() {
+                *argument = value(context.get_raw(place))?;
+            }
+            function(arguments)
+                .map(|result| owned(result.to_sql()))
+                .map_err(rusqlite::Error::UserFunctionError)
+        })?;
+        Ok(())
+    }
+
+    /// Attaches the database in another file under a name.
+    pub(crate) fn attach(&self, file: &Path, name: &str) -> Result<()> {
+        let attached = self.sqlite.execute(&format!("ATTACH $1 AS {name}"), [file.to_string_lossy()]);
+        Ok(attached.map(drop)?)
+    }
+
+    /// Detaches the database of this name.
+    pub(crate) fn detach(&self, name: &str) -> Result<()> {
+        // A cached statement may still hold it.
+        self.sqlite.flush_prepared_statement_cache();
+        self.batch(&format!("DETACH {name}"))
+    }
 }
 
 /// One row of an answer.
@@ -130,20 +160,17 @@ impl Row<'_> {
 
     /// Reads a column as it stands, without copying it.
     pub(crate) fn value(&self, column: usize) -> Result<Value<'_>> {
-        Ok(match self.sqlite.get_ref(column)? {
-            ValueRef::Null => Value::Null,
-            ValueRef::Integer(number) => Value::Integer(number),
-            ValueRef::Real(number) => Value::Real(number),
-            ValueRef::Text(text) => {
-                Value::Text(Cow::Borrowed(std::str::from_utf8(text).map_err(rusqlite_utf8)?))
-            }
-            ValueRef::Blob(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
-        })
+        Ok(value(self.sqlite.get_ref(column)?)?)
     }
 
     /// Reads a column of text without copying it; empty where it holds something else.
     pub(crate) fn text(&self, column: usize) -> Result<&str> {
         Ok(self.sqlite.get_ref(column)?.as_str().unwrap_or_default())
+    }
+
+    /// Reads a column of bytes without copying it; empty where it holds something else.
+    pub(crate) fn bytes(&self, column: usize) -> Result<&[u8]> {
+        Ok(self.sqlite.get_ref(column)?.as_blob().unwrap_or_default())
     }
 
     /// Returns how many columns there are.
@@ -152,8 +179,26 @@ impl Row<'_> {
     }
 }
 
-fn rusqlite_utf8(problem: std::str::Utf8Error) -> Error {
-    Error::Database(Box::new(problem))
+/// Returns a value of SQLite as ours, without copying it.
+fn value(sqlite: ValueRef<'_>) -> rusqlite::Result<Value<'_>> {
+    Ok(match sqlite {
+        ValueRef::Null => Value::Null,
+        ValueRef::Integer(number) => Value::Integer(number),
+        ValueRef::Real(number) => Value::Real(number),
+        ValueRef::Text(text) => Value::Text(Cow::Borrowed(std::str::from_utf8(text)?)),
+        ValueRef::Blob(bytes) => Value::Bytes(Cow::Borrowed(bytes)),
+    })
+}
+
+/// Returns a value of ours as SQLite's own.
+fn owned(value: Value<'_>) -> types::Value {
+    match value {
+        Value::Null => types::Value::Null,
+        Value::Integer(number) => types::Value::Integer(number),
+        Value::Real(number) => types::Value::Real(number),
+        Value::Text(text) => types::Value::Text(text.into_owned()),
+        Value::Bytes(bytes) => types::Value::Blob(bytes.into_owned()),
+    }
 }
 
 /// The parameters of a statement, in order: `$1` is the first.
@@ -274,14 +319,5 @@ impl Error {
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Error::Damaged { path },
             _ => self,
         }
-    }
-}
-
-// While rooms move to the methods above.
-impl std::ops::Deref for Connection {
-    type Target = rusqlite::Connection;
-
-    fn deref(&self) -> &rusqlite::Connection {
-        &self.sqlite
     }
 }

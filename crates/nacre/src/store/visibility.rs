@@ -1,8 +1,6 @@
 //! Which rows a session sees: over every table that holds words, a shared connection has a view of the same name with the
 //! public rows ([`TABLES`]). Readers do not ask; they get a database in which only what they may see is there.
 
-use rusqlite::functions::FunctionFlags;
-
 use crate::base::Result;
 use crate::base::caller::{Visibility, is_private};
 use crate::store::Connection;
@@ -132,7 +130,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
 pub(crate) fn restrict(db: &Connection, private: &[String]) -> Result<()> {
     make_public(db, private)?;
     for (table, _) in TABLES.iter().filter(|(_, seen)| *seen != Seen::All) {
-        db.execute_batch(&format!("CREATE TEMP VIEW {table} AS SELECT * FROM public_{table};"))?;
+        db.batch(&format!("CREATE TEMP VIEW {table} AS SELECT * FROM public_{table};"))?;
     }
     Ok(())
 }
@@ -141,17 +139,14 @@ pub(crate) fn restrict(db: &Connection, private: &[String]) -> Result<()> {
 /// Who writes for one of them asks it before anything is changed or told ([`shows`]).
 pub(crate) fn make_public(db: &Connection, private: &[String]) -> Result<()> {
     let private = private.to_vec();
-    let flags = FunctionFlags::SQLITE_UTF8 | FunctionFlags::SQLITE_DETERMINISTIC;
-    db.create_scalar_function("is_private_path", 1, flags, move |row| {
-        Ok(is_private(&private, &row.get::<String>(0)?))
-    })?;
+    db.define("is_private_path", move |[path]| Ok(is_private(&private, &path.into_text()?)))?;
     for (table, seen) in TABLES {
         let condition = match seen {
             Seen::All => continue,
             Seen::Where(condition) => condition,
             Seen::Nothing => "0",
         };
-        db.execute_batch(&format!(
+        db.batch(&format!(
             "CREATE TEMP VIEW IF NOT EXISTS public_{table} AS SELECT * FROM main.{table} WHERE {condition};"
         ))?;
     }
@@ -163,6 +158,6 @@ pub(crate) fn shows(db: &Connection, visibility: Visibility, table: &str, id: i6
     if visibility == Visibility::Private {
         return Ok(true);
     }
-    let sql = format!("SELECT EXISTS (SELECT 1 FROM public_{table} WHERE id = ?1)");
-    Ok(db.prepare_cached(&sql)?.query_row([id], |row| row.get(0))?)
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM public_{table} WHERE id = $1)");
+    db.one(&sql, [id], |row| row.get(0))
 }

@@ -27,8 +27,8 @@ pub(super) fn spend(db: &Connection, caller: &Caller, settings: &Settings, actio
     if caller.actor != Actor::Agent || limit == 0 {
         return Ok(());
     }
-    let sql = "INSERT INTO usage (session, action, used) VALUES (?1, ?2, 1)
+    let sql = "INSERT INTO usage (session, action, used) VALUES ($1, $2, 1)
         ON CONFLICT (session, action) DO UPDATE SET used = used + 1 RETURNING used";
-    let used: u32 = db.prepare_cached(sql)?.query_row((&caller.session, name), |row| row.get(0))?;
+    let used: u32 = db.one(sql, (&caller.session, name), |row| row.get(0))?;
     if used > limit { Err(Error::SessionLimit { action: name, limit }) } else { Ok(()) }
 }

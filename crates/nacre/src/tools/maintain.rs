@@ -12,7 +12,7 @@ use std::fs::File;
 
 use jiff::civil::{Date, Weekday};
 use jiff::{Timestamp, ToSpan};
-use rusqlite::OptionalExtension;
+
 use serde::Serialize;
 
 use super::status::status;
@@ -273,11 +273,11 @@ struct Known {
 }
 
 fn known(db: &Connection, name: &str) -> Result<Known> {
-    let sql = "SELECT due, ran_at, failed, says FROM jobs WHERE name = ?1";
-    let row = db.prepare_cached(sql)?.query_row([name], |row| {
+    let sql = "SELECT due, ran_at, failed, says FROM jobs WHERE name = $1";
+    let found = db.row(sql, [name], |row| {
         Ok(Known { due: row.get(0)?, ran_at: row.get(1)?, failed: row.get(2)?, says: row.get(3)? })
     });
-    Ok(row.optional()?.unwrap_or_default())
+    Ok(found?.unwrap_or_default())
 }
 
 impl Known {
@@ -349,9 +349,9 @@ fn claim(group: &mut View<'_>, job: &Job, last: Time, only_due: bool) -> Result<
             return Ok(None);
         }
         let token = format!("{}/{}", caller.session, std::process::id());
-        let sql = "INSERT INTO jobs (name, claim, claimed_at) VALUES (?1, ?2, ?3)
+        let sql = "INSERT INTO jobs (name, claim, claimed_at) VALUES ($1, $2, $3)
             ON CONFLICT (name) DO UPDATE SET claim = excluded.claim, claimed_at = excluded.claimed_at";
-        tx.execute(sql, (job.name, &token, now))?;
+        tx.run(sql, (job.name, &token, now))?;
         Ok(Some(Claim { name: job.name, token, due: last, at: now, served: false }))
     })
 }
@@ -360,10 +360,10 @@ fn claim(group: &mut View<'_>, job: &Job, last: Time, only_due: bool) -> Result<
 /// nothing.
 fn finish(tx: &Connection, claim: &Claim, report: &Report) -> Result<()> {
     let failed = report.failed;
-    let sql = "UPDATE jobs SET due = iif(?5, due, ?3), claim = NULL, claimed_at = NULL, ran_at = ?4, failed = ?5, says = ?6
-        WHERE name = ?1 AND claim = ?2";
-    tx.execute(sql, (claim.name, &claim.token, claim.due, claim.at, failed, &report.says))?;
-    Ok(())
+    let sql = "UPDATE jobs SET due = CASE WHEN $5 THEN due ELSE $3 END, claim = NULL, claimed_at = NULL, ran_at = $4,
+            failed = $5, says = $6
+        WHERE name = $1 AND claim = $2";
+    tx.run(sql, (claim.name, &claim.token, claim.due, claim.at, failed, &report.says)).map(drop)
 }
 
 /// After how many milliseconds a job that failed is tried again: an hour.

@@ -359,12 +359,9 @@ fn growth(db: &Connection) -> Result<Vec<Week>> {
     const WEEK: i64 = 7 * 86_400_000;
     // The first day of 1970 was a Thursday: weeks begin on Mondays.
     const MONDAY: i64 = 4 * 86_400_000;
-    let sql = "SELECT (at - ?2) / ?1, count(*) FROM (SELECT created_at AS at FROM entries UNION ALL
+    let sql = "SELECT (at - $2) / $1, count(*) FROM (SELECT created_at AS at FROM entries UNION ALL
             SELECT at FROM passages WHERE kind IN ('message', 'exchange')) GROUP BY 1 ORDER BY 1";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows =
-        statement.query_map((WEEK, MONDAY), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))?;
-    let counted: Vec<(i64, i64)> = rows.collect::<rusqlite::Result<_>>()?;
+    let counted: Vec<(i64, i64)> = db.rows(sql, (WEEK, MONDAY), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let mut weeks: Vec<Week> = Vec::new();
     let (Some(first), Some(last)) = (counted.first(), counted.last()) else { return Ok(weeks) };
     // Ten years at most, whatever a transcript says about its age.

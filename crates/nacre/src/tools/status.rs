@@ -66,20 +66,18 @@ pub struct Documents {
 fn documents(db: &Connection) -> Result<Documents> {
     let sql = "SELECT count(*) FILTER (WHERE hash <> ''), coalesce(sum(chunks), 0), count(*) FILTER (WHERE hash = '')
         FROM documents";
-    Ok(db.query_row(sql, [], |row| {
-        Ok(Documents { indexed: row.get(0)?, chunks: row.get(1)?, skipped: row.get(2)? })
-    })?)
+    db.one(sql, (), |row| Ok(Documents { indexed: row.get(0)?, chunks: row.get(1)?, skipped: row.get(2)? }))
 }
 
 fn count(db: &Connection, table: &str) -> Result<i64> {
-    Ok(db.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0))?)
+    db.one(&format!("SELECT count(*) FROM {table}"), (), |row| row.get(0))
 }
 
 /// Returns how much there is and how it stands.
 pub fn status(group: &View<'_>) -> Result<Status> {
     let database_bytes = group.bytes()?;
     group.read_all(|db| {
-        let newest: Option<Time> = db.query_row("SELECT max(at) FROM audit", [], |row| row.get(0))?;
+        let newest: Option<Time> = db.one("SELECT max(at) FROM audit", (), |row| row.get(0))?;
         Ok(Status {
             group: group.name().clone(),
             folder: group.folder().to_owned(),

@@ -5,6 +5,8 @@
 mod sealed;
 // The floors of the library.
 mod layers;
+// Its SQL: portable, and fit for the schema.
+mod statements;
 // What entries do: store, supersede, find, judge, correct, delete (SPEC E).
 mod entries;
 // Same means same: when two memories are one (SPEC E12).

@@ -281,25 +281,24 @@ pub(super) fn learn(
     let mut learned = Vec::new();
     for draft in drafts {
         if let Some(same) = alike(db, &draft.text, SAME, language)? {
-            db.prepare_cached("UPDATE lessons SET recurred = recurred + 1 WHERE number = ?1")?
-                .execute([same])?;
+            db.run("UPDATE lessons SET recurred = recurred + 1 WHERE number = $1", [same])?;
             continue;
         }
         let folded = exchange::hash(&[&analyse::fold(&draft.text)]);
-        let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+        let sql = "INSERT INTO lessons (text, folded, asked, weight, learned_at, session, private) VALUES ($1, $2, $3, $4, $5, $6, $7)
             ON CONFLICT DO NOTHING";
         // What was only told before says nothing about when the lesson applies.
         let asked = said::prose(asked);
         let asked =
             if is_request(&asked) || asked.ends_with('?') { cut(&asked, LONGEST) } else { String::new() };
         let (session, private) = (&caller.session, caller.visibility.is_private());
-        db.prepare_cached(sql)?.execute((&draft.text, folded, asked, draft.weight, at, session, private))?;
+        db.run(sql, (&draft.text, folded, asked, draft.weight, at, session, private))?;
         learned.push(draft.text.clone());
     }
     // The oldest that never mattered go first.
     let sql = "DELETE FROM lessons WHERE number IN
-        (SELECT number FROM lessons ORDER BY recurred + kept DESC, number DESC LIMIT -1 OFFSET ?1)";
-    db.prepare_cached(sql)?.execute([i64::try_from(MOST).expect("small")])?;
+        (SELECT number FROM lessons ORDER BY recurred + kept DESC, number DESC LIMIT -1 OFFSET $1)";
+    db.run(sql, [MOST])?;
     Ok(learned)
 }
 
@@ -328,11 +327,11 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
         let said_again = |text: &str| index::alike::likeness(&lesson.text, text, language) >= SAID_AGAIN;
         let broken = drafts.iter().any(|draft| said_again(&draft.text)) || (corrects && said_again(user));
         let sql = if broken {
-            "UPDATE lessons SET broken = broken + 1 WHERE number = ?1"
+            "UPDATE lessons SET broken = broken + 1 WHERE number = $1"
         } else {
-            "UPDATE lessons SET kept = kept + 1 WHERE number = ?1"
+            "UPDATE lessons SET kept = kept + 1 WHERE number = $1"
         };
-        db.prepare_cached(sql)?.execute([number])?;
+        db.run(sql, [number])?;
     }
     state.awaiting = std::mem::take(&mut state.lessons);
     Ok(())
@@ -344,7 +343,7 @@ pub(super) fn forget(group: &mut View<'_>, number: i64) -> Result<Lesson> {
     group.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
     let mut lesson = group.write(|tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
-        tx.prepare_cached("DELETE FROM lessons WHERE number = ?1")?.execute([number])?;
+        tx.run("DELETE FROM lessons WHERE number = $1", [number])?;
         let mut row = audit::Row::new("lesson_forget");
         row.ids.push(source(number));
         audit::append(tx, caller, &row, audit::Outcome::Done)?;

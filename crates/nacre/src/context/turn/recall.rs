@@ -6,8 +6,8 @@ use super::{Offer, Turning, exchange, lesson, policy, said};
 use crate::base::frame::one_line;
 use crate::base::text::cut;
 use crate::base::{Result, Time};
-use crate::index::Scope;
 use crate::index::alike::likeness;
+use crate::index::{Scope, lookup};
 use crate::search::{self, Hit};
 
 /// How many hits are weighed.
@@ -170,10 +170,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     };
     let found = search::search(&mut turning.group, &request)?;
     let Turning { group, message, .. } = turning;
-    group.read(|db| {
-        let all = db.query_row("SELECT count(*) FROM passages", [], |row| row.get(0))?;
-        message.count(all, |word| search::df(db, word))
-    })?;
+    group.read(|db| message.count(lookup::count(db)?, |word| lookup::df(db, word)))?;
     let mut recalled = Vec::new();
     let mut hits = found.hits;
     hits.extend(found.standing);

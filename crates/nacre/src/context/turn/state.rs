@@ -1,7 +1,6 @@
 //! Where a session stands in its turns: one row of JSON, written when something was put in or an exchange
 //! came.
 
-use rusqlite::OptionalExtension;
 use serde::{Deserialize, Serialize};
 
 use super::stability::{Alignment, Answered};
@@ -68,19 +67,18 @@ impl State {
 }
 
 pub(crate) fn load(db: &Connection, session: &SessionId) -> Result<State> {
-    let sql = "SELECT state FROM turns WHERE session = ?1";
-    let found: Option<String> = db.prepare_cached(sql)?.query_row([session], |row| row.get(0)).optional()?;
     // A state that another version wrote and that can't be read is a session that starts anew.
-    Ok(found.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default())
+    let read = db.row("SELECT state FROM turns WHERE session = $1", [session], |row| {
+        Ok(serde_json::from_str(row.text(0)?).unwrap_or_default())
+    });
+    Ok(read?.unwrap_or_default())
 }
 
 pub(crate) fn save(db: &Connection, caller: &Caller, state: &State) -> Result<()> {
     let (session, now, private) = (&caller.session, caller.now, caller.visibility.is_private());
-    let sql = "INSERT INTO turns (session, state, at, private) VALUES (?1, ?2, ?3, ?4)
+    let sql = "INSERT INTO turns (session, state, at, private) VALUES ($1, $2, $3, $4)
         ON CONFLICT (session) DO UPDATE SET state = excluded.state, at = excluded.at,
             private = max(private, excluded.private)";
-    db.prepare_cached(sql)?.execute((session, serde_json::to_string(state)?, now, private))?;
-    let sql = "DELETE FROM turns WHERE at < ?1";
-    db.prepare_cached(sql)?.execute([now.plus_days(-FORGOTTEN_DAYS)])?;
-    Ok(())
+    db.run(sql, (session, serde_json::to_string(state)?, now, private))?;
+    db.run("DELETE FROM turns WHERE at < $1", [now.plus_days(-FORGOTTEN_DAYS)]).map(drop)
 }

@@ -2,12 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
-use rusqlite::{ToSql, params_from_iter};
 use serde::{Deserialize, Serialize};
 
 use crate::base::Result;
-use crate::store::Connection;
+use crate::store::{Connection, ToSql, Value};
 
 /// The tables, their columns, and which of their rows.
 const TABLES: &[(&str, &[&str], &str)] = &[
@@ -68,21 +66,19 @@ enum Cell {
 }
 
 impl Cell {
-    fn of(value: ValueRef<'_>) -> Cell {
+    fn of(value: Value<'_>) -> Cell {
         match value {
-            ValueRef::Null => Cell::Null,
-            ValueRef::Integer(number) => Cell::Integer(number),
-            ValueRef::Real(number) => Cell::Real(number),
-            ValueRef::Text(text) => Cell::Text(String::from_utf8_lossy(text).into_owned()),
-            ValueRef::Blob(bytes) => match std::str::from_utf8(bytes) {
-                Ok(text) => Cell::File { file: text.to_owned() },
-                Err(_) => Cell::Bytes { bytes: bytes.to_owned() },
+            Value::Null => Cell::Null,
+            Value::Integer(number) => Cell::Integer(number),
+            Value::Real(number) => Cell::Real(number),
+            Value::Text(text) => Cell::Text(text.into_owned()),
+            Value::Bytes(bytes) => match String::from_utf8(bytes.into_owned()) {
+                Ok(file) => Cell::File { file },
+                Err(problem) => Cell::Bytes { bytes: problem.into_bytes() },
             },
         }
     }
-}
 
-impl Cell {
     /// Tells whether a column of this type holds such values: SQLite takes any, and whoever reads the row would fail.
     fn fits(&self, r#type: &str) -> bool {
         match self {
@@ -96,15 +92,15 @@ impl Cell {
 }
 
 impl ToSql for Cell {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Owned(match self {
-            Cell::Null => Sql::Null,
-            Cell::Integer(number) => Sql::Integer(*number),
-            Cell::Real(number) => Sql::Real(*number),
-            Cell::Text(text) => Sql::Text(text.clone()),
-            Cell::File { file } => Sql::Blob(file.clone().into_bytes()),
-            Cell::Bytes { bytes } => Sql::Blob(bytes.clone()),
-        }))
+    fn to_sql(&self) -> Value<'_> {
+        match self {
+            Cell::Null => Value::Null,
+            Cell::Integer(number) => Value::Integer(*number),
+            Cell::Real(number) => Value::Real(*number),
+            Cell::Text(text) => text.to_sql(),
+            Cell::File { file } => file.as_bytes().to_sql(),
+            Cell::Bytes { bytes } => bytes.to_sql(),
+        }
     }
 }
 
@@ -135,23 +131,23 @@ impl Rows {
     /// are new.
     pub(crate) fn take_in(&self, db: &Connection) -> Result<usize> {
         for (table, columns, _) in TABLES {
-            let places: Vec<String> = (1..=columns.len()).map(|place| format!("?{place}")).collect();
+            let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
             let sql = format!(
                 "INSERT INTO {table} ({}) VALUES ({}) ON CONFLICT DO NOTHING",
                 columns.join(", "),
                 places.join(", ")
             );
-            let mut insert = db.prepare_cached(&sql)?;
             let types = types(db, table, columns)?;
             for row in self.tables.get(*table).into_iter().flatten().filter(|row| fit(row, &types)) {
-                insert.execute(params_from_iter(row))?;
+                db.run(&sql, row.as_slice())?;
             }
         }
-        let places: Vec<String> = (2..PROPOSALS.len() + 2).map(|place| format!("?{place}")).collect();
+        let places: Vec<String> = (2..PROPOSALS.len() + 2).map(|place| format!("${place}")).collect();
         let insert = format!(
-            "INSERT INTO proposals (number, {}) SELECT CASE WHEN EXISTS (SELECT 1 FROM proposals WHERE number = ?1)
-                THEN NULL ELSE ?1 END, {} WHERE NOT EXISTS
-                (SELECT 1 FROM proposals WHERE kind IS ?2 AND target IS ?3 AND proposed IS ?5 AND at IS ?12)",
+            "INSERT INTO proposals (number, {}) SELECT CASE WHEN EXISTS (SELECT 1 FROM proposals WHERE number = $1)
+                THEN NULL ELSE $1 END, {} WHERE NOT EXISTS
+                (SELECT 1 FROM proposals WHERE kind IS NOT DISTINCT FROM $2 AND target IS NOT DISTINCT FROM $3
+                    AND proposed IS NOT DISTINCT FROM $5 AND at IS NOT DISTINCT FROM $12)",
             PROPOSALS.join(", "),
             places.join(", ")
         );
@@ -159,8 +155,8 @@ impl Rows {
         let mut added = 0;
         for (number, row) in self.proposals.iter().filter(|(_, row)| fit(row, &types)) {
             let number = Cell::Integer((*number).clamp(1, 1_000_000_000));
-            let values = std::iter::once(&number).chain(row);
-            added += db.prepare_cached(&insert)?.execute(params_from_iter(values))?;
+            let values: Vec<&Cell> = std::iter::once(&number).chain(row).collect();
+            added += db.run(&insert, values.as_slice())?;
         }
         Ok(added)
     }
@@ -168,8 +164,8 @@ impl Rows {
 
 /// The types of columns.
 fn types(db: &Connection, table: &str, columns: &[&str]) -> Result<Vec<String>> {
-    let mut statement = db.prepare_cached("SELECT type FROM pragma_table_info(?1) WHERE name = ?2")?;
-    columns.iter().map(|column| Ok(statement.query_row([table, column], |row| row.get(0))?)).collect()
+    let sql = "SELECT type FROM pragma_table_info($1) WHERE name = $2";
+    columns.iter().map(|column| db.one(sql, [table, column], |row| row.get(0))).collect()
 }
 
 fn fit(row: &[Cell], types: &[String]) -> bool {
@@ -177,10 +173,5 @@ fn fit(row: &[Cell], types: &[String]) -> bool {
 }
 
 fn select(db: &Connection, sql: &str) -> Result<Vec<Vec<Cell>>> {
-    let mut statement = db.prepare(sql)?;
-    let columns = statement.column_count();
-    let rows = statement.query_map([], |row| {
-        (0..columns).map(|column| Ok(Cell::of(row.get_ref(column)?))).collect::<rusqlite::Result<Vec<Cell>>>()
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows(sql, (), |row| (0..row.columns()).map(|column| Ok(Cell::of(row.value(column)?))).collect())
 }

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use rusqlite::OptionalExtension;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -84,20 +83,20 @@ pub(super) fn hash(parts: &[&str]) -> String {
 
 /// What is known of the items of a part, by key.
 pub(super) fn of_part(db: &Connection, format: &str, part: &str) -> Result<HashMap<String, Row>> {
-    let sql = "SELECT key, kind, ref, own, hash, origin FROM imports WHERE format = ?1 AND part = ?2";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map((format, part), |row| {
-        let origin: Origin = serde_json::from_str(&row.get::<_, String>(5)?).unwrap_or_default();
-        Ok(Row {
+    let sql = "SELECT key, kind, ref, own, hash, origin FROM imports WHERE format = $1 AND part = $2";
+    let rows = db.rows(sql, (format, part), |row| {
+        let origin: Origin = serde_json::from_str(row.text(5)?).unwrap_or_default();
+        let known = Row {
             key: row.get(0)?,
             kind: row.get(1)?,
             reference: row.get(2)?,
             own: row.get(3)?,
             hash: row.get(4)?,
             section: origin.section,
-        })
+        };
+        Ok((known.key.clone(), known))
     })?;
-    rows.map(|row| Ok(row.map(|row| (row.key.clone(), row))?)).collect()
+    Ok(rows.into_iter().collect())
 }
 
 /// A row to be.
@@ -118,44 +117,41 @@ pub(super) fn put(db: &Connection, new: &New<'_>) -> Result<()> {
     let New { format, key, part, kind, reference, own, hash, origin, at, now } = new;
     let origin = serde_json::to_string(origin)?;
     let sql = "INSERT INTO imports (format, key, part, kind, ref, own, hash, origin, at, imported_at)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10) ON CONFLICT (format, key) DO UPDATE SET part = excluded.part,
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (format, key) DO UPDATE SET part = excluded.part,
         kind = excluded.kind, ref = excluded.ref, own = excluded.own, hash = excluded.hash, origin = excluded.origin,
         at = excluded.at, imported_at = excluded.imported_at";
-    db.prepare_cached(sql)?.execute((format, key, part, kind, reference, own, hash, origin, at, now))?;
+    db.run(sql, (format, key, part, kind, reference, own, hash, origin, at, now))?;
     Ok(())
 }
 
 /// Forgets an item.
 pub(super) fn drop(db: &Connection, format: &str, key: &str) -> Result<()> {
-    db.prepare_cached("DELETE FROM imports WHERE format = ?1 AND key = ?2")?.execute((format, key))?;
+    db.run("DELETE FROM imports WHERE format = $1 AND key = $2", (format, key))?;
     Ok(())
 }
 
 /// Notes that an entry was deleted for good (E4): that it was imported once is all that stays, so that it does not come
 /// again.
 pub(crate) fn forget(db: &Connection, entry: &EntryId) -> Result<()> {
-    let sql = "UPDATE imports SET hash = '', origin = '{}', at = NULL WHERE kind = 'entry' AND ref = ?1";
-    db.prepare_cached(sql)?.execute([entry])?;
+    let sql = "UPDATE imports SET hash = '', origin = '{}', at = NULL WHERE kind = 'entry' AND ref = $1";
+    db.run(sql, [entry])?;
     Ok(())
 }
 
 /// Returns where an entry came from, if it was imported.
 pub(crate) fn of_entry(db: &Connection, entry: &EntryId) -> Result<Option<Imported>> {
-    let sql = "SELECT format, origin, at, imported_at FROM imports WHERE kind = 'entry' AND ref = ?1
+    let sql = "SELECT format, origin, at, imported_at FROM imports WHERE kind = 'entry' AND ref = $1
         ORDER BY own DESC, imported_at LIMIT 1";
-    let found = db.prepare_cached(sql)?.query_row([entry], |row| {
-        let origin: String = row.get(1)?;
-        let origin = serde_json::from_str(&origin).unwrap_or(Value::Object(serde_json::Map::new()));
+    db.row(sql, [entry], |row| {
+        let origin = serde_json::from_str(row.text(1)?).unwrap_or(Value::Object(serde_json::Map::new()));
         Ok(Imported { format: row.get(0)?, origin, at: row.get(2)?, imported_at: row.get(3)? })
-    });
-    Ok(found.optional()?)
+    })
 }
 
 /// The folder that a name of a source means.
 pub(super) fn source(db: &Connection, format: &str, name: &str) -> Result<Option<String>> {
-    let sql = "SELECT ref FROM imports WHERE format = ?1 AND key = ?2 AND kind = 'source'";
-    let mut statement = db.prepare_cached(sql)?;
-    Ok(statement.query_row((format, hash(&["source", name])), |row| row.get(0)).optional()?)
+    let sql = "SELECT ref FROM imports WHERE format = $1 AND key = $2 AND kind = 'source'";
+    db.row(sql, (format, hash(&["source", name])), |row| row.get(0))
 }
 
 pub(super) fn name_source(db: &Connection, format: &str, name: &str, path: &str, now: Time) -> Result<()> {

@@ -515,11 +515,10 @@ fn named(item: &Item) -> String {
 
 /// How many of the messages are here.
 fn known_messages(db: &Connection, references: &[String]) -> Result<usize> {
-    let mut statement =
-        db.prepare_cached("SELECT EXISTS (SELECT 1 FROM passages WHERE kind = 'message' AND ref = ?1)")?;
+    let sql = "SELECT EXISTS (SELECT 1 FROM passages WHERE kind = 'message' AND ref = $1)";
     let mut known = 0;
     for reference in references {
-        known += usize::from(statement.query_row([reference], |row| row.get::<_, bool>(0))?);
+        known += usize::from(db.one(sql, [reference], |row| row.get::<bool>(0))?);
     }
     Ok(known)
 }

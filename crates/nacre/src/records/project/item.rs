@@ -1,6 +1,5 @@
 //! Items: rows of what was taken out of a project's files, and their passages. Only extraction writes them.
 
-use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,7 +8,7 @@ use super::extract::{Found, ItemType};
 use crate::base::ids::ProjectName;
 use crate::base::{Result, Time};
 use crate::index::{Passage, Writer};
-use crate::store::Connection;
+use crate::store::{Connection, Row};
 
 /// The kind of an item's passage.
 pub(crate) const KIND: &str = "item";
@@ -54,8 +53,8 @@ const COLUMNS: &str =
     "items.id, items.type, items.title, items.content, items.path, items.line, items.confidence,
     items.extracted_at, projects.name FROM items JOIN projects ON projects.number = items.project";
 
-fn of_row(row: &Row<'_>) -> rusqlite::Result<ItemOf> {
-    let named: String = row.get(1)?;
+fn of_row(row: &Row<'_>) -> Result<ItemOf> {
+    let named = row.text(1)?;
     let r#type =
         ItemType::ALL.iter().find(|known| known.as_str() == named).copied().unwrap_or(ItemType::Note);
     let item = Item {
@@ -73,25 +72,21 @@ fn of_row(row: &Row<'_>) -> rusqlite::Result<ItemOf> {
 
 /// Returns an item.
 pub(crate) fn get(db: &Connection, id: &str) -> Result<Option<ItemOf>> {
-    let sql = format!("SELECT {COLUMNS} WHERE items.id = ?1");
-    Ok(db.prepare_cached(&sql)?.query_row([id], of_row).optional()?)
+    db.row(&format!("SELECT {COLUMNS} WHERE items.id = $1"), [id], of_row)
 }
 
 /// Lists items by project, file and line, and says how many there are.
 pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Vec<ItemOf>, i64)> {
     let project =
         filter.project.as_ref().map(|name| super::known(db, name)).transpose()?.map(|known| known.number);
-    let wanted = "(?1 IS NULL OR items.type = ?1) AND (?2 IS NULL OR items.project = ?2)";
+    let wanted = "($1 IS NULL OR items.type = $1) AND ($2 IS NULL OR items.project = $2)";
     let r#type = filter.r#type.map(ItemType::as_str);
     let total = format!("SELECT count(*) FROM items WHERE {wanted}");
-    let total = db.prepare_cached(&total)?.query_row((r#type, project), |row| row.get(0))?;
+    let total = db.one(&total, (r#type, project), |row| row.get(0))?;
     let sql = format!(
-        "SELECT {COLUMNS} WHERE {wanted} ORDER BY projects.name, items.path, items.line, items.id LIMIT ?3"
+        "SELECT {COLUMNS} WHERE {wanted} ORDER BY projects.name, items.path, items.line, items.id LIMIT $3"
     );
-    let mut statement = db.prepare_cached(&sql)?;
-    let limit = i64::try_from(limit).unwrap_or(i64::MAX);
-    let rows = statement.query_map((r#type, project, limit), of_row)?;
-    Ok((rows.collect::<rusqlite::Result<_>>()?, total))
+    Ok((db.rows(&sql, (r#type, project, limit), of_row)?, total))
 }
 
 /// Returns every item in the form of items.json.
@@ -110,11 +105,9 @@ pub(super) fn replace(
 ) -> Result<(usize, usize)> {
     let (project, name, path) = file;
     let Said { found, private } = said;
-    let mut statement =
-        db.prepare_cached("SELECT id, line, confidence, title FROM items WHERE project = ?1 AND path = ?2")?;
-    let mut old: Vec<(String, i64, f64, String)> = statement
-        .query_map((project, path), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?
-        .collect::<rusqlite::Result<_>>()?;
+    let sql = "SELECT id, line, confidence, title FROM items WHERE project = $1 AND path = $2";
+    let mut old: Vec<(String, i64, f64, String)> =
+        db.rows(sql, (project, path), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     let mut ids: Vec<String> = Vec::new();
     let mut added = 0;
     for found in found {
@@ -125,40 +118,27 @@ pub(super) fn replace(
         let line = i64::try_from(found.line).unwrap_or(i64::MAX);
         if let Some(place) = old.iter().position(|(known, ..)| *known == id) {
             let (_, was, confidence, title) = old.swap_remove(place);
-            db.prepare_cached("UPDATE items SET private = ?2 WHERE id = ?1 AND private <> ?2")?
-                .execute((&id, private))?;
+            db.run("UPDATE items SET private = $2 WHERE id = $1 AND private <> $2", (&id, private))?;
             if (was, confidence.to_bits(), title.as_str())
                 != (line, found.confidence.to_bits(), found.title.as_str())
             {
-                db.prepare_cached("UPDATE items SET line = ?2, confidence = ?3, title = ?4 WHERE id = ?1")?
-                    .execute((&id, line, found.confidence, &found.title))?;
+                let sql = "UPDATE items SET line = $2, confidence = $3, title = $4 WHERE id = $1";
+                db.run(sql, (&id, line, found.confidence, &found.title))?;
                 if title != found.title {
                     writer.put(&passage(&id, found.r#type, &found.title, &found.content, path, now))?;
                 }
             }
             continue;
         }
-        db.prepare_cached(
-            "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-        )?
-        .execute((
-            &id,
-            project,
-            path,
-            line,
-            found.r#type.as_str(),
-            &found.title,
-            &found.content,
-            found.confidence,
-            now,
-            private,
-        ))?;
+        let sql = "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private)
+            VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        let Found { r#type, title, content, confidence, .. } = found;
+        db.run(sql, (&id, project, path, line, r#type.as_str(), title, content, confidence, now, private))?;
         writer.insert(&passage(&id, found.r#type, &found.title, &found.content, path, now))?;
         added += 1;
     }
     for (gone, ..) in &old {
-        db.prepare_cached("DELETE FROM items WHERE id = ?1")?.execute([gone])?;
+        db.run("DELETE FROM items WHERE id = $1", [gone])?;
         writer.remove(KIND, gone)?;
     }
     Ok((added, old.len()))

@@ -12,12 +12,11 @@ pub(crate) mod task;
 mod walk;
 
 use crate::base::text::decode;
-use crate::store::Connection;
+use crate::store::{Connection, Row};
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 
 use crate::base::caller::Caller;
@@ -106,19 +105,18 @@ pub fn forget(group: &mut View<'_>, name: &ProjectName) -> Result<Project> {
     group.write_indexed(|tx, lexicon| {
         let project = known(tx, name)?;
         let mut writer = Writer::new(tx, lexicon)?;
-        let mut statement = tx.prepare("SELECT id FROM items WHERE project = ?1")?;
-        let ids: Vec<String> =
-            statement.query_map([project.number], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let sql = "SELECT id FROM items WHERE project = $1";
+        let ids: Vec<String> = tx.rows(sql, [project.number], |row| row.get(0))?;
         for id in &ids {
             writer.remove(item::KIND, id)?;
         }
         writer.finish()?;
         for sql in [
-            "DELETE FROM items WHERE project = ?1",
-            "DELETE FROM project_files WHERE project = ?1",
-            "DELETE FROM projects WHERE number = ?1",
+            "DELETE FROM items WHERE project = $1",
+            "DELETE FROM project_files WHERE project = $1",
+            "DELETE FROM projects WHERE number = $1",
         ] {
-            tx.execute(sql, [project.number])?;
+            tx.run(sql, [project.number])?;
         }
         let mut row = audit::Row::new("project_forget");
         row.detail.insert("items".into(), ids.len().into());
@@ -144,22 +142,18 @@ fn real(folder: &Path) -> Result<String> {
 
 const COLUMNS: &str = "SELECT number, name, folder, extracted_at FROM projects";
 
-fn of_row(row: &Row<'_>) -> rusqlite::Result<Project> {
+fn of_row(row: &Row<'_>) -> Result<Project> {
     Ok(Project { number: row.get(0)?, name: row.get(1)?, folder: row.get(2)?, extracted_at: row.get(3)? })
 }
 
 /// Returns the projects, by name.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Project>> {
-    let mut statement = db.prepare_cached(&format!("{COLUMNS} ORDER BY name"))?;
-    let rows = statement.query_map([], of_row)?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows(&format!("{COLUMNS} ORDER BY name"), (), of_row)
 }
 
 /// Returns a project that has to be there.
 pub(crate) fn known(db: &Connection, name: &ProjectName) -> Result<Project> {
-    let found =
-        db.prepare_cached(&format!("{COLUMNS} WHERE name = ?1"))?.query_row([name], of_row).optional()?;
-    match found {
+    match db.row(&format!("{COLUMNS} WHERE name = $1"), [name], of_row)? {
         Some(project) => Ok(project),
         None => {
             let names: Vec<String> = all(db)?.into_iter().map(|project| project.name.to_string()).collect();
@@ -170,11 +164,7 @@ pub(crate) fn known(db: &Connection, name: &ProjectName) -> Result<Project> {
 
 /// Returns the project of a folder, a new one where there is none.
 fn adopt(db: &Connection, folder: &str, name: Option<&ProjectName>) -> Result<Project> {
-    let by = |column: &str, value: &str| -> Result<Option<Project>> {
-        let sql = format!("{COLUMNS} WHERE {column} = ?1");
-        Ok(db.prepare_cached(&sql)?.query_row([value], of_row).optional()?)
-    };
-    if let Some(project) = by("folder", folder)? {
+    if let Some(project) = db.row(&format!("{COLUMNS} WHERE folder = $1"), [folder], of_row)? {
         return match name {
             Some(other) if *other != project.name => {
                 Err(Error::ProjectKnown { name: project.name.to_string() })
@@ -184,17 +174,17 @@ fn adopt(db: &Connection, folder: &str, name: Option<&ProjectName>) -> Result<Pr
     }
     let own = Path::new(folder).file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = name.cloned().map_or_else(|| own.parse(), Ok)?;
-    if let Some(project) = by("name", name.as_str())? {
+    if let Some(project) = db.row(&format!("{COLUMNS} WHERE name = $1"), [&name], of_row)? {
         // A folder that is not there any more was moved here.
         if fs::symlink_metadata(&project.folder).is_ok() {
             return Err(Error::ProjectTaken { name: name.to_string(), folder: project.folder });
         }
-        db.execute("UPDATE projects SET folder = ?2 WHERE number = ?1", (project.number, folder))?;
+        db.run("UPDATE projects SET folder = $2 WHERE number = $1", (project.number, folder))?;
         return Ok(Project { folder: folder.to_owned(), ..project });
     }
-    let sql = "INSERT INTO projects (name, folder) VALUES (?1, ?2)";
-    db.execute(sql, (&name, folder))?;
-    Ok(Project { number: db.last_insert_rowid(), name, folder: folder.to_owned(), extracted_at: None })
+    let sql = "INSERT INTO projects (name, folder) VALUES ($1, $2) RETURNING number";
+    let number = db.one(sql, (&name, folder), |row| row.get(0))?;
+    Ok(Project { number, name, folder: folder.to_owned(), extracted_at: None })
 }
 
 /// What is known of a file.
@@ -214,15 +204,12 @@ impl FileRow {
 }
 
 fn files(db: &Connection, project: i64) -> Result<HashMap<String, FileRow>> {
-    let mut statement =
-        db.prepare_cached("SELECT path, size, mtime, hash, note FROM project_files WHERE project = ?1")?;
-    let rows = statement.query_map([project], |row| {
-        Ok((
-            row.get(0)?,
-            FileRow { size: row.get(1)?, mtime: row.get(2)?, hash: row.get(3)?, note: row.get(4)? },
-        ))
+    let sql = "SELECT path, size, mtime, hash, note FROM project_files WHERE project = $1";
+    let rows = db.rows(sql, [project], |row| {
+        let file = FileRow { size: row.get(1)?, mtime: row.get(2)?, hash: row.get(3)?, note: row.get(4)? };
+        Ok((row.get(0)?, file))
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    Ok(rows.into_iter().collect())
 }
 
 /// Takes the items out of a project's folder.
@@ -305,8 +292,8 @@ fn extract_project(
     let (added, removed) = (batch.added, batch.removed);
     let items = group.write(|tx| {
         if kept.is_none() {
-            let sql = "UPDATE projects SET extracted_at = ?2 WHERE number = ?1";
-            tx.execute(sql, (project.number, caller.now))?;
+            let sql = "UPDATE projects SET extracted_at = $2 WHERE number = $1";
+            tx.run(sql, (project.number, caller.now))?;
         }
         let mut row = audit::Row::new("extract");
         for (what, count) in [("files", looked), ("read", read), ("added", added), ("removed", removed)] {
@@ -342,13 +329,12 @@ fn extract_project(
 }
 
 fn counts(db: &Connection, project: i64) -> Result<BTreeMap<&'static str, i64>> {
-    let sql = "SELECT count(*) FROM items WHERE project = ?1 AND type = ?2";
-    let mut statement = db.prepare_cached(sql)?;
-    let mut counts = BTreeMap::new();
-    for r#type in ItemType::ALL {
-        counts.insert(r#type.as_str(), statement.query_row((project, r#type.as_str()), |row| row.get(0))?);
-    }
-    Ok(counts)
+    let sql = "SELECT count(*) FROM items WHERE project = $1 AND type = $2";
+    let count = |r#type: &ItemType| {
+        let name = r#type.as_str();
+        Ok((name, db.one(sql, (project, name), |row| row.get(0))?))
+    };
+    ItemType::ALL.iter().map(count).collect()
 }
 
 /// What a file says.
@@ -437,13 +423,14 @@ impl Batch {
                 match row {
                     Some(FileRow { size, mtime, hash, note }) => {
                         let sql = "INSERT INTO project_files (project, path, size, mtime, hash, note)
-                            VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (project, path) DO UPDATE SET
+                            VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (project, path) DO UPDATE SET
                             size = excluded.size, mtime = excluded.mtime, hash = excluded.hash, note = excluded.note";
-                        tx.prepare_cached(sql)?.execute((project.number, path, size, mtime, hash, note))?
+                        tx.run(sql, (project.number, path, size, mtime, hash, note))?
                     }
-                    None => tx
-                        .prepare_cached("DELETE FROM project_files WHERE project = ?1 AND path = ?2")?
-                        .execute((project.number, path))?,
+                    None => {
+                        let sql = "DELETE FROM project_files WHERE project = $1 AND path = $2";
+                        tx.run(sql, (project.number, path))?
+                    }
                 };
             }
             writer.finish()?;

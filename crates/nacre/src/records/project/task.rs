@@ -9,7 +9,6 @@ mod file;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use rusqlite::{OptionalExtension, Row};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,7 +16,7 @@ use crate::base::ids::TaskId;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
 use crate::index::{self, Passage};
-use crate::store::Connection;
+use crate::store::{Connection, Row};
 
 pub use file::TasksImported;
 pub(crate) use file::{Kept, as_file, take_in};
@@ -140,11 +139,11 @@ pub(crate) fn add(db: &Connection, by: By<'_>, draft: Draft) -> Result<Task> {
         changeable(db, *blocker)?;
     }
     let sql = "INSERT INTO tasks (milestone, priority, status, description, accept, created_at)
-        VALUES (?1, ?2, 'pending', ?3, ?4, ?5)";
+        VALUES ($1, $2, 'pending', $3, $4, $5) RETURNING number";
     let accept = serde_json::to_string(&draft.acceptance_criteria)?;
     let priority = draft.priority.unwrap_or(PRIORITY);
-    db.prepare_cached(sql)?.execute((&draft.milestone, priority, &draft.description, accept, by.now))?;
-    let id = TaskId(db.last_insert_rowid());
+    let fields = (&draft.milestone, priority, &draft.description, accept, by.now);
+    let id: TaskId = db.one(sql, fields, |row| row.get(0))?;
     for blocker in draft.blocked_by {
         insert_block(db, id, blocker)?;
     }
@@ -192,15 +191,14 @@ fn checked(mut draft: Draft) -> Result<Draft> {
 
 const COLUMNS: &str = "SELECT number, milestone, priority, status, description, accept, created_at, completed_at, archived_at FROM tasks";
 
-fn of_row(row: &Row<'_>) -> rusqlite::Result<Task> {
-    let (status, accept): (String, String) = (row.get(3)?, row.get(5)?);
+fn of_row(row: &Row<'_>) -> Result<Task> {
     Ok(Task {
         id: row.get(0)?,
         milestone: row.get(1)?,
         priority: row.get(2)?,
-        status: Status::named(&status).unwrap_or(Status::Pending),
+        status: Status::named(row.text(3)?).unwrap_or(Status::Pending),
         description: row.get(4)?,
-        acceptance_criteria: serde_json::from_str(&accept).unwrap_or_default(),
+        acceptance_criteria: serde_json::from_str(row.text(5)?).unwrap_or_default(),
         created: row.get(6)?,
         completed: row.get(7)?,
         archived: row.get(8)?,
@@ -219,23 +217,20 @@ fn filled(db: &Connection, mut task: Task) -> Result<Task> {
 
 /// Returns a task that has to be there.
 pub(crate) fn get(db: &Connection, id: TaskId) -> Result<Task> {
-    let found =
-        db.prepare_cached(&format!("{COLUMNS} WHERE number = ?1"))?.query_row([id], of_row).optional()?;
+    let found = db.row(&format!("{COLUMNS} WHERE number = $1"), [id], of_row)?;
     filled(db, found.ok_or_else(|| Error::NoTask { given: vec![id] })?)
 }
 
 /// Lists tasks: what is under way, then what is to be done, by priority and age, then what is over.
 pub(crate) fn list(db: &Connection, filter: &Filter) -> Result<Vec<Task>> {
     let sql = format!(
-        "{COLUMNS} WHERE (archived_at IS NOT NULL) = ?1 AND (?2 IS NULL OR status = ?2) AND (?3 IS NULL OR milestone = ?3)
+        "{COLUMNS} WHERE (archived_at IS NOT NULL) = $1 AND ($2 IS NULL OR status = $2) AND ($3 IS NULL OR milestone = $3)
          ORDER BY CASE status WHEN 'in_progress' THEN 0 WHEN 'pending' THEN 1 ELSE 2 END, priority, created_at, number"
     );
-    let mut statement = db.prepare_cached(&sql)?;
     let status = filter.status.map(Status::as_str);
-    let rows = statement.query_map((filter.archived, status, &filter.milestone), of_row)?;
     let mut tasks = Vec::new();
-    for row in rows {
-        let task = filled(db, row?)?;
+    for task in db.rows(&sql, (filter.archived, status, &filter.milestone), of_row)? {
+        let task = filled(db, task)?;
         if task.ready || !filter.ready {
             tasks.push(task);
         }
@@ -245,14 +240,11 @@ pub(crate) fn list(db: &Connection, filter: &Filter) -> Result<Vec<Task>> {
 
 /// Returns every change of a task's status, oldest first.
 pub(crate) fn changes(db: &Connection, id: TaskId) -> Result<Vec<Change>> {
-    let sql = "SELECT at, status, actor, session FROM task_changes WHERE task = ?1 ORDER BY rowid";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map([id], |row| {
-        let status: String = row.get(1)?;
-        let status = Status::named(&status).unwrap_or(Status::Pending);
+    let sql = "SELECT at, status, actor, session FROM task_changes WHERE task = $1 ORDER BY number";
+    db.rows(sql, [id], |row| {
+        let status = Status::named(row.text(1)?).unwrap_or(Status::Pending);
         Ok(Change { at: row.get(0)?, status, actor: row.get(2)?, session: row.get(3)? })
-    })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    })
 }
 
 /// Changes a task's status. Tells whether it was another.
@@ -272,8 +264,8 @@ pub(crate) fn set_status(db: &Connection, by: By<'_>, id: TaskId, status: Status
         }
     }
     let completed = (status == Status::Done).then_some(by.now);
-    let sql = "UPDATE tasks SET status = ?2, completed_at = ?3 WHERE number = ?1";
-    db.prepare_cached(sql)?.execute((id, status.as_str(), completed))?;
+    let sql = "UPDATE tasks SET status = $2, completed_at = $3 WHERE number = $1";
+    db.run(sql, (id, status.as_str(), completed))?;
     note_change(db, id, status, by)?;
     index::set_live(db, KIND, &id.to_string(), status != Status::Cancelled)?;
     Ok((get(db, id)?, true))
@@ -291,9 +283,8 @@ fn insert_change(
     actor: &str,
     session: &str,
 ) -> Result<()> {
-    let sql = "INSERT INTO task_changes (task, at, status, actor, session) VALUES (?1, ?2, ?3, ?4, ?5)";
-    db.prepare_cached(sql)?.execute((id, at, status.as_str(), actor, session))?;
-    Ok(())
+    let sql = "INSERT INTO task_changes (task, at, status, actor, session) VALUES ($1, $2, $3, $4, $5)";
+    db.run(sql, (id, at, status.as_str(), actor, session)).map(drop)
 }
 
 /// Has a task wait for others. Tells whether it did not already.
@@ -324,8 +315,8 @@ pub(crate) fn unblock(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Tas
     let by = if by.is_empty() { &task.blocked_by } else { by };
     let mut changed = 0;
     for blocker in by {
-        let sql = "DELETE FROM task_blocks WHERE task = ?1 AND \"by\" = ?2";
-        changed += db.prepare_cached(sql)?.execute((id, blocker))?;
+        let sql = "DELETE FROM task_blocks WHERE task = $1 AND \"by\" = $2";
+        changed += db.run(sql, (id, blocker))?;
     }
     Ok((get(db, id)?, changed > 0))
 }
@@ -335,8 +326,7 @@ pub(crate) fn archive(db: &Connection, now: Time, milestone: &str) -> Result<Vec
     let of_it = list(db, &Filter { milestone: Some(milestone.to_owned()), ..Filter::default() })?;
     if of_it.is_empty() {
         let sql = "SELECT DISTINCT milestone FROM tasks WHERE milestone IS NOT NULL AND archived_at IS NULL ORDER BY milestone";
-        let names: Vec<String> =
-            db.prepare(sql)?.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let names: Vec<String> = db.rows(sql, (), |row| row.get(0))?;
         return Err(Error::NoMilestone { given: shorten(milestone), known: names.join(", ") });
     }
     let open: Vec<TaskId> = of_it.iter().filter(|task| task.status.is_open()).map(|task| task.id).collect();
@@ -344,7 +334,7 @@ pub(crate) fn archive(db: &Connection, now: Time, milestone: &str) -> Result<Vec
         return Err(Error::MilestoneOpen { milestone: milestone.to_owned(), open });
     }
     for task in &of_it {
-        db.prepare_cached("UPDATE tasks SET archived_at = ?2 WHERE number = ?1")?.execute((task.id, now))?;
+        db.run("UPDATE tasks SET archived_at = $2 WHERE number = $1", (task.id, now))?;
         index::set_live(db, KIND, &task.id.to_string(), false)?;
     }
     Ok(of_it.into_iter().map(|task| task.id).collect())
@@ -360,33 +350,27 @@ fn changeable(db: &Connection, id: TaskId) -> Result<Task> {
 }
 
 fn insert_block(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
-    let sql = "INSERT INTO task_blocks (task, \"by\") VALUES (?1, ?2) ON CONFLICT DO NOTHING";
-    db.prepare_cached(sql)?.execute((id, by))?;
-    Ok(())
+    let sql = "INSERT INTO task_blocks (task, \"by\") VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    db.run(sql, (id, by)).map(drop)
 }
 
 fn blockers(db: &Connection, id: TaskId) -> Result<Vec<TaskId>> {
-    let mut statement =
-        db.prepare_cached("SELECT \"by\" FROM task_blocks WHERE task = ?1 ORDER BY \"by\"")?;
-    let rows = statement.query_map([id], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows("SELECT \"by\" FROM task_blocks WHERE task = $1 ORDER BY \"by\"", [id], |row| row.get(0))
 }
 
 /// What a task waits for that is still to be done.
 fn open_blockers(db: &Connection, id: TaskId) -> Result<Vec<TaskId>> {
     let sql = "SELECT \"by\" FROM task_blocks JOIN tasks ON tasks.number = \"by\"
-        WHERE task = ?1 AND status IN ('pending', 'in_progress') ORDER BY \"by\"";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows = statement.query_map([id], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+        WHERE task = $1 AND status IN ('pending', 'in_progress') ORDER BY \"by\"";
+    db.rows(sql, [id], |row| row.get(0))
 }
 
 /// Refuses ids that no task has, all of them named.
 fn expect_known(db: &Connection, ids: &[TaskId]) -> Result<()> {
-    let mut statement = db.prepare_cached("SELECT EXISTS (SELECT 1 FROM tasks WHERE number = ?1)")?;
+    let known = "SELECT EXISTS (SELECT 1 FROM tasks WHERE number = $1)";
     let mut unknown = Vec::new();
     for id in ids {
-        if !statement.query_row([id], |row| row.get::<_, bool>(0))? {
+        if !db.one(known, [id], |row| row.get::<bool>(0))? {
             unknown.push(*id);
         }
     }
@@ -425,9 +409,7 @@ fn refuse_cycle(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
 
 /// Returns the passages of all tasks, for the index to be made anew.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
-    let mut statement = db.prepare_cached(&format!("{COLUMNS} ORDER BY number"))?;
-    let rows = statement.query_map([], |row| Ok(passage(&of_row(row)?)))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows(&format!("{COLUMNS} ORDER BY number"), (), |row| Ok(passage(&of_row(row)?)))
 }
 
 fn passage(task: &Task) -> Passage {

@@ -10,6 +10,7 @@
 //! never within a transaction.
 
 use std::fs::File;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use super::FilePath;
@@ -65,7 +66,7 @@ pub(crate) fn hold<'v>(group: &'v mut View<'_>) -> Result<Held<'v>> {
 
 /// Tells whether a dead process has left something to be done.
 pub(crate) fn is_unsettled(db: &Connection) -> Result<bool> {
-    Ok(db.query_row("SELECT EXISTS (SELECT 1 FROM file_changes)", [], |row| row.get(0))?)
+    db.one("SELECT EXISTS (SELECT 1 FROM file_changes)", (), |row| row.get(0))
 }
 
 impl Held<'_> {
@@ -110,9 +111,9 @@ impl Held<'_> {
         }
         let value = self.group.write(|tx| {
             let value = records(tx)?;
-            let sql = "INSERT INTO file_changes (cause, path, before, after) VALUES (?1, ?2, ?3, ?4)";
+            let sql = "INSERT INTO file_changes (cause, path, before, after) VALUES ($1, $2, $3, $4)";
             for Change { path, before, after } in changes {
-                tx.prepare_cached(sql)?.execute((cause, path.as_str(), before, after))?;
+                tx.run(sql, (cause, path.as_str(), before, after))?;
             }
             Ok(value)
         })?;
@@ -179,15 +180,15 @@ impl Held<'_> {
     fn forget(&mut self, cause: &str, left: &Left) -> Result<()> {
         let (now, in_the_way) = (self.group.now(), !left.in_the_way.is_empty());
         self.group.write(|tx| {
-            tx.prepare_cached("DELETE FROM file_changes WHERE cause = ?1")?.execute([cause])?;
+            tx.run("DELETE FROM file_changes WHERE cause = $1", [cause])?;
             // A proposal that could not be applied waits again.
             if in_the_way && let Some(number) = cause.strip_prefix("proposal ") {
-                let sql = "UPDATE proposals SET state = 'pending', decided_at = NULL, decided_by = NULL WHERE number = ?1";
-                tx.prepare_cached(sql)?.execute([number])?;
+                let sql = "UPDATE proposals SET state = 'pending', decided_at = NULL, decided_by = NULL WHERE number = $1";
+                tx.run(sql, [number])?;
             }
             if in_the_way && let Some(number) = cause.strip_prefix("revert ") {
-                let sql = "UPDATE proposals SET state = 'approved' WHERE number = ?1 AND state = 'reverted'";
-                tx.prepare_cached(sql)?.execute([number])?;
+                let sql = "UPDATE proposals SET state = 'approved' WHERE number = $1 AND state = 'reverted'";
+                tx.run(sql, [number])?;
             }
             // Its own row says that it was done.
             if in_the_way {
@@ -206,19 +207,16 @@ impl Held<'_> {
 
 /// What is decided and not done, by cause, in the order in which it was decided.
 fn undone(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
-    let mut statement =
-        db.prepare_cached("SELECT cause, path, before, after FROM file_changes ORDER BY id")?;
-    let mut rows = statement.query([])?;
     let mut causes: Vec<(String, Vec<Change>)> = Vec::new();
-    while let Some(row) = rows.next()? {
+    db.each("SELECT cause, path, before, after FROM file_changes ORDER BY id", (), |row| {
         let cause: String = row.get(0)?;
-        let change =
-            Change { path: row.get::<_, String>(1)?.parse()?, before: row.get(2)?, after: row.get(3)? };
+        let change = Change { path: row.text(1)?.parse()?, before: row.get(2)?, after: row.get(3)? };
         match causes.iter_mut().find(|(known, _)| *known == cause) {
             Some((_, changes)) => changes.push(change),
             None => causes.push((cause, vec![change])),
         }
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(causes)
 }
 

@@ -143,17 +143,15 @@ pub(crate) fn hashes(path: &str, text: &str) -> Vec<String> {
 
 /// Notes which lines there are, and since when.
 pub(crate) fn note_lines(tx: &Connection, hashes: &[String], since: Time, now: Time) -> Result<()> {
-    let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-    let mut statement = tx.prepare_cached(sql)?;
+    let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     for hash in hashes {
-        statement.execute((PATH, hash, since))?;
+        tx.run(sql, (PATH, hash, since))?;
     }
     let there: BTreeSet<&str> = hashes.iter().map(String::as_str).collect();
     let before = now.plus_days(-REMEMBERED);
     for (line, (seen, used)) in known(tx)? {
         if !there.contains(line.as_str()) && used.unwrap_or(seen) < before {
-            let sql = "DELETE FROM line_uses WHERE path = ?1 AND line = ?2";
-            tx.prepare_cached(sql)?.execute((PATH, line))?;
+            tx.run("DELETE FROM line_uses WHERE path = $1 AND line = $2", (PATH, line))?;
         }
     }
     Ok(())
@@ -162,9 +160,9 @@ pub(crate) fn note_lines(tx: &Connection, hashes: &[String], since: Time, now: T
 type Known = BTreeMap<String, (Time, Option<Time>)>;
 
 fn known(db: &Connection) -> Result<Known> {
-    let mut statement = db.prepare_cached("SELECT line, seen_at, used_at FROM line_uses WHERE path = ?1")?;
-    let rows = statement.query_map([PATH], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    let sql = "SELECT line, seen_at, used_at FROM line_uses WHERE path = $1";
+    let rows = db.rows(sql, [PATH], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
+    Ok(rows.into_iter().collect())
 }
 
 /// Lines that were shown to somebody.
@@ -189,9 +187,8 @@ pub(crate) fn lines_of(group: &View<'_>, id: &str) -> Vec<[i64; 2]> {
     // A chunk goes by its number too.
     let chunk = || {
         id.strip_prefix(PATH)?.strip_prefix('#')?;
-        let sql = "SELECT first_line, last_line FROM passages WHERE kind = 'chunk' AND ref = ?1";
-        let find = |db: &Connection| Ok(db.query_row(sql, [id], |row| Ok([row.get(0)?, row.get(1)?]))?);
-        group.read(find).ok()
+        let sql = "SELECT first_line, last_line FROM passages WHERE kind = 'chunk' AND ref = $1";
+        group.read(|db| db.row(sql, [id], |row| Ok([row.get(0)?, row.get(1)?]))).ok()?
     };
     part().or_else(chunk).map(|lines| vec![lines]).or_else(cited).unwrap_or_default()
 }
@@ -221,9 +218,9 @@ pub(crate) fn used(group: &View<'_>, language: Language, uses: &[Use<'_>]) -> Ve
 /// Writes down when lines were used.
 pub(crate) fn write_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Result<()> {
     let sql =
-        "UPDATE line_uses SET used_at = ?3 WHERE path = ?1 AND line = ?2 AND coalesce(used_at, ?3) <= ?3";
+        "UPDATE line_uses SET used_at = $3 WHERE path = $1 AND line = $2 AND coalesce(used_at, $3) <= $3";
     for (line, at) in used {
-        tx.prepare_cached(sql)?.execute((PATH, line, at))?;
+        tx.run(sql, (PATH, line, at))?;
     }
     Ok(())
 }

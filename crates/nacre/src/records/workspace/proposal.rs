@@ -5,8 +5,9 @@
 //! conflict. What was applied can be undone as long as nobody changed the file again.
 
 use crate::base::redact;
-use crate::store::Connection;
-use rusqlite::{OptionalExtension, Row};
+use crate::store::{Connection, Row};
+use std::ops::ControlFlow;
+
 use serde::Serialize;
 use serde_json::Value;
 
@@ -199,33 +200,29 @@ fn make_in(group: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
     let diff = shown(kind, target, base.as_deref(), proposed.as_deref()).to_string();
     let (number, state, answer, is_new) = group.write(|tx| {
         // What this session does not see it can't be told of either.
-        let sql = "SELECT number, state, answer FROM proposals WHERE kind = ?1 AND target = ?2 AND base IS ?3
-            AND proposed IS ?4 AND (state = 'pending' AND (session = ?5 OR private <= ?6) OR state = 'denied' AND session = ?5
-            AND actor = ?7) ORDER BY number DESC LIMIT 1";
+        let sql = "SELECT number, state, answer FROM proposals WHERE kind = $1 AND target = $2
+            AND base IS NOT DISTINCT FROM $3 AND proposed IS NOT DISTINCT FROM $4 AND (state = 'pending' AND (session = $5 OR private <= $6) OR state = 'denied' AND session = $5
+            AND actor = $7) ORDER BY number DESC LIMIT 1";
         let sees = caller.visibility.is_private();
         let actor = caller.actor_name();
-        let same = tx
-            .prepare_cached(sql)?
-            .query_row((kind_name, target, &base, &proposed, &caller.session, sees, actor), |row| {
-                Ok((row.get(0)?, row.get::<_, String>(1)?, row.get(2)?))
-            })
-            .optional()?;
+        let fields = (kind_name, target, &base, &proposed, &caller.session, sees, actor);
+        let same = tx.row(sql, fields, |row| Ok((row.get(0)?, row.get::<String>(1)?, row.get(2)?)))?;
         if let Some((number, state, answer)) = same
             && (state == "pending" || caller.actor == Actor::Agent)
         {
             return Ok((number, state, answer, false));
         }
-        let sql = "SELECT count(*) FROM proposals WHERE state = 'pending' AND session = ?1";
-        let waiting: u32 = tx.prepare_cached(sql)?.query_row([&caller.session], |row| row.get(0))?;
+        let sql = "SELECT count(*) FROM proposals WHERE state = 'pending' AND session = $1";
+        let waiting: u32 = tx.one(sql, [&caller.session], |row| row.get(0))?;
         if caller.actor == Actor::Agent && limit > 0 && waiting >= limit {
             return Err(Error::TooManyProposals { limit });
         }
         let sql = "INSERT INTO proposals (kind, target, base, proposed, reason, sources, state, private, actor, session, at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, 'pending', ?7, ?8, ?9, ?10) RETURNING number";
-        let number: i64 = tx.prepare_cached(sql)?.query_row(
-            (kind_name, target, &base, &proposed, &reason, &sources, private, actor, &caller.session, caller.now),
-            |row| row.get(0),
-        )?;
+            VALUES ($1, $2, $3, $4, $5, $6, 'pending', $7, $8, $9, $10) RETURNING number";
+        let Caller { session, now, .. } = caller;
+        let fields =
+            (kind_name, target, &base, &proposed, &reason, &sources, private, actor, session, now);
+        let number: i64 = tx.one(sql, fields, |row| row.get(0))?;
         record(tx, caller, "propose", number, size(proposed.as_deref()), audit::Outcome::Done)?;
         Ok((number, "pending".to_owned(), String::new(), true))
     })?;
@@ -269,10 +266,8 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
 pub fn list(group: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
     begin(group)?;
     let rows = group.read(|db| {
-        let sql = format!("SELECT {COLUMNS} FROM proposals WHERE state = 'pending' OR ?1 ORDER BY number");
-        let mut statement = db.prepare_cached(&sql)?;
-        let rows = statement.query_map([all], read_row)?;
-        Ok(rows.collect::<Result<Vec<_>, _>>()?)
+        let sql = format!("SELECT {COLUMNS} FROM proposals WHERE state = 'pending' OR $1 ORDER BY number");
+        db.rows(&sql, [all], read_row)
     })?;
     rows.into_iter().map(|row| row.shown(group)).collect()
 }
@@ -316,8 +311,8 @@ pub(crate) fn answered(group: &mut View<'_>, number: i64, accepted: bool, run: R
     if row.state == State::Pending {
         let said = if accepted { "accept" } else { "decline" };
         group.write(|tx| {
-            let sql = "UPDATE proposals SET client = ?2 WHERE number = ?1 AND state = 'pending'";
-            tx.prepare_cached(sql)?.execute((number, said))?;
+            let sql = "UPDATE proposals SET client = $2 WHERE number = $1 AND state = 'pending'";
+            tx.run(sql, (number, said))?;
             record(
                 tx,
                 caller,
@@ -351,8 +346,8 @@ pub fn rebase(group: &mut View<'_>, number: i64) -> Result<Proposal> {
     };
     let Some(merged) = diff::merge(base, now, proposed) else { return Err(row.conflict()) };
     held.group.write(|tx| {
-        let sql = "UPDATE proposals SET base = ?2, proposed = ?3, client = NULL WHERE number = ?1 AND state = 'pending'";
-        tx.prepare_cached(sql)?.execute((number, now, &merged))?;
+        let sql = "UPDATE proposals SET base = $2, proposed = $3, client = NULL WHERE number = $1 AND state = 'pending'";
+        tx.run(sql, (number, now, &merged))?;
         record(tx, caller, "rebase", number, size(Some(&merged)), audit::Outcome::Done)
     })?;
     drop(held);
@@ -372,8 +367,8 @@ pub fn revert(group: &mut View<'_>, number: i64) -> Result<Proposal> {
     let path = row.path()?;
     let change = Change { path: path.clone(), before: row.proposed.clone(), after: row.base.clone() };
     held.commit(&format!("revert {number}"), &[change], |tx| {
-        let sql = "UPDATE proposals SET state = 'reverted' WHERE number = ?1 AND state = 'approved'";
-        if tx.prepare_cached(sql)?.execute([number])? == 0 {
+        let sql = "UPDATE proposals SET state = 'reverted' WHERE number = $1 AND state = 'approved'";
+        if tx.run(sql, [number])? == 0 {
             return Err(Error::NotReverted { number, state: "reverted", kind: "file" });
         }
         record(tx, caller, "revert", number, size(row.base.as_deref()), audit::Outcome::Done)
@@ -464,24 +459,23 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
     let sql = format!(
         "SELECT number, proposed FROM {schema}.proposals WHERE kind = 'call' AND proposed IS NOT NULL"
     );
-    let mut statement = db.prepare(&sql)?;
-    let mut rows = statement.query([])?;
     let mut found: Vec<i64> = Vec::new();
-    while let Some(row) = rows.next()? {
-        let arguments: Value = serde_json::from_slice(&row.get::<_, Vec<u8>>(1)?).unwrap_or_default();
+    db.each(&sql, (), |row| {
+        let arguments: Value = serde_json::from_slice(row.bytes(1)?).unwrap_or_default();
         // What it stores, or what a lesson is made from it.
         let said = ["content", "text"].iter().filter_map(|field| arguments[*field].as_str());
         if said.map(entry::folded).any(|said| texts.contains(&said)) {
             found.push(row.get(0)?);
         }
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     let sql = format!(
         "UPDATE {schema}.proposals SET proposed = NULL, reason = '', sources = '[]',
-            answer = iif(state = 'pending', 'what it would have stored was deleted', ''),
-            state = iif(state = 'pending', 'denied', state) WHERE number = ?1"
+            answer = CASE state WHEN 'pending' THEN 'what it would have stored was deleted' ELSE '' END,
+            state = CASE state WHEN 'pending' THEN 'denied' ELSE state END WHERE number = $1"
     );
     for number in &found {
-        db.execute(&sql, [number])?;
+        db.run(&sql, [number])?;
     }
     Ok(!found.is_empty())
 }
@@ -492,15 +486,12 @@ pub(crate) fn approved(tx: &Connection, caller: &Caller, number: i64) -> Result<
 }
 
 fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: &str) -> Result<()> {
-    let sql = "UPDATE proposals SET state = ?2, decided_at = ?3, decided_by = ?4, answer = ?5
-        WHERE number = ?1 AND state = 'pending'";
-    let changed =
-        tx.prepare_cached(sql)?.execute((number, state.as_str(), caller.now, &caller.session, answer))?;
-    if changed == 1 {
+    let sql = "UPDATE proposals SET state = $2, decided_at = $3, decided_by = $4, answer = $5
+        WHERE number = $1 AND state = 'pending'";
+    if tx.run(sql, (number, state.as_str(), caller.now, &caller.session, answer))? == 1 {
         return Ok(());
     }
-    let sql = "SELECT state FROM proposals WHERE number = ?1";
-    let state: Option<String> = tx.query_row(sql, [number], |row| row.get(0)).optional()?;
+    let state = tx.row("SELECT state FROM proposals WHERE number = $1", [number], |row| row.get(0))?;
     Err(state.map_or(Error::NoProposal { number }, |state| Error::AlreadyDecided { number, state }))
 }
 
@@ -572,8 +563,8 @@ struct Stored {
     client: Option<String>,
 }
 
-fn read_row(row: &Row<'_>) -> rusqlite::Result<Stored> {
-    let (kind, state): (String, String) = (row.get(1)?, row.get(7)?);
+fn read_row(row: &Row<'_>) -> Result<Stored> {
+    let (kind, state) = (row.text(1)?, row.text(7)?);
     Ok(Stored {
         number: row.get(0)?,
         kind: if kind == "call" { Kind::Call } else { Kind::File },
@@ -596,9 +587,8 @@ fn read_row(row: &Row<'_>) -> rusqlite::Result<Stored> {
 
 /// Finds one that the session under way sees.
 fn find(group: &View<'_>, number: i64) -> Result<Stored> {
-    let sql = format!("SELECT {COLUMNS} FROM proposals WHERE number = ?1");
-    let row = group.read(|db| Ok(db.prepare_cached(&sql)?.query_row([number], read_row).optional()?))?;
-    row.ok_or(Error::NoProposal { number })
+    let sql = format!("SELECT {COLUMNS} FROM proposals WHERE number = $1");
+    group.read(|db| db.row(&sql, [number], read_row))?.ok_or(Error::NoProposal { number })
 }
 
 impl Stored {

@@ -1,8 +1,6 @@
 //! What a session has seen that a host may want to act on (W10): the notes about hosts, endpoints and devices that
 //! stand in TOOLS.md and in runbooks.
 
-use rusqlite::OptionalExtension;
-
 use crate::base::caller::Actor;
 use crate::base::caller::folded;
 use crate::base::ids::SessionId;
@@ -27,26 +25,20 @@ pub(crate) fn note<'p>(group: &mut View<'_>, paths: impl IntoIterator<Item = &'p
     let now = paths.into_iter().any(is_infrastructure);
     let before = group.read_all(|db| infrastructure(db, &caller.session)).unwrap_or(None).is_some();
     if now && !before && caller.actor == Actor::Agent {
-        let sql = "INSERT INTO seen (session, what, at) VALUES (?1, ?2, ?3) ON CONFLICT DO NOTHING";
-        let _ = group.write(|tx| {
-            tx.prepare_cached(sql)?.execute((&caller.session, INFRASTRUCTURE, caller.now))?;
-            Ok(())
-        });
+        let sql = "INSERT INTO seen (session, what, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
+        let _ = group.write(|tx| tx.run(sql, (&caller.session, INFRASTRUCTURE, caller.now)));
     }
     now || before
 }
 
 /// When a session first saw it; `None`: it has not.
 pub(crate) fn infrastructure(db: &Connection, session: &SessionId) -> Result<Option<Time>> {
-    let sql = "SELECT at FROM seen WHERE session = ?1 AND what = ?2";
-    Ok(db.prepare_cached(sql)?.query_row((session, INFRASTRUCTURE), |row| row.get(0)).optional()?)
+    let sql = "SELECT at FROM seen WHERE session = $1 AND what = $2";
+    db.row(sql, (session, INFRASTRUCTURE), |row| row.get(0))
 }
 
 /// The sessions that have, the last first.
 pub(crate) fn sessions(db: &Connection, most: usize) -> Result<Vec<String>> {
-    let sql = "SELECT session FROM seen WHERE what = ?1 ORDER BY at DESC, session LIMIT ?2";
-    let mut statement = db.prepare_cached(sql)?;
-    let rows =
-        statement.query_map((INFRASTRUCTURE, i64::try_from(most).unwrap_or(i64::MAX)), |row| row.get(0))?;
-    Ok(rows.collect::<Result<_, _>>()?)
+    let sql = "SELECT session FROM seen WHERE what = $1 ORDER BY at DESC, session LIMIT $2";
+    db.rows(sql, (INFRASTRUCTURE, most), |row| row.get(0))
 }

@@ -9,6 +9,7 @@ use crate::base::text::decode;
 use crate::group::View;
 use crate::store::Connection;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -176,9 +177,8 @@ impl Row {
 }
 
 fn known(db: &Connection) -> Result<HashMap<String, Row>> {
-    let mut statement =
-        db.prepare_cached("SELECT path, size, mtime, hash, chunks, note, graph, private FROM documents")?;
-    let rows = statement.query_map([], |row| {
+    let sql = "SELECT path, size, mtime, hash, chunks, note, graph, private FROM documents";
+    let rows = db.rows(sql, (), |row| {
         let known = Row {
             size: row.get(1)?,
             mtime: row.get(2)?,
@@ -190,7 +190,7 @@ fn known(db: &Connection) -> Result<HashMap<String, Row>> {
         };
         Ok((row.get(0)?, known))
     })?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    Ok(rows.into_iter().collect())
 }
 
 /// A document that was read, and its passages.
@@ -332,7 +332,7 @@ impl Batch {
             for path in &removed {
                 write_chunks(tx, &mut writer, path, &[])?;
                 graph::follow(tx, &mut writer, &from_document(caller.now, caller.now), path, None)?;
-                tx.prepare_cached("DELETE FROM documents WHERE path = ?1")?.execute([path])?;
+                tx.run("DELETE FROM documents WHERE path = $1", [path])?;
             }
             for document in &documents {
                 written += write_chunks(tx, &mut writer, &document.path, &document.passages)?;
@@ -361,12 +361,11 @@ fn from_document(now: Time, since: Time) -> graph::Origin<'static> {
 
 fn write_row(tx: &Connection, document: &Document) -> Result<()> {
     let sql = "INSERT INTO documents (path, size, mtime, hash, chunks, note, graph, private)
-        VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+        VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
         ON CONFLICT (path) DO UPDATE SET size = excluded.size, mtime = excluded.mtime, hash = excluded.hash,
             chunks = excluded.chunks, note = excluded.note, graph = excluded.graph, private = excluded.private";
     let Row { size, mtime, hash, chunks, note, graph, private } = &document.row;
-    tx.prepare_cached(sql)?.execute((&document.path, size, mtime, hash, chunks, note, graph, private))?;
-    Ok(())
+    tx.run(sql, (&document.path, size, mtime, hash, chunks, note, graph, private)).map(drop)
 }
 
 /// A chunk that is in the index.
@@ -399,8 +398,8 @@ fn write_chunks(tx: &Connection, writer: &mut Writer<'_>, path: &str, new: &[Pas
     let pairs = || new.iter().zip(&kept).filter_map(|(passage, old)| Some((passage, old.as_ref()?)));
     // Out of each other's way first: a number may still be another chunk's.
     for (_, old) in pairs().filter(moves) {
-        let sql = "UPDATE passages SET ref = ?2 WHERE id = ?1";
-        tx.prepare_cached(sql)?.execute((old.id, format!("{path}#~{}", old.id)))?;
+        let aside = format!("{path}#~{}", old.id);
+        tx.run("UPDATE passages SET ref = $2 WHERE id = $1", (old.id, aside))?;
     }
     for (passage, old) in pairs().filter(moves) {
         writer.move_chunk(old.id, passage)?;
@@ -418,22 +417,21 @@ fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
     // `$` is the character behind `#`. Another document's path may begin with this one's and `#`; what stands
     // behind it is then no number.
     let sql = "SELECT id, ref, hash, at, first_line, last_line FROM passages
-        WHERE kind = 'chunk' AND ref >= ?1 || '#' AND ref < ?1 || '$'";
-    let mut statement = tx.prepare_cached(sql)?;
-    let mut rows = statement.query([path])?;
+        WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$'";
     let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
+    tx.each(sql, [path], |row| {
         let old = Old {
             id: row.get(0)?,
             reference: row.get(1)?,
-            hash: row.get::<_, Option<String>>(2)?.unwrap_or_default(),
+            hash: row.text(2)?.to_owned(),
             at: row.get(3)?,
-            lines: (row.get::<_, Option<i64>>(4)?.unwrap_or(0), row.get::<_, Option<i64>>(5)?.unwrap_or(0)),
+            lines: (row.get::<Option<i64>>(4)?.unwrap_or(0), row.get::<Option<i64>>(5)?.unwrap_or(0)),
         };
         if let Ok(number) = old.reference[path.len() + 1..].parse::<usize>() {
             found.push((number, old));
         }
-    }
+        Ok(ControlFlow::Continue(()))
+    })?;
     found.sort_by_key(|(number, _)| *number);
     Ok(found.into_iter().map(|(_, old)| old).collect())
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Change, Draft, KIND, PRIORITY, Status, Task, changes, checked, filled, get, insert_block, insert_change,
-    of_row, passage,
+    COLUMNS, Change, Draft, KIND, PRIORITY, Status, changes, checked, filled, get, insert_block,
+    insert_change, of_row, passage,
 };
 use crate::base::ids::TaskId;
 use crate::base::{Error, Result, Time};
@@ -81,10 +81,8 @@ pub(crate) fn as_file(db: &Connection) -> Result<String> {
 }
 
 fn all(db: &Connection) -> Result<Vec<Record>> {
-    let mut statement = db.prepare_cached(&format!("{} ORDER BY number", super::COLUMNS))?;
-    let tasks: Vec<Task> = statement.query_map([], of_row)?.collect::<rusqlite::Result<_>>()?;
     let mut records = Vec::new();
-    for task in tasks {
+    for task in db.rows(&format!("{COLUMNS} ORDER BY number"), (), of_row)? {
         let task = filled(db, task)?;
         records.push(Record {
             changes: changes(db, task.id)?,
@@ -142,12 +140,6 @@ enum Problem {
 impl From<Error> for Problem {
     fn from(error: Error) -> Problem {
         Problem::Store(error)
-    }
-}
-
-impl From<rusqlite::Error> for Problem {
-    fn from(error: rusqlite::Error) -> Problem {
-        Problem::Store(error.into())
     }
 }
 
@@ -217,20 +209,13 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
             Err(error) => return Err(Problem::Store(error)),
         };
         let sql = "INSERT INTO tasks (number, milestone, priority, status, description, accept, created_at, completed_at,
-            archived_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+            archived_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) RETURNING number";
         let accept = serde_json::to_string(&draft.acceptance_criteria)?;
-        db.prepare_cached(sql)?.execute((
-            number,
-            &draft.milestone,
-            draft.priority,
-            status.as_str(),
-            &draft.description,
-            accept,
-            created,
-            completed,
-            record.archived,
-        ))?;
-        let got = TaskId(db.last_insert_rowid());
+        let Draft { milestone, priority, description, .. } = &draft;
+        let (status_name, archived) = (status.as_str(), record.archived);
+        let fields =
+            (number, milestone, priority, status_name, description, accept, created, completed, archived);
+        let got: TaskId = db.one(sql, fields, |row| row.get(0))?;
         if got != *id {
             done.renamed.insert(id.to_string(), got.to_string());
         }

@@ -312,13 +312,13 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
     let _ = fs::remove_file(&aside);
     copy_private(&file, &aside)?;
     let db = Connection::to_file(&aside)?;
-    db.execute_batch("PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY;")?;
+    db.batch("PRAGMA secure_delete = ON; PRAGMA journal_mode = MEMORY;")?;
     let mut there = false;
     for gone in gone {
         there |= records::forget(&db, "main", gone)?;
     }
     // Also where nothing was found: free pages of an older text go.
-    db.execute_batch("VACUUM")?;
+    db.batch("VACUUM")?;
     drop(db);
     if !there {
         return fs::remove_file(&aside).map_err(Error::io(&aside));
@@ -450,9 +450,9 @@ fn write_records(group: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i
     drop(Db::open(file, &group.schema().migrations, Damage::Leave)?);
     let counts = group.with_attached(file, |group| {
         group.outside(|db| {
-            db.execute_batch("BEGIN")?;
+            db.batch("BEGIN")?;
             let counts = records::copy_out(db);
-            db.execute_batch(if counts.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+            db.batch(if counts.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
             counts
         })
     })?;
@@ -580,7 +580,7 @@ impl Copy {
         // What would run by itself does not come from us.
         let foreign: i64 = db.read(|db| {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')";
-            Ok(db.query_row(sql, [], |row| row.get(0))?)
+            db.one(sql, (), |row| row.get(0))
         })?;
         match foreign {
             0 => Ok(copy),

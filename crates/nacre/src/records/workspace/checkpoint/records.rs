@@ -3,6 +3,7 @@
 //! The other database is attached to the live one under the name `point`, so that one transaction sees both.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use serde::Serialize;
 
@@ -132,7 +133,7 @@ pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
         }
     }
     // Numbers that were given stay given.
-    db.execute_batch(
+    db.batch(
         "DELETE FROM point.sqlite_sequence;
          INSERT INTO point.sqlite_sequence (name, seq) SELECT name, seq FROM main.sqlite_sequence;",
     )?;
@@ -144,12 +145,12 @@ pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
 pub(super) fn put_back(db: &Connection) -> Result<i64> {
     let deleted = deleted(db)?;
     let mut rows = 0;
-    db.execute_batch("DELETE FROM main.passages WHERE kind <> 'message'; DELETE FROM main.embedded;")?;
+    db.batch("DELETE FROM main.passages WHERE kind <> 'message'; DELETE FROM main.embedded;")?;
     for (table, condition, _) in kept() {
-        db.execute_batch(&format!("DELETE FROM main.{table} WHERE {condition}"))?;
+        db.batch(&format!("DELETE FROM main.{table} WHERE {condition}"))?;
         rows += copy(db, "point", "main", table, condition)?;
     }
-    db.execute_batch(
+    db.batch(
         "UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(
             (SELECT seq FROM point.sqlite_sequence AS was WHERE was.name = main.sqlite_sequence.name), 0))",
     )?;
@@ -164,14 +165,13 @@ fn copy(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> 
     let sql = format!(
         "INSERT INTO {to}.{table} ({columns}) SELECT {columns} FROM {from}.{table} WHERE {condition}"
     );
-    Ok(i64::try_from(db.execute(&sql, [])?).unwrap_or(i64::MAX))
+    Ok(i64::try_from(db.run(&sql, ())?).unwrap_or(i64::MAX))
 }
 
 /// The columns of a table, and those of its key.
 fn columns(db: &Connection, schema: &str, table: &str) -> Result<(Vec<String>, Vec<String>)> {
-    let mut statement = db.prepare("SELECT name, pk FROM pragma_table_info(?1, ?2) ORDER BY cid")?;
-    let rows = statement.query_map((table, schema), |row| Ok((row.get(0)?, row.get(1)?)))?;
-    let columns: Vec<(String, i64)> = rows.collect::<rusqlite::Result<_>>()?;
+    let sql = "SELECT name, pk FROM pragma_table_info($1, $2) ORDER BY cid";
+    let columns: Vec<(String, i64)> = db.rows(sql, (table, schema), |row| Ok((row.get(0)?, row.get(1)?)))?;
     let key = columns.iter().filter(|(_, place)| *place > 0).map(|(name, _)| name.clone()).collect();
     Ok((columns.into_iter().map(|(name, _)| name).collect(), key))
 }
@@ -183,65 +183,59 @@ fn deleted(db: &Connection) -> Result<Vec<String>> {
             AND value NOT IN (SELECT id FROM main.entries) AND value NOT IN (SELECT 'fact-' || id FROM main.facts)
             AND value NOT IN (SELECT 'relation-' || id FROM main.relations)
             AND value NOT IN (SELECT 'entity-' || id FROM main.entities)";
-    let mut statement = db.prepare(sql)?;
-    let rows = statement.query_map([], |row| row.get(0))?;
-    Ok(rows.collect::<rusqlite::Result<_>>()?)
+    db.rows(sql, (), |row| row.get(0))
 }
 
 /// Takes an entry, an entity, a fact or a relation out of a database, every trace of it but what is derived. Tells whether it
 /// was there.
 pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &Gone) -> Result<bool> {
-    let run = |sql: &str| db.execute(&sql.replace("S.", &format!("{schema}.")), [reference]);
+    let run = |sql: &str| db.run(&sql.replace("S.", &format!("{schema}.")), [reference]);
     let number = |kind: &str| reference.strip_prefix(kind)?.parse::<i64>().ok();
     for (kind, table) in [("fact", "facts"), ("relation", "relations")] {
         if number(&format!("{kind}-")).is_some() {
-            let of = format!("'{kind}-' || id = ?1");
+            let of = format!("'{kind}-' || id = $1");
             let gone = run(&format!("DELETE FROM S.{table} WHERE {of}"))?;
             run(&format!("DELETE FROM S.citations WHERE kind = '{kind}' AND {of}"))?;
-            run("DELETE FROM S.recalled_together WHERE ?1 IN (one, other)")?;
+            run("DELETE FROM S.recalled_together WHERE $1 IN (one, other)")?;
             return Ok(gone > 0);
         }
     }
     if number("entity-").is_some() {
         for (kind, table, of) in [
-            ("fact", "facts", "'entity-' || entity = ?1"),
-            ("relation", "relations", "?1 IN ('entity-' || subject, 'entity-' || object)"),
-            ("name", "names", "'entity-' || entity = ?1"),
+            ("fact", "facts", "'entity-' || entity = $1"),
+            ("relation", "relations", "$1 IN ('entity-' || subject, 'entity-' || object)"),
+            ("name", "names", "'entity-' || entity = $1"),
         ] {
             let ids = format!("SELECT id FROM S.{table} WHERE {of}");
             run(&format!("DELETE FROM S.citations WHERE kind = '{kind}' AND id IN ({ids})"))?;
             run(&format!("DELETE FROM S.{table} WHERE {of}"))?;
         }
-        run("DELETE FROM S.distinct_entities WHERE ?1 IN ('entity-' || one, 'entity-' || other)")?;
-        run("DELETE FROM S.merges WHERE ?1 IN ('entity-' || kept, 'entity-' || gone)")?;
+        run("DELETE FROM S.distinct_entities WHERE $1 IN ('entity-' || one, 'entity-' || other)")?;
+        run("DELETE FROM S.merges WHERE $1 IN ('entity-' || kept, 'entity-' || gone)")?;
         // What counted as it is its own again.
-        run("UPDATE S.entities SET root = id WHERE 'entity-' || root = ?1")?;
-        return Ok(run("DELETE FROM S.entities WHERE 'entity-' || id = ?1")? > 0);
+        run("UPDATE S.entities SET root = id WHERE 'entity-' || root = $1")?;
+        return Ok(run("DELETE FROM S.entities WHERE 'entity-' || id = $1")? > 0);
     }
     let proposed = forget_proposed(db, schema, reference, texts)?;
-    run("DELETE FROM S.entry_history WHERE entry = ?1")?;
-    run("DELETE FROM S.entry_links WHERE ?1 IN (entry, other)")?;
+    run("DELETE FROM S.entry_history WHERE entry = $1")?;
+    run("DELETE FROM S.entry_links WHERE $1 IN (entry, other)")?;
     run(
-        "UPDATE S.entries SET superseded_by = (SELECT superseded_by FROM S.entries WHERE id = ?1) WHERE superseded_by = ?1",
+        "UPDATE S.entries SET superseded_by = (SELECT superseded_by FROM S.entries WHERE id = $1) WHERE superseded_by = $1",
     )?;
     run(
-        "UPDATE S.entries SET supersedes = (SELECT supersedes FROM S.entries WHERE id = ?1) WHERE supersedes = ?1",
+        "UPDATE S.entries SET supersedes = (SELECT supersedes FROM S.entries WHERE id = $1) WHERE supersedes = $1",
     )?;
-    Ok(run("DELETE FROM S.entries WHERE id = ?1")? > 0 || proposed)
+    Ok(run("DELETE FROM S.entries WHERE id = $1")? > 0 || proposed)
 }
 
 /// Takes it out of what was proposed. A checkpoint may have the proposal and not yet the entry.
 fn forget_proposed(db: &Connection, schema: &str, reference: &str, texts: &[String]) -> Result<bool> {
     let mut texts = texts.to_vec();
     let sql = format!(
-        "SELECT content FROM {schema}.entries WHERE id = ?1
-         UNION ALL SELECT content FROM {schema}.entry_history WHERE entry = ?1"
+        "SELECT content FROM {schema}.entries WHERE id = $1
+         UNION ALL SELECT content FROM {schema}.entry_history WHERE entry = $1"
     );
-    let mut statement = db.prepare(&sql)?;
-    let mut rows = statement.query([reference])?;
-    while let Some(row) = rows.next()? {
-        texts.push(entry::folded(&row.get::<_, String>(0)?));
-    }
+    texts.extend(db.rows(&sql, [reference], |row| Ok(entry::folded(row.text(0)?)))?);
     proposal::forget(db, schema, &texts)
 }
 
@@ -269,15 +263,14 @@ pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
         };
         let take = |schema: &str, keys: &str| -> Result<Rows> {
             let sql = format!("SELECT {shown} FROM {schema}.{table} WHERE ({key}) IN ({keys})");
-            let mut statement = db.prepare(&sql)?;
-            let mut found = statement.query([])?;
             let mut rows = Rows::default();
-            while let Some(row) = found.next()? {
+            db.each(&sql, (), |row| {
                 if rows.first.len() < NAMED {
                     rows.first.push(row.get(0)?);
                 }
                 rows.count += 1;
-            }
+                Ok(ControlFlow::Continue(()))
+            })?;
             Ok(rows)
         };
         let difference = TableDiff {
@@ -308,9 +301,7 @@ mod tests {
             .read(|db| {
                 let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                     AND name NOT GLOB 'passages_fts_*'";
-                let mut statement = db.prepare(sql)?;
-                let rows = statement.query_map([], |row| row.get(0))?;
-                Ok(rows.collect::<rusqlite::Result<_>>()?)
+                db.rows(sql, (), |row| row.get(0))
             })
             .unwrap();
         for name in &names {

@@ -1,0 +1,55 @@
+//! Questions to the index: how many passages there are, and which of them have a word.
+
+use std::ops::ControlFlow;
+
+use crate::base::Result;
+use crate::store::Connection;
+
+/// Returns how many passages there are.
+pub(crate) fn count(db: &Connection) -> Result<i64> {
+    db.one("SELECT count(*) FROM passages", (), |row| row.get(0))
+}
+
+/// Returns the document frequency of a word: the number of passages that have it.
+pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
+    Ok(db.row("SELECT df FROM terms WHERE term = $1", [term], |row| row.get(0))?.unwrap_or(0))
+}
+
+/// Returns the passages that match an expression of FTS5, each with its `bm25()`.
+pub(crate) fn scored(db: &Connection, expression: &str) -> Result<Vec<(u32, f64)>> {
+    let sql = "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH $1";
+    db.rows(sql, [expression], |row| Ok((row.get(0)?, row.get(1)?)))
+}
+
+/// Gives `take` every passage that matches an expression of FTS5.
+pub(crate) fn matching(db: &Connection, expression: &str, mut take: impl FnMut(u32)) -> Result<()> {
+    db.each("SELECT rowid FROM passages_fts WHERE passages_fts MATCH $1", [expression], |row| {
+        take(row.get(0)?);
+        Ok(ControlFlow::Continue(()))
+    })
+}
+
+/// Returns the ids of current entries among the `most` passages that match an expression of FTS5 best.
+pub(crate) fn best_entries(db: &Connection, expression: &str, most: usize) -> Result<Vec<String>> {
+    let sql = "WITH hits AS MATERIALIZED
+            (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
+        SELECT ref FROM hits JOIN passages USING (id) WHERE kind = 'entry' AND live";
+    db.rows(sql, (expression, most), |row| row.get(0))
+}
+
+/// Returns the references of passages of two kinds that have any of the words, best first. Words are as the analyser
+/// writes them.
+pub(crate) fn having_any(
+    db: &Connection,
+    words: &[&str],
+    kinds: [&str; 2],
+    past_too: bool,
+    most: usize,
+) -> Result<Vec<String>> {
+    let sql = "WITH hits AS MATERIALIZED (SELECT rowid, rank FROM passages_fts WHERE passages_fts MATCH $1)
+        SELECT ref FROM hits JOIN passages ON passages.id = hits.rowid
+        WHERE kind IN ($2, $3) AND (live OR $4) ORDER BY rank LIMIT $5";
+    let wanted: Vec<String> = words.iter().map(|word| format!("\"{word}\"")).collect();
+    let [one, other] = kinds;
+    db.rows(sql, (wanted.join(" OR "), one, other, past_too, most), |row| row.get(0))
+}
