@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 use etcetera::{AppStrategy, AppStrategyArgs};
-use nacre::View;
+use nacre::redact::Redact;
 use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
-    Actor, Answer, Caller, Embedder, Group, GroupName, Home, Role, SETTINGS_FILE, Secret, SessionId,
-    Settings, Time, Zone, http,
+    Actor, Answer, Caller, Embedder, Group, GroupName, Home, Outcome, Reply, Request, Role, SETTINGS_FILE,
+    Secret, SessionId, Settings, Time, View, Zone, http,
 };
 use serde::Serialize;
 
@@ -193,6 +193,35 @@ impl Context {
         work: impl FnOnce(&mut View<'_>) -> nacre::Result<T>,
     ) -> Result<T> {
         Ok(work(&mut self.whole_group(what)?.enter(&self.caller())?)?)
+    }
+
+    /// Runs a request as whoever runs this command.
+    pub fn run<R>(&self, request: R) -> Result<Reply<R::Answer>>
+    where
+        R: Request,
+        R::Answer: Redact,
+    {
+        self.enter(|view| nacre::run(view, request))
+    }
+
+    /// Runs a request that waits for nobody, such as a read.
+    pub fn ask<R>(&self, request: R) -> Result<R::Answer>
+    where
+        R: Request,
+        R::Answer: Redact,
+    {
+        match self.run(request)?.outcome {
+            Outcome::Done(answer) => Ok(answer),
+            Outcome::Waits(waiting) => Err(anyhow!(waiting.note)),
+        }
+    }
+
+    /// Shows a reply: to a program as JSON, to a person in words.
+    pub fn show<A: Serialize>(&self, reply: &Reply<A>) -> Result<()> {
+        match self.global.json {
+            true => render::json(&serde_json::to_value(&reply.outcome)?),
+            false => render::out(&render::plain(&reply.text)),
+        }
     }
 
     /// Calls a tool as whoever runs this command.

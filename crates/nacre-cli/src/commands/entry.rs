@@ -21,8 +21,8 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         supersedes: args.supersedes,
         private: args.private.then_some(true),
     };
-    let answer = context.call("memory_store", &request)?;
-    show_answer(context, &answer)
+    context.show(&context.run(request)?)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 pub fn update(context: &Context, args: Update) -> Result<ExitCode> {

@@ -136,14 +136,9 @@ impl Server {
         context: &RequestContext<RoleServer>,
     ) -> Result<Answer, Box<InputRequiredResult>> {
         let write = &self.home.settings().write;
-        let (Some(number), Some(way)) =
-            (answer.data["proposal"].as_i64(), elicit::way(write.elicitation, context))
-        else {
+        let (Some(number), Some(way)) = (answer.proposal, elicit::way(write.elicitation, context)) else {
             return Ok(answer);
         };
-        if answer.data["status"] != "pending" {
-            return Ok(answer);
-        }
         let Asked { tool, arguments, who } = asked;
         let get = move |view: &mut View<'_>| proposal::get(view, number);
         let Ok(found) = self.seat.ask(who.clone(), get).await else { return Ok(answer) };
@@ -293,7 +288,7 @@ impl ServerHandler for Server {
             Some(number) => {
                 let data = json!({ "proposal": number, "status": "pending" });
                 let text = format!("Not written yet: proposal {number} waits for the user.");
-                let answer = Answer { data, text };
+                let answer = Answer { data, text, proposal: Some(number) };
                 match elicit::response(request.input_responses.as_ref()) {
                     Some(accepted) => Ok(self.note_answer(answer, number, accepted, &who).await),
                     None => Ok(answer),

@@ -183,6 +183,10 @@ impl Request for WriteRequest {
     const NAME: &str = "memory_write";
     const DECIDES: bool = true;
 
+    fn proposal(answer: &Written) -> Option<i64> {
+        answer.proposal.filter(|_| answer.status == Some(State::Pending.as_str()))
+    }
+
     fn run(self, call: &mut Call<'_>) -> Ran<Written> {
         let wrong = |field: &str, problem: &str| {
             let (tool, field, problem) = ("memory_write".into(), field.into(), problem.into());

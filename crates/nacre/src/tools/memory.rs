@@ -12,6 +12,7 @@ use super::limits::Action;
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, EntryRef};
+use crate::base::redact::redact;
 use crate::base::settings::DefaultType;
 use crate::base::{Error, Result, Time};
 use crate::context::brief::{self, Brief};
@@ -73,6 +74,10 @@ pub struct Stored {
     /// What the caller should know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+redact! {
+    Stored { id, duplicate_of, resembles, superseded, note / number, r#type, behavioral, amended }
 }
 
 impl Request for StoreRequest {

@@ -16,7 +16,7 @@ use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::workspace::policy::{self, Decision, Target};
-use crate::records::workspace::proposal::{self, Proposal};
+use crate::records::workspace::proposal::{self, Proposal, State};
 
 /// The most bytes of a request that are read.
 pub const MAX_REQUEST: usize = 4 << 20;
@@ -69,8 +69,9 @@ pub enum Outcome<A> {
 pub struct Waiting {
     /// The number of its proposal.
     pub proposal: i64,
-    /// `pending`, or `denied` where a person has decided about the same before.
-    pub status: &'static str,
+    /// Pending, or denied where a person has decided about the same before.
+    #[serde(rename = "status")]
+    pub state: State,
     /// How it stands, in words.
     pub note: String,
 }
@@ -136,7 +137,11 @@ pub(super) fn call_as<R: Request>(
     })?;
     let now = view.now();
     let outcome = perform(view, tool, request, way)?;
-    Ok(Answer { text: say::<R>(&outcome, now), data: serde_json::to_value(&outcome)? })
+    let proposal = match &outcome {
+        Outcome::Done(answer) => R::proposal(answer),
+        Outcome::Waits(waiting) => (waiting.state == State::Pending).then_some(waiting.proposal),
+    };
+    Ok(Answer { text: say::<R>(&outcome, now), data: serde_json::to_value(&outcome)?, proposal })
 }
 
 fn say<R: Request>(outcome: &Outcome<R::Answer>, now: Time) -> String {
@@ -190,9 +195,9 @@ fn perform<R: Request>(
         // What could not be done, or would change nothing, is not for a person to decide about.
         (Err(Stop::Waits), arguments) => {
             let made = proposal::make_call(view, name, &arguments.unwrap_or_default())?;
-            let (proposal, status, note) =
-                (made.number, made.state.as_str(), redact::text(&files::say(&made)).into_owned());
-            Ok(Outcome::Waits(Waiting { proposal, status, note }))
+            let (proposal, state) = (made.number, made.state);
+            let note = redact::text(&files::say(&made)).into_owned();
+            Ok(Outcome::Waits(Waiting { proposal, state, note }))
         }
     }
 }

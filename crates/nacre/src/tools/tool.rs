@@ -38,6 +38,8 @@ pub struct Answer {
     pub data: Value,
     /// The answer in few words.
     pub text: String,
+    /// The proposal that waits for a person to decide about the call.
+    pub proposal: Option<i64>,
 }
 
 /// One tool.
@@ -139,6 +141,11 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     /// Does what is asked for.
     #[doc(hidden)]
     fn run(self, call: &mut Call<'_>) -> Ran<Self::Answer>;
+    /// Returns the proposal that waits because of an answer, where the tool asks the write policy itself.
+    #[doc(hidden)]
+    fn proposal(_: &Self::Answer) -> Option<i64> {
+        None
+    }
     /// Says the answer in few words, for a model.
     #[doc(hidden)]
     fn say(answer: &Self::Answer, now: Time) -> String;
