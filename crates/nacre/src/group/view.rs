@@ -131,7 +131,11 @@ impl<'g> View<'g> {
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
         let Group { memory, kept, records, .. } = &mut *self.group;
-        let value = memory.write_as(self.caller.visibility, self.caller.now, |tx, lexicon| {
+        let now = self.caller.now;
+        if self.caller.visibility == Visibility::Shared {
+            memory.make_public(now)?;
+        }
+        let value = memory.write(now, |tx, lexicon| {
             (records.settle)(tx, &kept.pending)?;
             work(tx, lexicon)
         })?;

@@ -194,28 +194,18 @@ impl Database {
         Ok(Snapshot { db, space })
     }
 
-    /// Runs `work` in one write transaction, making the file where there is none.
-    pub(crate) fn write<T>(&mut self, now: Time, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.write_indexed(now, |tx, _| work(tx))
-    }
-
-    /// The same for whoever is asked to write by such a session: what it writes asks what it may see.
-    pub(crate) fn write_as<T>(
-        &mut self,
-        visibility: Visibility,
-        now: Time,
-        work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
-    ) -> Result<T> {
+    /// Lets what is written for a shared session ask what such a session sees.
+    pub(crate) fn make_public(&mut self, now: Time) -> Result<()> {
         self.create(now)?;
-        if visibility == Visibility::Shared && !self.public {
+        if !self.public {
             self.db.outside(|db| visibility::make_public(db, &self.private))?;
             self.public = true;
         }
-        self.write_indexed(now, work)
+        Ok(())
     }
 
-    /// The same for much text at once, with what is known of words.
-    pub(crate) fn write_indexed<T>(
+    /// Runs `work` in one write transaction, with what is known of words. Makes the file where there is none.
+    pub(crate) fn write<T>(
         &mut self,
         now: Time,
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
@@ -236,7 +226,7 @@ impl Database {
     ) -> Result<T> {
         self.create(now)?;
         self.db.wait_for_disk(false)?;
-        let written = self.write_indexed(now, work);
+        let written = self.write(now, work);
         self.db.wait_for_disk(true)?;
         written
     }

@@ -85,7 +85,7 @@ pub(crate) fn fill(
     database.refresh(now)?;
     let mut so_far = database.read(|db| embedded(db, embedder))?;
     if so_far.left > 0 {
-        database.write(now, |tx| dense::adopt(tx, embedder.version()))?;
+        database.write(now, |tx, _| dense::adopt(tx, embedder.version()))?;
     }
     let mut made = 0;
     while made < most && so_far.left > 0 {
@@ -95,7 +95,7 @@ pub(crate) fn fill(
         }
         made += pending.len();
         let vectors = dense::vectors(embedder, &mut pending)?;
-        so_far = database.write(now, |tx| {
+        so_far = database.write(now, |tx, _| {
             // Another process may have turned to another model.
             if dense::model(tx)?.as_deref() == Some(embedder.version()) {
                 dense::write(tx, &vectors)?;

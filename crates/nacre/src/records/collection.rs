@@ -326,7 +326,7 @@ fn sync(
             let (path, problem) = (PathBuf::from(&absent.path), absent.why.clone());
             return Err(Error::AbsentSource { path, problem });
         }
-        database.write(caller.now, |tx| index::rebuild(tx, schema, index::Documents::Forget, language))?;
+        database.write(caller.now, |tx, _| index::rebuild(tx, schema, index::Documents::Forget, language))?;
     }
     workspace::sync_database(database, caller, found, false, progress)
 }

@@ -40,7 +40,7 @@ pub(crate) fn purge(group: &mut View<'_>) -> Result<usize> {
     if !group.read_all(|db| db.one(due, [before], |row| row.get(0)))? {
         return Ok(0);
     }
-    let purged = group.memory().write(now, |tx| {
+    let purged = group.memory().write(now, |tx, _| {
         let erased = entry::delete_superseded(tx, before)?;
         forget(tx, &erased)?;
         let mut row = audit::Row::new("purge");

@@ -326,7 +326,7 @@ impl Batch {
         if documents.is_empty() && removed.is_empty() {
             return Ok(0);
         }
-        database.write_indexed(caller.now, |tx, lexicon| {
+        database.write(caller.now, |tx, lexicon| {
             let mut writer = Writer::new(tx, lexicon)?;
             let mut written = 0;
             for path in &removed {
