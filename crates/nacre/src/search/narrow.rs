@@ -148,11 +148,12 @@ mod tests {
             crate::base::time::Time::from_millis(1_790_000_000_000),
         );
         let mut group = home.group(&"main".parse().unwrap(), caller.now).unwrap();
-        group.import_session(&caller, talk.as_bytes(), "talk", |_| {}).unwrap();
+        let mut view = group.enter(&caller).unwrap();
+        crate::records::session::import_transcript(&mut view, talk.as_bytes(), "talk", |_| {}).unwrap();
         let mut ask = |query: &str, all: bool| -> Vec<String> {
             let request =
                 serde_json::json!({ "query": query, "scope": ["sessions"], "include_superseded": all });
-            let answer = crate::tools::call(&mut group, "memory_search", request).unwrap();
+            let answer = crate::tools::call(&mut view, "memory_search", request).unwrap();
             let hits = answer.data["hits"].as_array().unwrap().clone();
             hits.iter().map(|hit| hit["id"].as_str().unwrap().to_owned()).collect()
         };

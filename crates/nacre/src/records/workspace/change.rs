@@ -232,7 +232,9 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
-    use crate::base::Settings;
+    use crate::base::caller::Caller;
+    use crate::base::{Settings, Time};
+    use crate::group::Group;
     use crate::tools::home::Home;
 
     /// Every place at which a process may die once it has decided.
@@ -250,6 +252,23 @@ mod tests {
         (folder, group)
     }
 
+    fn nacre() -> Caller {
+        Caller::nacre(now())
+    }
+
+    fn commit(group: &mut Group, changes: &[Change]) -> Result<()> {
+        hold(&mut group.enter(&nacre()).unwrap()).unwrap().commit("test", changes, |_| Ok(()))
+    }
+
+    /// Ends what a dead process began, as whoever comes next does.
+    fn end(group: &mut Group) {
+        drop(hold(&mut group.enter(&nacre()).unwrap()).unwrap());
+    }
+
+    fn is_settled(group: &mut Group) -> bool {
+        !group.enter(&nacre()).unwrap().read_all(is_unsettled).unwrap()
+    }
+
     fn path(text: &str) -> FilePath {
         text.parse().unwrap()
     }
@@ -259,14 +278,14 @@ mod tests {
         Change { path: path(at), before: bytes(before), after: bytes(after) }
     }
 
-    fn put(group: &View<'_>, at: &str, text: &str) {
+    fn put(group: &Group, at: &str, text: &str) {
         let file = group.folder().join(at);
         crate::base::files::create_folder(file.parent().unwrap()).unwrap();
         crate::base::files::write_whole(&file, text.as_bytes()).unwrap();
     }
 
     /// All that stands in the folder but the database and locks.
-    fn there(group: &View<'_>) -> Vec<(String, String)> {
+    fn there(group: &Group) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut folders = vec![group.folder().to_owned()];
         while let Some(folder) = folders.pop() {
@@ -298,12 +317,12 @@ mod tests {
             put(&group, "gone.md", "gone");
             crash::AT.set(Some(point));
             let died = catch_unwind(AssertUnwindSafe(|| {
-                hold(&mut group, now()).unwrap().commit(now(), "test", &changes, |_| Ok(())).unwrap();
+                commit(&mut group, &changes).unwrap();
             }));
             assert!(died.is_err(), "{point} was never reached");
-            drop(hold(&mut group, now()).unwrap());
+            end(&mut group);
             assert_eq!(there(&group), after, "{point}");
-            assert!(!group.read_all(is_unsettled).unwrap(), "{point}");
+            assert!(is_settled(&mut group), "{point}");
         }
     }
 
@@ -318,11 +337,11 @@ mod tests {
                 [change("a.md", Some("old a"), Some("new a")), change("b.md", Some("old b"), Some("new b"))];
             crash::AT.set(Some(point));
             let died = catch_unwind(AssertUnwindSafe(|| {
-                hold(&mut group, now()).unwrap().commit(now(), "test", &changes, |_| Ok(())).unwrap();
+                commit(&mut group, &changes).unwrap();
             }));
             assert!(died.is_err(), "{point}");
             put(&group, "b.md", "the person's b");
-            drop(hold(&mut group, now()).unwrap());
+            end(&mut group);
             let expected =
                 vec![("a.md".to_owned(), "old a".to_owned()), ("b.md".into(), "the person's b".into())];
             assert_eq!(there(&group), expected, "{point}");
@@ -330,12 +349,7 @@ mod tests {
         // Before the decision.
         let (_folder, mut group) = place();
         put(&group, "a.md", "the person's");
-        let refused = hold(&mut group, now()).unwrap().commit(
-            now(),
-            "test",
-            &[change("a.md", Some("old a"), Some("new a"))],
-            |_| Ok(()),
-        );
+        let refused = commit(&mut group, &[change("a.md", Some("old a"), Some("new a"))]);
         assert_eq!(refused.unwrap_err().code(), "file_changed");
         assert_eq!(there(&group), vec![("a.md".to_owned(), "the person's".to_owned())]);
     }
@@ -347,11 +361,13 @@ mod tests {
         // Where the new file is to stand aside, a folder is.
         crate::base::files::create_folder(&group.folder().join(".b.md.nacre-swap")).unwrap();
         let changes = [change("a.md", Some("old a"), Some("new a")), change("b.md", None, Some("b"))];
-        let mut held = hold(&mut group, now()).unwrap();
-        assert!(held.commit(now(), "test", &changes, |_| Ok(())).is_err());
-        held.commit(now(), "test", &[change("c.md", None, Some("c"))], |_| Ok(())).unwrap();
+        let nacre = nacre();
+        let mut view = group.enter(&nacre).unwrap();
+        let mut held = hold(&mut view).unwrap();
+        assert!(held.commit("test", &changes, |_| Ok(())).is_err());
+        held.commit("test", &[change("c.md", None, Some("c"))], |_| Ok(())).unwrap();
         drop(held);
-        assert!(!group.read_all(is_unsettled).unwrap());
+        assert!(is_settled(&mut group));
         assert_eq!(
             there(&group),
             [("a.md".to_owned(), "old a".to_owned()), ("c.md".to_owned(), "c".to_owned())]
@@ -359,11 +375,11 @@ mod tests {
         // Nor does what a dead process could not have done.
         crash::AT.set(Some("decided"));
         let died = catch_unwind(AssertUnwindSafe(|| {
-            hold(&mut group, now()).unwrap().commit(now(), "test", &changes, |_| Ok(())).unwrap();
+            commit(&mut group, &changes).unwrap();
         }));
         assert!(died.is_err());
-        drop(hold(&mut group, now()).unwrap());
-        assert!(!group.read_all(is_unsettled).unwrap());
+        end(&mut group);
+        assert!(is_settled(&mut group));
     }
 
     #[test]
@@ -373,14 +389,14 @@ mod tests {
         crash::AT.set(Some("written aside"));
         let died = catch_unwind(AssertUnwindSafe(|| {
             let changes = [change("a.md", Some("old"), Some("new"))];
-            hold(&mut group, now()).unwrap().commit(now(), "test", &changes, |_| Ok(())).unwrap();
+            commit(&mut group, &changes).unwrap();
         }));
         assert!(died.is_err());
         // As if the two had changed places just after the editor's save: its text is what came out.
         let folder = group.folder().to_owned();
         std::fs::rename(folder.join(".a.md.nacre-swap"), folder.join("a.md")).unwrap();
         put(&group, ".a.md.nacre-swap", "the editor's");
-        drop(hold(&mut group, now()).unwrap());
+        end(&mut group);
         assert_eq!(there(&group), vec![("a.md".to_owned(), "the editor's".to_owned())]);
     }
 
@@ -394,12 +410,7 @@ mod tests {
         std::os::unix::fs::symlink(outside.path(), group.folder().join("memory/out")).unwrap();
         for at in ["a.md", "memory/out/secret.md", "memory/out/new.md"] {
             for before in [None, Some("theirs")] {
-                let refused = hold(&mut group, now()).unwrap().commit(
-                    now(),
-                    "test",
-                    &[change(at, before, Some("ours"))],
-                    |_| Ok(()),
-                );
+                let refused = commit(&mut group, &[change(at, before, Some("ours"))]);
                 assert_eq!(refused.unwrap_err().code(), "bad_path", "{at}");
             }
         }

@@ -396,6 +396,7 @@ mod tests {
     use super::super::files::crash;
     use super::*;
     use crate::base::{Settings, Time};
+    use crate::group::Group;
     use crate::tools::home::Home;
 
     fn now() -> Time {
@@ -409,13 +410,13 @@ mod tests {
         (folder, group, Caller::agent("test".parse().unwrap(), now()))
     }
 
-    fn put(group: &View<'_>, at: &str, text: &str) {
+    fn put(group: &Group, at: &str, text: &str) {
         let file = group.folder().join(at);
         crate::base::files::create_folder(file.parent().unwrap()).unwrap();
         crate::base::files::write_whole(&file, text.as_bytes()).unwrap();
     }
 
-    fn get(group: &View<'_>, at: &str) -> String {
+    fn get(group: &Group, at: &str) -> String {
         std::fs::read_to_string(group.folder().join(at)).unwrap_or_default()
     }
 
@@ -434,11 +435,11 @@ mod tests {
                 }
                 crash::AT.set(Some(point));
                 let died = catch_unwind(AssertUnwindSafe(|| {
-                    append(&mut group, &draft("Shipped")).unwrap();
+                    append(&mut group.enter(&caller).unwrap(), &draft("Shipped")).unwrap();
                 }));
                 assert!(died.is_err(), "{point} was never reached");
                 // Said again by whoever was not answered.
-                let again = append(&mut group, &draft("Shipped")).unwrap();
+                let again = append(&mut group.enter(&caller).unwrap(), &draft("Shipped")).unwrap();
                 assert!(again.duplicate, "{point}");
                 let head = there.unwrap_or("# 2026-02-18\n\n");
                 let expected = format!("{head}- [note|i=0.5] Shipped\n");
@@ -459,9 +460,9 @@ mod tests {
                     put(&group, "memory/archive/2026-02-01.md", there);
                 }
                 crash::AT.set(Some(point));
-                let died = catch_unwind(AssertUnwindSafe(|| retire(&mut group)));
+                let died = catch_unwind(AssertUnwindSafe(|| retire(&mut group.enter(&caller).unwrap())));
                 assert!(died.is_err(), "{point} was never reached");
-                retire(&mut group).unwrap();
+                retire(&mut group.enter(&caller).unwrap()).unwrap();
                 let kept = "# Then\n\n- [note|i=0.9] large\n- plain\n";
                 assert_eq!(get(&group, "memory/2026-02-01.md"), kept, "{point}");
                 let head = if there.is_empty() { "# 2026-02-01\n\n" } else { there };
@@ -542,13 +543,13 @@ mod tests {
             // In February what is small goes, in March what is middling.
             for days in [0, 0, 40, 0] {
                 caller.now = caller.now.plus_days(days);
-                let retired = retire(&mut group).unwrap();
+                let retired = retire(&mut group.enter(&caller).unwrap()).unwrap();
                 let (kept, moved) = (get(&group, "memory/2026-02-01.md"), get(&group, "memory/archive/2026-02-01.md"));
                 let own = archive.is_none() && !moved.is_empty();
                 let moved = if own { moved.strip_prefix("# 2026-02-01\n\n").unwrap() } else { &moved };
                 prop_assert_eq!(&sorted(&[&kept, moved]), &before);
                 // Twice is once.
-                prop_assert_eq!(retire(&mut group).unwrap().lines, 0, "{:?}", retired);
+                prop_assert_eq!(retire(&mut group.enter(&caller).unwrap()).unwrap().lines, 0, "{:?}", retired);
                 // In their order.
                 let mut rest = log.split_inclusive('\n');
                 prop_assert!(kept.split_inclusive('\n').all(|line| rest.any(|there| there == line)));

@@ -660,6 +660,8 @@ mod tests {
 
     use super::*;
     use crate::base::Settings;
+    use crate::group::Group;
+    use crate::records::workspace::sync;
     use crate::tools;
     use crate::tools::home::Home;
 
@@ -675,18 +677,21 @@ mod tests {
         home.group(&"main".parse().unwrap(), now()).unwrap()
     }
 
-    fn store(group: &mut View<'_>, content: &str) {
-        tools::call(group, &caller(), "memory_store", serde_json::json!({ "content": content })).unwrap();
+    fn store(group: &mut Group, content: &str) {
+        let arguments = serde_json::json!({ "content": content });
+        tools::call(&mut group.enter(&caller()).unwrap(), "memory_store", arguments).unwrap();
     }
 
-    fn put(group: &View<'_>, text: &str) {
+    fn put(group: &Group, text: &str) {
         crate::base::files::create_folder(group.folder()).unwrap();
         crate::base::files::write_whole(&group.folder().join("MEMORY.md"), text.as_bytes()).unwrap();
     }
 
     /// The file, and what the entries say.
-    fn state(group: &mut View<'_>) -> (String, Vec<String>) {
-        group.sync(&caller()).unwrap();
+    fn state(group: &mut Group) -> (String, Vec<String>) {
+        let caller = caller();
+        let mut group = group.enter(&caller).unwrap();
+        sync(&mut group).unwrap();
         let file = fs::read_to_string(group.folder().join("MEMORY.md")).unwrap();
         let entries = group.read_all(crate::records::entry::all).unwrap();
         (file, entries.into_iter().map(|entry| entry.content).collect())
@@ -701,12 +706,13 @@ mod tests {
             put(&group, "old");
             store(&mut group, "an old entry");
             crash::AT.set(Some(point));
-            let died = catch_unwind(AssertUnwindSafe(|| save(&mut group, &caller(), "one", "")));
+            let died =
+                catch_unwind(AssertUnwindSafe(|| save(&mut group.enter(&caller()).unwrap(), "one", "")));
             assert!(died.is_err(), "{point} was never reached");
             let mut group = open_group(&home);
-            assert!(list(&group).unwrap().checkpoints.is_empty(), "{point}");
-            assert!(list(&group).unwrap().damaged.is_empty(), "{point}");
-            save(&mut group, &caller(), "two", "").unwrap();
+            assert!(list(&group.enter(&caller()).unwrap()).unwrap().checkpoints.is_empty(), "{point}");
+            assert!(list(&group.enter(&caller()).unwrap()).unwrap().damaged.is_empty(), "{point}");
+            save(&mut group.enter(&caller()).unwrap(), "two", "").unwrap();
             let place = place(group.folder()).unwrap();
             assert_eq!(fs::read_dir(place).unwrap().count(), 1, "{point}: what was left is cleared away");
         }
@@ -728,16 +734,16 @@ mod tests {
             put(&group, "old");
             store(&mut group, "an old entry");
             let then = state(&mut group);
-            let id = save(&mut group, &caller(), "one", "").unwrap().id;
+            let id = save(&mut group.enter(&caller()).unwrap(), "one", "").unwrap().id;
             put(&group, "new");
             store(&mut group, "a new entry");
             let later = state(&mut group);
             crash::AT.set(Some(point));
-            let died = catch_unwind(AssertUnwindSafe(|| restore(&mut group, &caller(), &id)));
+            let died = catch_unwind(AssertUnwindSafe(|| restore(&mut group.enter(&caller()).unwrap(), &id)));
             assert!(died.is_err(), "{point} was never reached");
             let mut group = open_group(&home);
             assert_eq!(state(&mut group), if new { then } else { later }, "{point}");
-            assert_eq!(group.check().unwrap(), Vec::<String>::new(), "{point}");
+            assert_eq!(group.enter(&caller()).unwrap().check().unwrap(), Vec::<String>::new(), "{point}");
         }
     }
 
@@ -747,15 +753,16 @@ mod tests {
         let home = Home::new(folder.path(), Settings::default());
         let mut group = open_group(&home);
         store(&mut group, "gone for good");
-        let id = save(&mut group, &caller(), "one", "").unwrap().id;
+        let id = save(&mut group.enter(&caller()).unwrap(), "one", "").unwrap().id;
         crash::AT.set(Some("forgetting announced"));
         let died = catch_unwind(AssertUnwindSafe(|| {
-            tools::call(&mut group, &caller(), "memory_delete", serde_json::json!({ "id": 1 }))
+            let arguments = serde_json::json!({ "id": 1 });
+            tools::call(&mut group.enter(&caller()).unwrap(), "memory_delete", arguments)
         }));
         assert!(died.is_err());
         let mut group = open_group(&home);
         // The audit log knows that it was deleted.
-        restore(&mut group, &caller(), &id).unwrap();
-        assert!(group.read_all(crate::records::entry::all).unwrap().is_empty());
+        restore(&mut group.enter(&caller()).unwrap(), &id).unwrap();
+        assert!(group.enter(&caller()).unwrap().read_all(crate::records::entry::all).unwrap().is_empty());
     }
 }
