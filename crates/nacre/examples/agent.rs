@@ -16,22 +16,24 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut group = home.group(&"main".parse()?, now)?;
     // One a conversation: budgets are counted by it. `Caller::person` is somebody at a keyboard.
     let caller = Caller::agent(SessionId::new(now), now);
+    // Whoever has not entered a group can neither read nor write it.
+    let mut view = group.enter(&caller)?;
 
     // Every tool of the table is called alike; `docs/tools.json` has their arguments and answers.
-    let brief = call(&mut group, &caller, "memory_brief", json!({}))?;
+    let brief = call(&mut view, "memory_brief", json!({}))?;
     println!("A session starts with:\n{}\n", brief.text);
 
     let luna = json!({ "content": "The user's dog is called Luna", "tags": ["dog"] });
-    let stored = call(&mut group, &caller, "memory_store", luna)?;
+    let stored = call(&mut view, "memory_store", luna)?;
     println!("Stored as {}\n", stored.data["id"]);
 
     let asked = json!({ "query": "what is my puppy's name?", "limit": 3 });
-    let found = call(&mut group, &caller, "memory_search", asked)?;
+    let found = call(&mut view, "memory_search", asked)?;
     println!("What a model gets:\n{}\n", found.text);
     println!("What a program gets:\n{:#}", found.data["hits"][0]);
 
     // A mistake is an answer too: it says what to do.
-    let refused = call(&mut group, &caller, "memory_store", json!({ "contents": "…" }));
+    let refused = call(&mut view, "memory_store", json!({ "contents": "…" }));
     if let Err(error) = refused {
         println!("\n{}: {error}; {}", error.code(), error.hint().unwrap_or_default());
     }

@@ -20,7 +20,7 @@ fuzz_target!(|text: &str| {
     let home = Home::new("/nonexistent/nacre-fuzz", Settings::default());
     let mut group = home.group(&"main".parse().unwrap(), now).unwrap();
     let caller = Caller::person("fuzz".parse().unwrap(), now);
-    match nacre::call(&mut group, &caller, "memory_get", json!({ "path": text })) {
+    match nacre::call(&mut group.enter(&caller).unwrap(), "memory_get", json!({ "path": text })) {
         Ok(answer) => assert_eq!(answer.data["total_lines"], 0),
         Err(error) => assert_eq!(error.kind(), Kind::Invalid, "{error}"),
     }

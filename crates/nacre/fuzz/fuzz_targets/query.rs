@@ -11,7 +11,7 @@ fuzz_target!(|query: &str| {
     let home = Home::new("/nonexistent/nacre-fuzz", Settings::default());
     let mut group = home.group(&"main".parse().unwrap(), now).unwrap();
     let caller = Caller::person("fuzz".parse().unwrap(), now);
-    if let Err(error) = nacre::call(&mut group, &caller, "memory_search", json!({ "query": query })) {
+    if let Err(error) = nacre::call(&mut group.enter(&caller).unwrap(), "memory_search", json!({ "query": query })) {
         assert_eq!(error.code(), "bad_argument", "{error}");
     }
 });

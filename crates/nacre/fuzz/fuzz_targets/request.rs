@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let home = Home::new("/nonexistent/nacre-fuzz", Settings::default());
     let mut group = home.group(&"main".parse().unwrap(), now).unwrap();
     let caller = Caller::person("fuzz".parse().unwrap(), now);
-    if let Err(error) = nacre::call(&mut group, &caller, tool.name, arguments) {
+    if let Err(error) = nacre::call(&mut group.enter(&caller).unwrap(), tool.name, arguments) {
         assert!(matches!(error.kind(), Kind::Invalid | Kind::NotFound), "{error}");
     }
 });
