@@ -9,6 +9,7 @@ use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
 use nacre::settings::Layer;
+use nacre::workspace::sync;
 use nacre::{Caller, Group, Home, Settings, call};
 use rusqlite::{Connection, OpenFlags};
 use serde::Serialize;
@@ -129,7 +130,7 @@ fn lookup(folder: &Path, facts: usize) -> Result<(f64, f64, usize)> {
     let file = folder.join("seed.toml");
     fs::write(&file, seed)?;
     let mut group = group(folder, &["documents.index=false"])?;
-    let seeded = group.seed(&caller()?, &file)?;
+    let seeded = nacre::graph::seed(&mut group.enter(&caller()?)?, &file)?;
     ensure!(seeded.kept_out.is_empty(), "{:?}", seeded.kept_out.first());
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(folder.join("groups/main/memory.db"), flags)?;
@@ -167,7 +168,7 @@ fn lookup(folder: &Path, facts: usize) -> Result<(f64, f64, usize)> {
         let caller = caller()?;
         ours.push(cpu(|| {
             for (question, _) in &asked {
-                let answer = call(&mut group, &caller, "graph_search", json!({ "query": question }))?;
+                let answer = call(&mut group.enter(&caller)?, "graph_search", json!({ "query": question }))?;
                 ensure!(answer.data["known"][0]["score"] == 95.0, "{question}: {}", answer.data);
             }
             Ok(())
@@ -211,15 +212,15 @@ fn logs(folder: &Path) -> Result<Measured> {
         Ok(())
     })?;
     let mut without = group(&bare, &["graph.documents=false"])?;
-    let indexed_ms = timed(|| Ok(without.sync(&caller()?).map(drop)?))?;
+    let indexed_ms = timed(|| Ok(sync(&mut without.enter(&caller()?)?).map(drop)?))?;
     let mut with = group(&whole, &[])?;
-    let with_graph_ms = timed(|| Ok(with.sync(&caller()?).map(drop)?))?;
-    let counts = with.status()?.graph;
+    let with_graph_ms = timed(|| Ok(sync(&mut with.enter(&caller()?)?).map(drop)?))?;
+    let counts = nacre::status(&with.enter(&caller()?)?)?.graph;
     // Files that were written just now are read again: give the second run what it would find tomorrow.
     let tomorrow = Caller { now: now().plus_days(1), ..caller()? };
-    with.sync(&tomorrow)?;
+    sync(&mut with.enter(&tomorrow)?)?;
     let again_ms = timed(|| {
-        let synced = with.sync(&tomorrow)?;
+        let synced = sync(&mut with.enter(&tomorrow)?)?;
         ensure!(synced.unchanged == LOGS && synced.chunks_written == 0, "{synced:?}");
         Ok(())
     })?;

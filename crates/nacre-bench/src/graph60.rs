@@ -120,14 +120,14 @@ pub fn run(data: &Path, half: &str, failures: bool, global: &Global) -> Result<E
 
 /// Reads the workspace, plants the seed, and makes the changes in their order.
 fn plant(group: &mut Group, data: &Path) -> Result<()> {
-    group.sync(&caller(WRITTEN)?)?;
-    let planted = group.seed(&caller(PLANTED)?, &data.join("seed.toml"))?;
+    nacre::workspace::sync(&mut group.enter(&caller(WRITTEN)?)?)?;
+    let planted = nacre::graph::seed(&mut group.enter(&caller(PLANTED)?)?, &data.join("seed.toml"))?;
     ensure!(planted.kept_out.is_empty(), "the seed was not taken in whole: {:?}", planted.kept_out);
     let changes: Changes = toml::from_str(&fs::read_to_string(data.join("changes.toml"))?)?;
     for Change { at, entity, key, value, category } in changes.change {
         let caller = Caller { now: at, ..caller(ASKED)? };
         let fact = json!({ "entity": entity, "key": key, "value": value, "category": category });
-        call(group, &caller, "fact_upsert", fact)?;
+        call(&mut group.enter(&caller)?, "fact_upsert", fact)?;
     }
     Ok(())
 }
@@ -149,7 +149,7 @@ fn ask(group: &mut Group, way: &str, row: &Row) -> Result<Vec<String>> {
         }
         _ => ("memory_search", json!({ "query": row.query, "limit": HITS, "scope": ["memory"] }), "hits"),
     };
-    let answer = call(group, &caller(ASKED)?, tool, request)?;
+    let answer = call(&mut group.enter(&caller(ASKED)?)?, tool, request)?;
     let hits = answer.data[list].as_array().context("an answer has hits")?;
     Ok(hits.iter().map(|hit| hit["text"].as_str().unwrap_or_default().to_lowercase()).collect())
 }

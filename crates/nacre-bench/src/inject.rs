@@ -164,8 +164,11 @@ fn remember(group: &mut Group, now: Time) -> Result<BTreeMap<String, String>> {
         match serde_json::from_str(line).context("a line of memory.jsonl")? {
             Item::Entry { id, r#type, text, at } => {
                 let caller = Caller::person("bench".parse()?, Time::parse(&at).context("a time")?);
-                let stored =
-                    call(group, &caller, "memory_store", json!({ "content": text, "type": r#type }))?;
+                let stored = call(
+                    &mut group.enter(&caller)?,
+                    "memory_store",
+                    json!({ "content": text, "type": r#type }),
+                )?;
                 names.insert(stored.data["id"].as_str().unwrap_or_default().to_owned(), id);
             }
             Item::Exchange { id, session, user, agent, at } => {
@@ -176,7 +179,7 @@ fn remember(group: &mut Group, now: Time) -> Result<BTreeMap<String, String>> {
                 archive(group, &session, &at, before, "Here it is.".into())?;
                 archive(group, &session, &at, user, agent)?;
                 let caller = Caller::person("bench".parse()?, now);
-                let newest = turn::lessons(group, &caller)?.first().map(|lesson| lesson.number);
+                let newest = turn::lessons(&group.enter(&caller)?)?.first().map(|lesson| lesson.number);
                 names.insert(format!("lesson:{}", newest.context("a lesson was learned")?), id);
             }
             Item::Document { id, path, text } => {
@@ -195,14 +198,14 @@ fn remember(group: &mut Group, now: Time) -> Result<BTreeMap<String, String>> {
         }
     }
     std::fs::write(group.folder().join("memory/gating-policies.md"), policies)?;
-    group.sync(&Caller::person("bench".parse()?, now))?;
+    nacre::workspace::sync(&mut group.enter(&Caller::person("bench".parse()?, now))?)?;
     Ok(names)
 }
 
 fn archive(group: &mut Group, session: &str, at: &str, user: String, agent: String) -> Result<String> {
     let at = Time::parse(at).context("a time")?;
     let caller = Caller::agent(session.parse()?, at);
-    Ok(turn::archive(group, &caller, &Exchange { user, agent, at })?.id)
+    Ok(turn::archive(&mut group.enter(&caller)?, &Exchange { user, agent, at })?.id)
 }
 
 fn measure(
@@ -219,7 +222,7 @@ fn measure(
         let caller = Caller::agent(format!("bench-{number}").parse()?, now);
         let started = Instant::now();
         let request = Request { explain: show.evidence, ..Request::new(message.clone()) };
-        let turn = turn::run(group, &caller, &request)?;
+        let turn = turn::run(&mut group.enter(&caller)?, &request)?;
         measured.milliseconds.push(started.elapsed().as_secs_f64() * 1000.0);
         for one in &turn.considered {
             let source = name(&one.source, names);

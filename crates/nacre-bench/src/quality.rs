@@ -251,14 +251,23 @@ fn measure_set(
             .collect::<Result<_>>()?;
         let started = Instant::now();
         let mut group = homes[0].group(&"main".parse()?, caller.now)?;
-        group.import_session(&caller, transcript(turns).as_bytes(), "bench", |_| {})?;
+        nacre::session::import_transcript(
+            &mut group.enter(&caller)?,
+            transcript(turns).as_bytes(),
+            "bench",
+            |_| {},
+        )?;
         seconds += started.elapsed().as_secs_f64();
         messages += f64::from(u32::try_from(turns.len())?);
         for (home, results) in homes.iter().zip(&mut results) {
             let mut group = home.group(&"main".parse()?, caller.now)?;
-            group.embed(caller.now, usize::MAX, &mut |_| {})?;
+            nacre::collection::embed(&mut group.enter(&caller)?, usize::MAX, &mut |_| {})?;
             // The first reads the vectors.
-            call(&mut group, &caller, "memory_search", json!({ "query": "warm up", "scope": ["sessions"] }))?;
+            call(
+                &mut group.enter(&caller)?,
+                "memory_search",
+                json!({ "query": "warm up", "scope": ["sessions"] }),
+            )?;
             for question in *questions {
                 ask(&mut group, &caller, question, results)?;
             }
@@ -273,7 +282,7 @@ fn ask(group: &mut nacre::Group, caller: &Caller, question: &Question, results: 
         request["at"] = at.to_string().into();
     }
     let started = Instant::now();
-    let answer = call(group, caller, "memory_search", request)?;
+    let answer = call(&mut group.enter(caller)?, "memory_search", request)?;
     results.milliseconds.push(started.elapsed().as_secs_f64() * 1000.0);
     let hits = answer.data["hits"].as_array().context("a search answers with hits")?;
     let turns: Vec<&str> = hits.iter().filter_map(|hit| hit["message"].as_str()).collect();

@@ -128,7 +128,12 @@ fn fill(passages: usize, home: &Path, plain: &Path) -> Result<()> {
     for first in (0..passages).step_by(BATCH) {
         render::progress(&format!("{first} of {passages} passages taken in"));
         let batch = words.messages(first, BATCH.min(passages - first));
-        group.import_session(&caller, transcript(&batch).as_bytes(), "bench", |_| {})?;
+        nacre::session::import_transcript(
+            &mut group.enter(&caller)?,
+            transcript(&batch).as_bytes(),
+            "bench",
+            |_| {},
+        )?;
         let tx = db.transaction()?;
         for message in &batch {
             tx.prepare_cached("INSERT INTO docs VALUES (?1)")?.execute([&message.text])?;

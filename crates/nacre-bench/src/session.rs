@@ -6,7 +6,7 @@ use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use nacre::session::{Draft, Role};
+use nacre::session::{Draft, Role, append};
 use nacre::{Caller, Home, Settings};
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub fn run(megabytes: usize, global: &Global) -> Result<ExitCode> {
         input: None,
         timestamp: None,
     };
-    group.append_session(&caller, &id, &[draft(0)])?;
+    append(&mut group.enter(&caller)?, &id, &[draft(0)])?;
     let mut bare = OpenOptions::new().append(true).create(true).open(folder.path().join("bare.jsonl"))?;
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for n in 0..RUNS {
@@ -49,7 +49,7 @@ pub fn run(megabytes: usize, global: &Global) -> Result<ExitCode> {
         theirs.push(began.elapsed().as_secs_f64() * 1e3);
         let draft = draft(n);
         let began = Instant::now();
-        group.append_session(&caller, &id, &[draft])?;
+        append(&mut group.enter(&caller)?, &id, &[draft])?;
         ours.push(began.elapsed().as_secs_f64() * 1e3);
     }
     let append = (percentile(&ours, 50), percentile(&theirs, 50));

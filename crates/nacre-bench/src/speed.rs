@@ -205,7 +205,12 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
         let input = transcript(&batch);
         text_bytes += batch.iter().map(|message| message.text.len() as u64).sum::<u64>();
         ingest += cpu(|| {
-            let recorded = group.import_session(&caller, input.as_bytes(), "bench", |_| {})?;
+            let recorded = nacre::session::import_transcript(
+                &mut group.enter(&caller)?,
+                input.as_bytes(),
+                "bench",
+                |_| {},
+            )?;
             ensure!(recorded.added == batch.len(), "{} of {} were taken", recorded.added, batch.len());
             Ok(())
         })?;
@@ -225,7 +230,7 @@ fn measure_size(messages: usize, program: &Path, global: &Global) -> Result<Meas
         let question = question(&mut words);
         let request = json!({ "query": question, "scope": ["sessions"], "limit": HITS });
         let ours = cpu(|| {
-            let answer = call(&mut group, &caller, "memory_search", request)?;
+            let answer = call(&mut group.enter(&caller)?, "memory_search", request)?;
             ensure!(answer.data["hits"].as_array().is_some_and(|hits| !hits.is_empty()), "nothing was found");
             Ok(())
         })?;

@@ -128,10 +128,10 @@ fn measure(
         })
         .collect();
     for messages in messages.chunks(1_000) {
-        call(&mut group, &caller, "session_append", json!({ "id": "s", "messages": messages }))?;
+        call(&mut group.enter(&caller)?, "session_append", json!({ "id": "s", "messages": messages }))?;
     }
-    call(&mut group, &caller, "session_compact", json!({ "id": "s" }))?;
-    let context = call(&mut group, &caller, "session_context", json!({ "id": "s" }))?.data;
+    call(&mut group.enter(&caller)?, "session_compact", json!({ "id": "s" }))?;
+    let context = call(&mut group.enter(&caller)?, "session_context", json!({ "id": "s" }))?.data;
     let summary = context["messages"][0]["content"].as_str().context("there is a summary")?.to_owned();
     let whole: usize = turns.iter().map(|turn| turn.text.chars().count()).sum();
     let length = summary.chars().count();
