@@ -71,15 +71,15 @@ const WORKSPACE: &[(&str, &str)] = &[
 
 #[test]
 fn w1_templates_are_written_once_and_never_over_what_is_there() {
-    let place = Place::new();
+    let mut place = Place::new();
     write(&place, "SOUL.md", b"my own soul");
     std::fs::create_dir_all(file(&place, "MEMORY.md")).unwrap();
-    let laid = place.group.lay_templates().unwrap();
+    let laid = nacre::workspace::lay_templates(&place.view()).unwrap();
     assert_eq!(laid.kept, ["SOUL.md", "MEMORY.md"]);
     assert_eq!(laid.made.len(), TEMPLATES.len() - 2);
     assert_eq!(std::fs::read_to_string(file(&place, "SOUL.md")).unwrap(), "my own soul");
     write(&place, "USER.md", b"");
-    let again = place.group.lay_templates().unwrap();
+    let again = nacre::workspace::lay_templates(&place.view()).unwrap();
     assert_eq!((again.made.len(), again.kept.len()), (0, TEMPLATES.len()), "an empty file is a file too");
     for path in
         ["AGENTS.md", "memory/active-context.md", "memory/gating-policies.md", "skills/memory/SKILL.md"]
@@ -91,12 +91,12 @@ fn w1_templates_are_written_once_and_never_over_what_is_there() {
 #[cfg(unix)]
 #[test]
 fn w1_nothing_is_written_through_a_link() {
-    let place = Place::new();
+    let mut place = Place::new();
     let outside = tempfile::tempdir().unwrap();
     std::fs::create_dir_all(place.group.folder()).unwrap();
     std::os::unix::fs::symlink(outside.path(), file(&place, "memory")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("new.md"), file(&place, "SOUL.md")).unwrap();
-    let laid = place.group.lay_templates().unwrap();
+    let laid = nacre::workspace::lay_templates(&place.view()).unwrap();
     assert_eq!(laid.kept, ["SOUL.md", "memory/active-context.md", "memory/gating-policies.md"]);
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
@@ -104,14 +104,14 @@ fn w1_nothing_is_written_through_a_link() {
 #[test]
 fn w1_templates_are_no_memory() {
     let mut place = place(&[]);
-    place.group.lay_templates().unwrap();
+    nacre::workspace::lay_templates(&place.view()).unwrap();
     for query in
         ["honesty principles", "what is the agent's name?", "who is the user", "decisions lessons", "restart"]
     {
         let found = place.call("memory_search", json!({ "query": query })).data;
         assert_eq!(found["hits"], json!([]), "{query}");
     }
-    assert_eq!(place.group.status().unwrap().graph.facts, 0);
+    assert_eq!(nacre::status(&place.view()).unwrap().graph.facts, 0);
     // What somebody adds is found, and what stands around it is not.
     let user = std::fs::read_to_string(file(&place, "USER.md")).unwrap();
     write(
@@ -236,7 +236,7 @@ fn w2_a_missing_file_leaves_a_line_and_never_a_failure() {
         assert_eq!(part(&boot, path)["missing"], true);
     }
     // Empty forms cost a line each; what is worth reading as it is, is there.
-    place.group.lay_templates().unwrap();
+    nacre::workspace::lay_templates(&place.view()).unwrap();
     let boot = self::boot(&mut place);
     assert_eq!(part(&boot, "USER.md")["missing"], true);
     assert!(text(&boot).contains("(USER.md is a form that nobody has filled in yet.)"));
@@ -380,9 +380,9 @@ fn w3_a_shared_session_learns_nothing_of_what_is_private() {
         part(&boots[0], "MEMORY.md"),
         &json!({ "path": "MEMORY.md", "chars": 0, "cut": false, "missing": false, "private": true })
     );
-    let place = place(&[("MEMORY.md", "x")]);
+    let mut place = place(&[("MEMORY.md", "x")]);
     let shared = nacre::Caller { visibility: Visibility::Shared, ..place.caller.clone() };
-    assert!(has_workspace(&place.group, &place.caller) && !has_workspace(&place.group, &shared));
+    assert!(has_workspace(&place.view()) && !has_workspace(&place.view_of(&shared)));
 }
 
 #[test]
@@ -394,7 +394,7 @@ fn a5_every_file_that_is_read_is_told() {
         .group
         .listen(move |event| hears.lock().unwrap().push((event.name, Value::Object(event.data.clone()))));
     boot(&mut place);
-    resource(&mut place.group, &place.caller, "memory://soul").unwrap();
+    resource(&mut place.view(), "memory://soul").unwrap();
     let told = told.lock().unwrap();
     let sizes: Vec<(&str, &Value, &Value)> =
         told.iter().map(|(name, data)| (*name, &data["type"], &data["path"])).collect();
@@ -412,15 +412,15 @@ fn a5_every_file_that_is_read_is_told() {
 
 #[test]
 fn a_workspace_is_somebodys_when_a_file_is() {
-    let place = Place::new();
-    let is_own = || has_workspace(&place.group, &place.caller);
-    assert!(!is_own());
-    place.group.lay_templates().unwrap();
-    assert!(!is_own(), "templates are ours");
+    let mut place = Place::new();
+    let is_own = |place: &mut Place| has_workspace(&place.view());
+    assert!(!is_own(&mut place));
+    nacre::workspace::lay_templates(&place.view()).unwrap();
+    assert!(!is_own(&mut place), "templates are ours");
     write(&place, "TOOLS.md", b"heron: 10.0.0.1");
-    assert!(!is_own(), "no session starts with it");
+    assert!(!is_own(&mut place), "no session starts with it");
     write(&place, "memory/2026-01-15.md", b"- tea");
-    assert!(is_own());
+    assert!(is_own(&mut place));
 }
 
 #[test]
@@ -431,8 +431,8 @@ fn resources_are_what_is_there_and_may_be_seen() {
         nacre::Caller { visibility: Visibility::Shared, ..place.caller.clone() },
         nacre::Caller { role: Role::Skill, ..place.caller.clone() },
     );
-    let names = |caller: &nacre::Caller| {
-        resources(&place.group, caller).iter().map(|one| one.name).collect::<Vec<_>>()
+    let mut names = |caller: &nacre::Caller| {
+        resources(&place.view_of(caller)).iter().map(|one| one.name).collect::<Vec<_>>()
     };
     let all = [
         "agents",
@@ -452,7 +452,7 @@ fn resources_are_what_is_there_and_may_be_seen() {
         ["agents", "soul", "identity", "tools", "active-context", "today", "yesterday"]
     );
     assert_eq!(names(&skill), [""; 0]);
-    let mut read = |caller, uri: &str| resource(&mut place.group, caller, uri);
+    let mut read = |caller, uri: &str| resource(&mut place.view_of(caller), uri);
     for (uri, mine_says, shared_says) in [
         ("memory://soul", Some("soul-words"), Some("soul-words")),
         ("memory://long-term", Some("memory-words"), None),
@@ -478,7 +478,7 @@ fn resources_are_what_is_there_and_may_be_seen() {
         assert_eq!(read(&skill, uri).unwrap_err().code(), "role_denied");
     }
     write(&place, "SOUL.md", b"key: sk-proj-abcdefghijklmnopqrstuvwxyz0123456789ABCD");
-    let soul = resource(&mut place.group, &mine, "memory://soul").unwrap().unwrap();
+    let soul = resource(&mut place.view_of(&mine), "memory://soul").unwrap().unwrap();
     assert!(!soul.contains("abcdefgh"));
 }
 
@@ -492,9 +492,13 @@ fn w10_a_resource_of_the_tools_did_not_mark_the_session() {
             .group
             .listen(move |event| hears.lock().unwrap().push(event.data.get("infrastructure").cloned()));
         let agent = nacre::Caller { actor: nacre::Actor::Agent, ..place.caller.clone() };
-        assert!(place.group.status().unwrap().infrastructure_seen.is_empty());
-        resource(&mut place.group, &agent, uri).unwrap().unwrap();
-        assert_eq!(place.group.status().unwrap().infrastructure_seen, [agent.session.to_string()], "{uri}");
+        assert!(nacre::status(&place.view()).unwrap().infrastructure_seen.is_empty());
+        resource(&mut place.view_of(&agent), uri).unwrap().unwrap();
+        assert_eq!(
+            nacre::status(&place.view()).unwrap().infrastructure_seen,
+            [agent.session.to_string()],
+            "{uri}"
+        );
         assert_eq!(*told.lock().unwrap(), [Some(json!(true))], "{uri}");
     }
 }

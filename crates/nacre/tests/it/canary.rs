@@ -120,7 +120,7 @@ fn shared() -> Caller {
 }
 
 fn call(place: &mut Place, caller: &Caller, tool: &str, arguments: Value) -> Result<Answer, Error> {
-    nacre::call(&mut place.group, caller, tool, arguments)
+    nacre::call(&mut place.view_of(caller), tool, arguments)
 }
 
 fn done(place: &mut Place, tool: &str, arguments: Value) -> Value {
@@ -162,7 +162,7 @@ fn planted() -> Place {
     ] {
         fs::write(folder.join(path), text).unwrap();
     }
-    place.group.sync(&private()).unwrap();
+    nacre::workspace::sync(&mut place.view_of(&private())).unwrap();
     let word = |n: usize| CANARIES[n];
     done(&mut place, "memory_store", json!({ "content": "The boat lies in the harbour", "tags": ["boat"] }));
     done(
@@ -239,7 +239,13 @@ fn planted() -> Place {
     ] {
         let line = json!({ "speaker": "Ida", "text": text, "timestamp": "2026-01-10T10:00:00Z" });
         let caller = Caller { visibility, ..private() };
-        place.group.import_session(&caller, format!("{line}\n").as_bytes(), name, |_| {}).unwrap();
+        nacre::session::import_transcript(
+            &mut place.view_of(&caller),
+            format!("{line}\n").as_bytes(),
+            name,
+            |_| {},
+        )
+        .unwrap();
     }
     // Earlier versions read facts from conversations, and a home keeps these.
     for (subject, predicate, object) in
@@ -273,11 +279,10 @@ fn planted() -> Place {
             format!("Noted, {}.", word(24)),
         ),
     ] {
-        turn::archive(&mut place.group, &private(), &Exchange { user, agent, at: noon() }).unwrap();
+        turn::archive(&mut place.view_of(&private()), &Exchange { user, agent, at: noon() }).unwrap();
     }
     turn::archive(
-        &mut place.group,
-        &shared(),
+        &mut place.view_of(&shared()),
         &Exchange {
             user: "No, always water the orchard at dawn".into(),
             agent: "I will.".into(),
@@ -446,16 +451,19 @@ fn no_tool_tells_a_shared_session_what_is_private() {
     for probe in PROBES {
         let mut request = Request::new(format!("Tell me about {probe}"));
         request.explain = true;
-        let told = turn::run(&mut place.group, &shared(), &request).unwrap();
+        let told = turn::run(&mut place.view_of(&shared()), &request).unwrap();
         clean(&format!("a turn about {probe}"), &serde_json::to_string(&told).unwrap());
     }
     for session in ["open-session", "secret-session", "private-talk"] {
         let caller = Caller { session: session.parse().unwrap(), ..shared() };
-        clean("state", &serde_json::to_string(&turn::state(&place.group, &caller).unwrap()).unwrap());
-        clean("lessons", &serde_json::to_string(&turn::lessons(&place.group, &caller).unwrap()).unwrap());
-        clean("proposals", &serde_json::to_string(&turn::proposals(&place.group, &caller).unwrap()).unwrap());
+        clean("state", &serde_json::to_string(&turn::state(&place.view_of(&caller)).unwrap()).unwrap());
+        clean("lessons", &serde_json::to_string(&turn::lessons(&place.view_of(&caller)).unwrap()).unwrap());
+        clean(
+            "proposals",
+            &serde_json::to_string(&turn::proposals(&place.view_of(&caller)).unwrap()).unwrap(),
+        );
         for number in 1..5 {
-            if let Ok(lesson) = turn::forget(&mut place.group, &caller, number) {
+            if let Ok(lesson) = turn::forget(&mut place.view_of(&caller), number) {
                 clean("a lesson", &lesson.text);
             }
         }
@@ -540,11 +548,11 @@ fn writes_of_a_shared_session_neither_tell_nor_change_what_is_private() {
 
 #[test]
 fn marks_are_kept_by_export_and_import() {
-    let place = planted();
+    let mut place = planted();
     let export = tempfile::tempdir().unwrap();
-    place.group.export(export.path(), noon()).unwrap();
+    nacre::export::export(&place.view(), export.path()).unwrap();
     let mut other = everything();
-    other.group.import(&private(), export.path()).unwrap();
+    nacre::export::import(&mut other.view_of(&private()), export.path()).unwrap();
     let count = |place: &Place, sql: &str| -> (i64, i64) {
         let db = Connection::open(place.group.folder().join("memory.db")).unwrap();
         let of = |private: bool| {

@@ -20,16 +20,16 @@ fn put(place: &Place, path: &str, text: &str) {
 }
 
 fn save(place: &mut Place, name: &str) -> Checkpoint {
-    place.group.save_checkpoint(&person(), name, "a test").unwrap()
+    nacre::checkpoint::save(&mut place.view_of(&person()), name, "a test").unwrap()
 }
 
 fn folder(place: &Place, id: &str) -> PathBuf {
     place.group.folder().join("memory/checkpoints").join(id)
 }
 
-fn contents(place: &Place) -> Vec<String> {
+fn contents(place: &mut Place) -> Vec<String> {
     let export = tempfile::tempdir().unwrap();
-    place.group.export(export.path(), noon()).unwrap();
+    nacre::export::export(&place.view(), export.path()).unwrap();
     let text = fs::read_to_string(export.path().join("nacre.json")).unwrap();
     let records: serde_json::Value = serde_json::from_str(&text).unwrap();
     let content = |entry: &serde_json::Value| entry["content"].as_str().unwrap().to_owned();
@@ -49,16 +49,17 @@ fn furnished() -> Place {
     place.store("The compost is turned in March");
     place.call("fact_upsert", json!({ "entity": "Petra", "key": "port", "value": "Lübeck" }));
     let lines = "{\"role\":\"user\",\"content\":\"the orchard needs pruning\"}\n{\"role\":\"assistant\",\"content\":\"noted\"}\n";
-    place.group.import_session(&person(), lines.as_bytes(), "talk", |_| {}).unwrap();
+    nacre::session::import_transcript(&mut place.view_of(&person()), lines.as_bytes(), "talk", |_| {})
+        .unwrap();
     place
 }
 
 #[test]
 fn what_is_restored_is_what_was_saved() {
     let mut place = furnished();
-    place.group.sync(&person()).unwrap();
+    nacre::workspace::sync(&mut place.view_of(&person())).unwrap();
     let before = (
-        contents(&place),
+        contents(&mut place),
         place.call("memory_search", json!({ "query": "orchard pruning", "scope": ["sessions"] })).text,
     );
     let saved = save(&mut place, "Before the Flood!");
@@ -72,7 +73,7 @@ fn what_is_restored_is_what_was_saved() {
     put(&place, "new.md", "a new file\n");
     fs::remove_file(place.group.folder().join("memory/topics/boat.md")).unwrap();
 
-    let diff = place.group.diff_checkpoint(&person(), "before-the-flood").unwrap();
+    let diff = nacre::checkpoint::diff(&mut place.view_of(&person()), "before-the-flood").unwrap();
     let files: Vec<&str> = diff.files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(files, ["MEMORY.md", "memory/topics/boat.md", "new.md"]);
     let entries = diff.records.iter().find(|table| table.table == "entries").unwrap();
@@ -81,12 +82,13 @@ fn what_is_restored_is_what_was_saved() {
 
     // Another handle has the database open all the while.
     let mut other = place.home.group(&"main".parse().unwrap(), noon()).unwrap();
-    nacre::call(&mut other, &person(), "memory_search", json!({ "query": "new entry" })).unwrap();
+    nacre::call(&mut other.enter(&person()).unwrap(), "memory_search", json!({ "query": "new entry" }))
+        .unwrap();
 
-    let rows_before = place.group.status().unwrap().audit_rows;
-    let done = place.group.restore_checkpoint(&person(), &saved.id).unwrap();
+    let rows_before = nacre::status(&place.view()).unwrap().audit_rows;
+    let done = nacre::checkpoint::restore(&mut place.view_of(&person()), &saved.id).unwrap();
     assert_eq!((done.files, done.left.len()), (3, 0));
-    assert_eq!(contents(&place), before.0);
+    assert_eq!(contents(&mut place), before.0);
     let found =
         place.call("memory_search", json!({ "query": "orchard pruning", "scope": ["sessions"] })).text;
     assert_eq!(found, before.1);
@@ -99,18 +101,20 @@ fn what_is_restored_is_what_was_saved() {
     assert!(place.call("memory_search", json!({ "query": "boat Travemünde" })).text.contains("boat.md"));
     place.check();
     // What was done was done, and the chain holds.
-    assert!(place.group.status().unwrap().audit_rows > rows_before);
-    assert_eq!(place.group.verify_audit().unwrap().problem, None);
+    assert!(nacre::status(&place.view()).unwrap().audit_rows > rows_before);
+    assert_eq!(place.view().verify_audit().unwrap().problem, None);
 
-    let seen = nacre::call(&mut other, &person(), "memory_search", json!({ "query": "new entry" })).unwrap();
+    let seen =
+        nacre::call(&mut other.enter(&person()).unwrap(), "memory_search", json!({ "query": "new entry" }))
+            .unwrap();
     assert!(!seen.text.contains("A new entry"), "{}", seen.text);
 
     // Numbers are never given twice.
     assert_eq!(place.store("Another new entry"), 3);
 
     // And back again.
-    place.group.restore_checkpoint(&person(), &done.before).unwrap();
-    assert_eq!(contents(&place), ["The compost is turned in May", "A new entry"]);
+    nacre::checkpoint::restore(&mut place.view_of(&person()), &done.before).unwrap();
+    assert_eq!(contents(&mut place), ["The compost is turned in May", "A new entry"]);
     assert_eq!(fs::read_to_string(place.group.folder().join("MEMORY.md")).unwrap(), "changed\n");
     place.check();
 }
@@ -124,7 +128,7 @@ fn modes_come_back_with_the_files() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
     let id = save(&mut place, "").id;
     fs::remove_file(&file).unwrap();
-    place.group.restore_checkpoint(&person(), &id).unwrap();
+    nacre::checkpoint::restore(&mut place.view_of(&person()), &id).unwrap();
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o644);
 }
 
@@ -133,8 +137,8 @@ fn checkpoints_are_no_documents() {
     let mut place = furnished();
     let id = save(&mut place, "").id;
     assert!(folder(&place, &id).join("files/MEMORY.md").exists());
-    place.group.sync(&person()).unwrap();
-    assert_eq!(place.group.status().unwrap().documents.indexed, 2);
+    nacre::workspace::sync(&mut place.view_of(&person())).unwrap();
+    assert_eq!(nacre::status(&place.view()).unwrap().documents.indexed, 2);
     // Nor does one hold another.
     place.caller.now = noon();
     assert_eq!(save(&mut place, "").files.len(), 2);
@@ -157,8 +161,8 @@ fn what_is_deleted_is_deleted_from_checkpoints_too() {
     place.call("fact_remove", json!({ "of": "Petra", "key": "car" }));
     assert!(!holds("zebrafinch") && !holds("Quaggamobile"), "the words still stand in the checkpoint");
     // It is whole, and brings nothing back.
-    place.group.restore_checkpoint(&person(), &id).unwrap();
-    assert!(contents(&place).is_empty());
+    nacre::checkpoint::restore(&mut place.view_of(&person()), &id).unwrap();
+    assert!(contents(&mut place).is_empty());
     place.check();
 }
 
@@ -168,16 +172,17 @@ fn the_oldest_go_and_the_last_stays() {
     place.store("something");
     let first = save(&mut place, "first").id;
     let second = save(&mut place, "second").id;
-    let ids = |place: &Place| -> Vec<String> {
-        place.group.checkpoints().unwrap().checkpoints.into_iter().map(|found| found.id).collect()
+    let ids = |place: &mut Place| -> Vec<String> {
+        let found = nacre::checkpoint::list(&place.view()).unwrap().checkpoints;
+        found.into_iter().map(|found| found.id).collect()
     };
-    assert_eq!(ids(&place), [second.as_str()]);
+    assert_eq!(ids(&mut place), [second.as_str()]);
     assert_ne!(first, second);
     // Going back keeps what it goes back to.
-    let done = place.group.restore_checkpoint(&person(), "second").unwrap();
-    assert!(ids(&place).contains(&second) && ids(&place).contains(&done.before));
-    assert_eq!(place.group.drop_checkpoint(&person(), "second").unwrap(), second);
-    assert_eq!(ids(&place), [done.before.as_str()]);
+    let done = nacre::checkpoint::restore(&mut place.view_of(&person()), "second").unwrap();
+    assert!(ids(&mut place).contains(&second) && ids(&mut place).contains(&done.before));
+    assert_eq!(nacre::checkpoint::remove(&mut place.view_of(&person()), "second").unwrap(), second);
+    assert_eq!(ids(&mut place), [done.before.as_str()]);
 }
 
 #[test]
@@ -187,7 +192,7 @@ fn damaged_and_foreign_folders_are_named_and_nothing_is_changed() {
         let id = save(place, name).id;
         harm(&folder(place, &id));
         let before = contents(place);
-        let error = place.group.restore_checkpoint(&person(), &id).unwrap_err();
+        let error = nacre::checkpoint::restore(&mut place.view_of(&person()), &id).unwrap_err();
         assert_eq!(contents(place), before, "{name}");
         (error.code(), error.to_string())
     };
@@ -227,10 +232,10 @@ fn damaged_and_foreign_folders_are_named_and_nothing_is_changed() {
         assert!(message.contains(says), "{name}: {message}");
     }
     fs::create_dir(place.group.folder().join("memory/checkpoints/holiday photos")).unwrap();
-    assert!(!place.group.checkpoints().unwrap().damaged.is_empty());
+    assert!(!nacre::checkpoint::list(&place.view()).unwrap().damaged.is_empty());
     for id in ["", "..", "../..", "no-such", "2026", "a/b"] {
         assert_eq!(
-            place.group.restore_checkpoint(&person(), id).unwrap_err().code(),
+            nacre::checkpoint::restore(&mut place.view_of(&person()), id).unwrap_err().code(),
             "no_checkpoint",
             "{id}"
         );
@@ -256,7 +261,7 @@ fn a_checkpoint_of_an_older_schema_is_restored() {
     manifest["records"] = hash.into();
     manifest["schema"] = 6.into();
     fs::write(folder.join("manifest.json"), manifest.to_string()).unwrap();
-    let done = place.group.restore_checkpoint(&person(), &id).unwrap();
+    let done = nacre::checkpoint::restore(&mut place.view_of(&person()), &id).unwrap();
     assert!(done.rows > 0);
     place.check();
 }
@@ -277,7 +282,7 @@ fn an_entity_that_was_forgotten_came_back_with_a_checkpoint() {
     assert!(["Zebedee", "Zebulon", "Quaggamobile"].iter().all(|text| holds(text)));
     place.call("entity_join", json!({ "do": "remove", "one": "Zebedee" }));
     assert!(["Zebedee", "Zebulon", "Quaggamobile"].iter().all(|text| !holds(text)));
-    place.group.restore_checkpoint(&person(), &id).unwrap();
+    nacre::checkpoint::restore(&mut place.view_of(&person()), &id).unwrap();
     assert_eq!(place.refused("fact_list", json!({ "entity": "Zebedee" })), "no_entity");
     assert_eq!(
         place.call("fact_list", json!({ "entity": "Petra" })).data["facts"].as_array().unwrap().len(),

@@ -4,7 +4,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nacre::{Error, Indexed, Note, Reading};
+use nacre::collection::{Indexed, Reading};
+use nacre::{Error, Note};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -46,7 +47,7 @@ impl Shelf {
     fn try_add(&mut self, name: &str, sources: &[&str]) -> Result<Indexed, Error> {
         let sources: Vec<PathBuf> = sources.iter().map(|source| self.path(source)).collect();
         let caller = self.place.caller.clone();
-        self.place.group.add_collection(&caller, &name.parse()?, &sources, &mut |_, _| {})
+        nacre::collection::add(&mut self.place.view_of(&caller), &name.parse()?, &sources, &mut |_, _| {})
     }
 
     fn add(&mut self, name: &str, sources: &[&str]) -> Indexed {
@@ -57,7 +58,7 @@ impl Shelf {
 
     fn try_reindex(&mut self, name: &str, reading: Reading) -> Result<Indexed, Error> {
         let caller = self.place.caller.clone();
-        self.place.group.reindex_collection(&caller, &name.parse()?, reading, &mut |_, _| {})
+        nacre::collection::reindex(&mut self.place.view_of(&caller), &name.parse()?, reading, &mut |_, _| {})
     }
 
     fn reindex(&mut self, name: &str) -> Indexed {
@@ -68,7 +69,7 @@ impl Shelf {
 
     fn drop(&mut self, name: &str) {
         let caller = self.place.caller.clone();
-        self.place.group.drop_collection(&caller, &name.parse().unwrap()).unwrap();
+        nacre::collection::remove(&mut self.place.view_of(&caller), &name.parse().unwrap()).unwrap();
     }
 
     fn search(&mut self, arguments: Value) -> Value {
@@ -93,8 +94,7 @@ impl Shelf {
     /// Nothing is wrong with the memory, nor with any collection.
     fn check(&mut self) {
         self.place.check();
-        let now = self.place.caller.now;
-        for (name, problems) in self.place.group.check_collections(now).unwrap() {
+        for (name, problems) in nacre::collection::check(&mut self.place.view()).unwrap() {
             assert_eq!(problems, Vec::<String>::new(), "{name}");
         }
     }
@@ -148,8 +148,12 @@ fn a_collection_is_searched_apart_from_the_memory() {
         list.iter().all(|one| one["bytes"].as_u64() > Some(0) && one["indexed_at"].is_string()),
         "{list:?}"
     );
-    assert_eq!(shelf.place.group.status().unwrap().collections, 2);
-    assert_eq!(shelf.place.group.status().unwrap().documents.indexed, 0, "the memory holds none of it");
+    assert_eq!(nacre::status(&shelf.place.view()).unwrap().collections, 2);
+    assert_eq!(
+        nacre::status(&shelf.place.view()).unwrap().documents.indexed,
+        0,
+        "the memory holds none of it"
+    );
 }
 
 /// A word weighs what it weighs over all that is asked: the rarest match of a large collection once stood above the
@@ -367,7 +371,7 @@ fn another_handle_sees_what_became_of_a_collection() {
     let caller = shelf.place.caller.clone();
     let mut hits = |query: &str| {
         let arguments = json!({ "query": query, "scope": ["sources"] });
-        let found = nacre::call(&mut other, &caller, "memory_search", arguments).unwrap().data;
+        let found = nacre::call(&mut other.enter(&caller).unwrap(), "memory_search", arguments).unwrap().data;
         (found["hits"].as_array().unwrap().len(), found["note"].as_str().unwrap_or_default().to_owned())
     };
     assert_eq!(hits("walrus").0, 1);
@@ -390,11 +394,14 @@ fn a_collection_belongs_to_its_group() {
     let caller = shelf.place.caller.clone();
     let all = json!({ "query": "walrus", "scope": ["sources"] });
     assert_eq!(
-        nacre::call(&mut other, &caller, "memory_search", all.clone()).unwrap().data["hits"],
+        nacre::call(&mut other.enter(&caller).unwrap(), "memory_search", all.clone()).unwrap().data["hits"],
         json!([])
     );
     let named = json!({ "query": "walrus", "collection": "books" });
-    assert_eq!(nacre::call(&mut other, &caller, "memory_search", named).unwrap_err().code(), "no_collection");
+    assert_eq!(
+        nacre::call(&mut other.enter(&caller).unwrap(), "memory_search", named).unwrap_err().code(),
+        "no_collection"
+    );
     for name in ["../main/collections/books", "..", "a/b", "a\\b", "books.db", "", "é", &"x".repeat(65)] {
         assert_eq!(shelf.try_add(name, &["a"]).unwrap_err().code(), "bad_collection_name", "{name}");
         let refused = shelf.place.refused("memory_search", json!({ "query": "x", "collection": name }));
@@ -451,8 +458,7 @@ fn a_damaged_database_is_named_and_made_anew() {
             "{what}: {found}"
         );
         assert_eq!(found["hits"][0]["collection"], "sound", "{what}: {found}");
-        let now = shelf.place.caller.now;
-        let checked = shelf.place.group.check_collections(now).unwrap();
+        let checked = nacre::collection::check(&mut shelf.place.view()).unwrap();
         assert!(
             checked.iter().any(|(name, problems)| name == "books" && !problems.is_empty()),
             "{checked:?}"
@@ -461,7 +467,7 @@ fn a_damaged_database_is_named_and_made_anew() {
         assert_eq!(done.synced.added.len(), 60, "{what}");
         let aside = done.set_aside.expect("it is kept");
         assert_eq!(fs::read(&aside).unwrap(), bytes, "{what}");
-        let checked = shelf.place.group.check_collections(now).unwrap();
+        let checked = nacre::collection::check(&mut shelf.place.view()).unwrap();
         assert!(checked.iter().any(|(_, problems)| problems.concat().contains("was damaged")), "{checked:?}");
         fs::remove_file(aside).unwrap();
         shelf.check();
@@ -503,8 +509,7 @@ fn what_does_not_agree_is_found_and_mended() {
     shelf.add("books", &["a"]);
     let db = rusqlite::Connection::open(shelf.database("books")).unwrap();
     db.execute("DELETE FROM documents", []).unwrap();
-    let now = shelf.place.caller.now;
-    let checked = shelf.place.group.check_collections(now).unwrap();
+    let checked = nacre::collection::check(&mut shelf.place.view()).unwrap();
     assert!(checked[0].1[0].contains("nacre collection reindex books --anew"), "{checked:?}");
     shelf.try_reindex("books", Reading::Anew).unwrap();
     shelf.check();
@@ -522,7 +527,7 @@ fn the_log_has_what_was_done_and_reads_are_not_in_it() {
     shelf.drop("books");
     shelf.try_reindex("books", Reading::Changes).unwrap_err();
     let mut rows: Vec<Value> = Vec::new();
-    shelf.place.group.export_audit(|line| rows.push(serde_json::from_str(line).unwrap())).unwrap();
+    shelf.place.view().export_audit(|line| rows.push(serde_json::from_str(line).unwrap())).unwrap();
     let told: Vec<&str> = rows.iter().map(|row| row["action"].as_str().unwrap()).collect();
     let indexed = "collection_index";
     assert_eq!(told, ["collection_add", indexed, indexed, "collection_drop", indexed]);
@@ -533,7 +538,7 @@ fn the_log_has_what_was_done_and_reads_are_not_in_it() {
         (&json!("refused"), &json!("no_collection"))
     );
     assert!(!json!(rows).to_string().contains("walrus"));
-    assert!(shelf.place.group.verify_audit().unwrap().ok);
+    assert!(shelf.place.view().verify_audit().unwrap().ok);
 }
 
 #[test]
@@ -542,7 +547,7 @@ fn an_export_names_the_sources_and_an_import_reads_none() {
     shelf.write("a/walrus.md", "The walrus eats clams.\n");
     shelf.add("books", &["a"]);
     let folder = shelf.place.folder.path().join("out");
-    shelf.place.group.export(&folder, shelf.place.caller.now).unwrap();
+    nacre::export::export(&shelf.place.view(), &folder).unwrap();
     let readable = fs::read_to_string(folder.join("memory.md")).unwrap();
     assert!(
         readable.contains("Not part of this export") && readable.contains(&shelf.shown("a")),
@@ -550,11 +555,13 @@ fn an_export_names_the_sources_and_an_import_reads_none() {
     );
     let mut other = Place::new();
     let caller = other.caller.clone();
-    let done = other.group.import(&caller, &folder).unwrap();
+    let done = nacre::export::import(&mut other.view_of(&caller), &folder).unwrap();
     let named: Vec<(String, Vec<String>)> =
         done.collections.into_iter().map(|(name, sources)| (name.to_string(), sources)).collect();
     assert_eq!(named, [("books".to_owned(), vec![shelf.shown("a")])]);
-    assert_eq!(other.group.collection_names().unwrap(), []);
+    assert_eq!(nacre::collection::names(&other.view()).unwrap(), []);
     // Where it is there already there is nothing to say.
-    assert!(shelf.place.group.import(&caller, &folder).unwrap().collections.is_empty());
+    assert!(
+        nacre::export::import(&mut shelf.place.view_of(&caller), &folder).unwrap().collections.is_empty()
+    );
 }

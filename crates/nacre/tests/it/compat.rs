@@ -344,13 +344,13 @@ fn the_policy_decides_about_memories() {
     assert!(!there(&place));
     let mut person = place.caller.clone();
     person.actor = Actor::Person;
-    proposal::approve(&mut place.group, &person, 1).unwrap();
+    proposal::approve(&mut place.view_of(&person), 1).unwrap();
     assert!(there(&place));
     // What could not be done is said at once, and what fails then is not marked as done.
     check(&mut place, &create, "File /memories/a.md already exists", true);
     place.call("memory_tool", json!({ "command": "delete", "path": "/memories/a.md" }));
     fs::remove_file(place.group.folder().join("memories/a.md")).unwrap();
-    assert!(proposal::approve(&mut place.group, &person, 2).is_err());
+    assert!(proposal::approve(&mut place.view_of(&person), 2).is_err());
     place.check();
 }
 
@@ -664,11 +664,11 @@ fn memories_of_mem0_belong_to_whom_they_are_of() {
     assert_eq!(ids(&mut place, json!({ "filters": { "user_id": "cy" }, "show_expired": true })).len(), 1);
     // All of it comes back from an export.
     let folder = place.folder.path().join("export");
-    place.group.export(&folder, place.caller.now).unwrap();
+    nacre::export::export(&place.view(), &folder).unwrap();
     let mut other = place.home.group(&"other".parse().unwrap(), place.caller.now).unwrap();
-    other.import(&place.caller, &folder).unwrap();
+    nacre::export::import(&mut other.enter(&place.caller).unwrap(), &folder).unwrap();
     let find = json!({ "filters": { "user_id": "Ada" } });
-    let found = nacre::call(&mut other, &place.caller, "mem0_find", find).unwrap().data;
+    let found = nacre::call(&mut other.enter(&place.caller).unwrap(), "mem0_find", find).unwrap().data;
     assert_eq!(
         (&found["count"], &found["results"][0]["metadata"]),
         (&json!(1), &json!({ "n": 1 })),

@@ -23,7 +23,7 @@ impl Place {
 
     fn sync(&mut self) -> Synced {
         let caller = self.caller.clone();
-        let synced = self.group.sync(&caller).unwrap();
+        let synced = nacre::workspace::sync(&mut self.view_of(&caller)).unwrap();
         self.check();
         synced
     }
@@ -49,8 +49,8 @@ impl Place {
         rows.collect::<Result<_, _>>().unwrap()
     }
 
-    fn audit_rows(&self) -> i64 {
-        self.group.status().unwrap().audit_rows
+    fn audit_rows(&mut self) -> i64 {
+        nacre::status(&self.view()).unwrap().audit_rows
     }
 }
 
@@ -263,7 +263,7 @@ fn what_is_no_document_is_left_out_and_what_cannot_be_read_is_named() {
     assert_eq!(found, ["latin.md", "sound.md", "wide.md"]);
     assert_eq!(place.best("Größe"), "wide.md#L1-L2");
     assert_eq!(place.sync().skipped.len(), 2, "named every time");
-    let documents = place.group.status().unwrap().documents;
+    let documents = nacre::status(&place.view()).unwrap().documents;
     assert_eq!((documents.indexed, documents.chunks, documents.skipped), (5, 3, 2));
 
     // What becomes readable is read.
@@ -372,8 +372,8 @@ fn a_rebuild_gives_the_same_answers() {
     let before = answers(&mut place);
     assert!(before.iter().all(|hits| !hits.is_empty()));
     let caller: Caller = place.caller.clone();
-    let passages = place.group.reindex(&caller).unwrap();
-    assert_eq!(passages as i64, place.group.status().unwrap().passages);
+    let passages = nacre::reindex(&mut place.view_of(&caller)).unwrap();
+    assert_eq!(passages as i64, nacre::status(&place.view()).unwrap().passages);
     place.check();
     assert_eq!(answers(&mut place), before);
     assert_eq!(place.sync().added, Vec::<String>::new(), "all of it is there already");
@@ -386,11 +386,11 @@ fn what_does_not_agree_is_found() {
     place.sync();
     let db = rusqlite::Connection::open(place.path("memory.db")).unwrap();
     db.execute("UPDATE documents SET chunks = 9", []).unwrap();
-    assert_eq!(place.group.check().unwrap(), ["1 documents have not all of their chunks, or more"]);
+    assert_eq!(place.view().check().unwrap(), ["1 documents have not all of their chunks, or more"]);
     db.execute("DELETE FROM documents", []).unwrap();
-    assert_eq!(place.group.check().unwrap(), ["3 chunks have no document, or no place in it"]);
+    assert_eq!(place.view().check().unwrap(), ["3 chunks have no document, or no place in it"]);
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     place.check();
 }
 

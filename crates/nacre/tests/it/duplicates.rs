@@ -113,10 +113,10 @@ fn a_document_that_changes_a_sign_changes_the_fact() {
     let log = place.folder.path().join("groups/main/memory/2026-01-14.md");
     std::fs::create_dir_all(log.parent().unwrap()).unwrap();
     std::fs::write(&log, "## Harbor\n- api offset: -5\n").unwrap();
-    place.group.sync(&place.caller).unwrap();
+    nacre::workspace::sync(&mut place.view()).unwrap();
     assert_eq!(place.facts(), ["Harbor.api_offset = -5"]);
     std::fs::write(&log, "## Harbor\n- api offset: 5\n").unwrap();
-    place.group.sync(&place.caller).unwrap();
+    nacre::workspace::sync(&mut place.view()).unwrap();
     assert_eq!(place.facts(), ["Harbor.api_offset = 5"]);
 }
 

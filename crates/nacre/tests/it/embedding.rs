@@ -68,7 +68,7 @@ impl Place {
     }
 
     fn embed(&mut self, most: usize) -> Embedded {
-        self.group.embed(noon(), most, &mut |_| {}).unwrap()
+        nacre::collection::embed(&mut self.view(), most, &mut |_| {}).unwrap()
     }
 
     fn best_text(&mut self, query: &str) -> String {
@@ -100,7 +100,7 @@ fn vectors_of_a_provider_come_behind_the_writes_and_then_count() {
     assert_eq!((done.done, done.refused, done.left), (4, 0, 0));
     assert_eq!(model.asked.load(Ordering::SeqCst), 4, "nothing is asked for twice");
     assert_eq!(place.best_text("What floats like a boat?"), NOTES[0]);
-    assert_eq!(place.group.status().unwrap().embedded, Some(done));
+    assert_eq!(nacre::status(&place.view()).unwrap().embedded, Some(done));
     place.check();
 }
 
@@ -114,7 +114,7 @@ fn a_provider_that_is_down_is_named_and_the_rest_answers() {
     assert_eq!(found["hits"][0]["text"], NOTES[0]);
     assert!(found["missing"][0].as_str().unwrap().contains("the built-in model answered alone"), "{found:#}");
     place.store("The otter is sleek");
-    assert!(place.group.embed(noon(), usize::MAX, &mut |_| {}).is_err());
+    assert!(nacre::collection::embed(&mut place.view(), usize::MAX, &mut |_| {}).is_err());
     assert_eq!(
         place.best_text("sleek otter"),
         "The otter is sleek",
@@ -131,13 +131,13 @@ fn another_model_makes_them_anew_and_what_changed_is_made_again() {
     place.embed(usize::MAX);
     place.with_model(&second);
     // Vectors of another model are not compared with this one's question.
-    assert_eq!(place.group.status().unwrap().embedded.unwrap().left, 4);
+    assert_eq!(nacre::status(&place.view()).unwrap().embedded.unwrap().left, 4);
     assert_eq!(place.call("memory_search", json!({ "query": "camel" })).data["missing"], json!([]));
     assert_eq!(place.embed(usize::MAX).done, 4);
     // An entry that reads otherwise is pending again, one that is deleted is gone.
     let id = place.found(json!({ "query": "table" }))[0];
     place.call("memory_update", json!({ "id": id, "content": "The boat is white" }));
-    assert_eq!(place.group.status().unwrap().embedded.unwrap().left, 1);
+    assert_eq!(nacre::status(&place.view()).unwrap().embedded.unwrap().left, 1);
     place.embed(usize::MAX);
     place.call("memory_delete", json!({ "id": id }));
     let done = place.embed(usize::MAX);
@@ -150,6 +150,6 @@ fn another_model_makes_them_anew_and_what_changed_is_made_again() {
     assert_eq!(second.asked.load(Ordering::SeqCst), asked);
     // Made anew, the index keeps the vectors of what stayed.
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     place.check();
 }

@@ -306,7 +306,7 @@ fn e8_what_was_superseded_long_ago_goes_when_the_group_opens() {
     assert_eq!(place.refused("memory_get", json!({ "id": 1 })), "no_entry");
     assert_eq!(place.found(json!({})), [2]);
     let mut log = String::new();
-    place.group.export_audit(|line| log.push_str(line)).unwrap();
+    place.view().export_audit(|line| log.push_str(line)).unwrap();
     assert!(log.contains(r#""action":"purge""#) && log.contains(r#""purged":1"#), "{log}");
     place.check();
 }
@@ -448,7 +448,7 @@ fn an_index_made_anew_answers_as_the_one_built_step_by_step() {
     };
     let before = answers(&mut place);
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     assert!(answers(&mut place) == before);
     place.check();
 }
@@ -458,7 +458,7 @@ fn an_import_with_the_last_number_left_room_for_no_other_entry() {
     let mut place = Place::new();
     place.store("The dog is called Luna");
     let out = tempfile::tempdir().unwrap();
-    place.group.export(out.path(), place.caller.now).unwrap();
+    nacre::export::export(&place.view(), out.path()).unwrap();
     let file = out.path().join("nacre.json");
     let text = std::fs::read_to_string(&file).unwrap();
     let forged = text.replacen("\"number\": 1", &format!("\"number\": {}", i64::MAX), 1);
@@ -467,6 +467,6 @@ fn an_import_with_the_last_number_left_room_for_no_other_entry() {
     std::fs::write(&file, forged).unwrap();
     let mut other = Place::new();
     let caller = nacre::Caller::person("person".parse().unwrap(), other.caller.now);
-    other.group.import(&caller, out.path()).unwrap();
+    nacre::export::import(&mut other.view_of(&caller), out.path()).unwrap();
     assert_eq!(other.store("The cat is called Mia"), 2);
 }

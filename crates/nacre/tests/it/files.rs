@@ -105,7 +105,7 @@ fn w3_a_private_file_in_utf_16_was_shown_to_shared_sessions() {
         let arguments = json!({ "path": path, "content": "x" });
         assert_eq!(place.refused("memory_write", arguments), "hidden_file", "{path}");
     }
-    assert!(proposal::list(&mut place.group, &place.caller, true).unwrap().is_empty());
+    assert!(proposal::list(&mut place.view(), true).unwrap().is_empty());
 }
 
 #[test]
@@ -149,14 +149,17 @@ fn w3_what_is_private_is_not_there_for_shared_sessions() {
     place.call("memory_write", json!({ "path": "notes/diary.md", "content": "another secret" }));
     place.call("memory_write", json!({ "path": "turned.md", "content": "---\nprivate: true\n---\nsecret" }));
     let caller = nacre::Caller { actor: Actor::Person, ..place.caller.clone() };
-    assert_eq!(proposal::list(&mut place.group, &caller, false).unwrap().len(), 4);
+    assert_eq!(proposal::list(&mut place.view_of(&caller), false).unwrap().len(), 4);
     let shared = nacre::Caller { visibility: Visibility::Shared, ..caller };
-    let seen = proposal::list(&mut place.group, &shared, true).unwrap();
+    let seen = proposal::list(&mut place.view_of(&shared), true).unwrap();
     assert_eq!(seen.iter().map(|one| one.target.as_str()).collect::<Vec<_>>(), ["open.md"]);
     for number in 2..=4 {
-        assert_eq!(proposal::get(&mut place.group, &shared, number).unwrap_err().code(), "no_proposal");
-        assert_eq!(proposal::approve(&mut place.group, &shared, number).unwrap_err().code(), "no_proposal");
-        assert_eq!(proposal::deny(&mut place.group, &shared, number, "").unwrap_err().code(), "no_proposal");
+        assert_eq!(proposal::get(&mut place.view_of(&shared), number).unwrap_err().code(), "no_proposal");
+        assert_eq!(proposal::approve(&mut place.view_of(&shared), number).unwrap_err().code(), "no_proposal");
+        assert_eq!(
+            proposal::deny(&mut place.view_of(&shared), number, "").unwrap_err().code(),
+            "no_proposal"
+        );
     }
 }
 
@@ -176,7 +179,7 @@ fn w10_who_reads_of_the_infrastructure_is_marked() {
     for arguments in [json!({ "path": "memory/topics/tools.md" }), json!({ "path": "tools-x.md" })] {
         assert_eq!(get(&mut place, arguments).get("infrastructure_seen"), None);
     }
-    assert_eq!(place.group.status().unwrap().infrastructure_seen, [] as [&str; 0]);
+    assert_eq!(nacre::status(&place.view()).unwrap().infrastructure_seen, [] as [&str; 0]);
     // By reading it, a runbook too, and by finding it.
     for (session, tool, arguments, path) in [
         ("one", "memory_get", json!({ "path": "TOOLS.md" }), "TOOLS.md"),
@@ -194,7 +197,7 @@ fn w10_who_reads_of_the_infrastructure_is_marked() {
     place.caller.session = "graph".parse().unwrap();
     let known = place.call("graph_search", json!({ "query": "what is the port of anvil?" })).data;
     assert_eq!(known["known"][0]["cites"][0]["path"], "TOOLS.md", "{known}");
-    let mut seen = place.group.status().unwrap().infrastructure_seen;
+    let mut seen = nacre::status(&place.view()).unwrap().infrastructure_seen;
     seen.sort();
     assert_eq!(seen, ["graph", "one", "three", "two"]);
     // What is not there tells nothing.
@@ -292,7 +295,7 @@ fn arguments_of_a_write_belong_together() {
     assert_eq!(place.refused("memory_write", json!({ "content": "x" })), "role_denied");
     let caller = place.caller.clone();
     let path = "a.md".parse().unwrap();
-    let propose = proposal::propose(&mut place.group, &caller, &path, Some(b"x".to_vec()), "");
+    let propose = proposal::propose(&mut place.view_of(&caller), &path, Some(b"x".to_vec()), "");
     assert_eq!(propose.unwrap_err().code(), "role_denied");
 }
 
@@ -412,10 +415,10 @@ proptest! {
             }
             let _ = place.try_call("memory_write", json!({ "path": path, "content": "WRITTEN", "mode": "edit", "old": "OUTSIDE" }));
             if let Ok(path) = path.parse()
-                && let Ok(made) = proposal::propose(&mut place.group, &person, &path, Some(b"PROPOSED\n".to_vec()), "")
+                && let Ok(made) = proposal::propose(&mut place.view_of(&person), &path, Some(b"PROPOSED\n".to_vec()), "")
             {
                 prop_assert!(!made.diff.to_string().contains("OUTSIDE"));
-                let _ = proposal::approve(&mut place.group, &person, made.number);
+                let _ = proposal::approve(&mut place.view_of(&person), made.number);
             }
         }
         let after = all(place.folder.path());

@@ -1,7 +1,7 @@
 //! The flush before a compaction (SPEC S4): the agent is asked once a cycle to store what lasts. One test for each
 //! defect that other programs had.
 
-use nacre::session::Count;
+use nacre::session::{Count, check_flush};
 use serde_json::{Value, json};
 
 use crate::sealed::Place;
@@ -114,12 +114,12 @@ fn there_is_no_flush_after_the_truncation() {
     host.session = "host".parse().unwrap();
     assert_eq!(check(&mut place, "host", Some(180_000), "")["due"], true);
     // The host compacts: the count is small again, and a new cycle begins.
-    assert!(place.group.compacts(&host).unwrap(), "it was asked in time");
+    assert!(nacre::session::compacts(&mut place.view_of(&host)).unwrap(), "it was asked in time");
     assert_eq!(check(&mut place, "host", Some(30_000), "")["due"], false);
     assert_eq!(check(&mut place, "host", Some(180_000), "")["due"], true, "the next cycle");
     // One that compacts unasked is known, so that its agent can be asked after.
     host.session = "rash".parse().unwrap();
-    assert!(!place.group.compacts(&host).unwrap());
+    assert!(!nacre::session::compacts(&mut place.view_of(&host)).unwrap());
 }
 
 #[test]
@@ -130,7 +130,7 @@ fn what_a_flush_stores_overwrites_nothing_of_the_day() {
     place.store("The garden gets tulips");
     let mut host = place.caller.clone();
     host.session = "s".parse().unwrap();
-    place.group.compacts(&host).unwrap();
+    nacre::session::compacts(&mut place.view_of(&host)).unwrap();
     assert_eq!(check(&mut place, "s", Some(180_000), "")["due"], true);
     place.store("The shed gets a lock");
     assert_eq!(place.found(json!({ "query": "" })).len(), 2, "both of one day are there");
@@ -143,7 +143,7 @@ fn a_second_flush_of_the_day_stores_nothing_twice() {
     place.store("The garden gets tulips");
     let mut host = place.caller.clone();
     host.session = "s".parse().unwrap();
-    place.group.compacts(&host).unwrap();
+    nacre::session::compacts(&mut place.view_of(&host)).unwrap();
     let prompt = check(&mut place, "s", Some(180_000), "")["prompt"].as_str().unwrap().to_owned();
     assert!(prompt.contains("only what came after"), "{prompt}");
     let again = place.call("memory_store", json!({ "content": "The garden gets tulips" })).data;
@@ -161,7 +161,8 @@ fn of_flushes_at_once_one_is_asked() {
                 scope.spawn(|| {
                     let mut group = home.group(&"main".parse().unwrap(), caller.now).unwrap();
                     let count = Count { tokens: Some(180_000), ..Count::default() };
-                    let flush = group.flush_check(&caller, &"s".parse().unwrap(), &count).unwrap();
+                    let mut view = group.enter(&caller).unwrap();
+                    let flush = check_flush(&mut view, &"s".parse().unwrap(), &count).unwrap();
                     usize::from(flush.due)
                 })
             })

@@ -64,8 +64,8 @@ impl Place {
         self.call("fact_list", arguments).data["facts"][0].take()
     }
 
-    pub fn audit_count(&self) -> i64 {
-        self.group.status().unwrap().audit_rows
+    pub fn audit_count(&mut self) -> i64 {
+        nacre::status(&self.view()).unwrap().audit_rows
     }
 }
 
@@ -348,7 +348,7 @@ fn g2_a_merge_can_be_undone_and_leaves_nothing_behind() {
     // The index says what the rows say, and made anew says the same.
     let merged = seen(&mut place);
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     assert_eq!(seen(&mut place), merged);
     place.join("unmerge", "KS API", "");
     assert_eq!(seen(&mut place), before);

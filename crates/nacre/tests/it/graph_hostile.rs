@@ -80,7 +80,7 @@ fn a_question_of_two_thousand_characters_of_names_is_answered() {
     let seed = place.folder.path().join("seed.json");
     write(&seed, &json!({ "fact": facts }).to_string());
     let caller = place.caller.clone();
-    place.group.seed(&caller, &seed).unwrap();
+    nacre::graph::seed(&mut place.view_of(&caller), &seed).unwrap();
     let names = (0..300).map(|number| format!("Host{number}")).collect::<Vec<_>>().join(" ");
     let query: String = names.chars().take(2000).collect();
     assert_eq!(place.ask(&query).len(), 6);
@@ -98,7 +98,7 @@ fn thousands_of_values_of_one_key_are_a_history() {
     let seed = place.folder.path().join("seed.json");
     write(&seed, &json!({ "fact": facts }).to_string());
     let caller = place.caller.clone();
-    assert_eq!(place.group.seed(&caller, &seed).unwrap().added, 3_000);
+    assert_eq!(nacre::graph::seed(&mut place.view_of(&caller), &seed).unwrap().added, 3_000);
     assert_eq!(place.facts(), ["Clock.tick = 2999"]);
     assert_eq!(place.ask("Clock's tick"), ["Clock: tick = 2999"]);
     let history = place.call("fact_list", json!({ "history": true, "limit": 10000 })).data;
@@ -296,7 +296,7 @@ proptest! {
                 }
                 Step::Reindex => {
                     let caller = place.caller.clone();
-                    place.group.reindex(&caller).unwrap();
+                    nacre::reindex(&mut place.view_of(&caller)).unwrap();
                 }
                 Step::Reopen => place.reopen(),
             }
@@ -326,7 +326,7 @@ fn an_import_is_checked_like_a_call() {
     let mut place = Place::of_person();
     place.set("Heron", "port", "4100");
     let (caller, folder) = (place.caller.clone(), place.folder.path().join("export"));
-    place.group.export(&folder, caller.now).unwrap();
+    nacre::export::export(&place.view(), &folder).unwrap();
     let file = folder.join("nacre.json");
     let whole = std::fs::read_to_string(&file).unwrap();
     let long = format!("\"{}\"", "x".repeat(10_000));
@@ -336,7 +336,11 @@ fn an_import_is_checked_like_a_call() {
         assert!(whole.contains(said), "{whole}");
         std::fs::write(&file, whole.replace(said, forged)).unwrap();
         let mut other = Place::of_person();
-        assert_eq!(other.group.import(&caller, &folder).unwrap_err().code(), "kept_out", "{forged:.20}");
+        assert_eq!(
+            nacre::export::import(&mut other.view_of(&caller), &folder).unwrap_err().code(),
+            "kept_out",
+            "{forged:.20}"
+        );
         assert!(other.facts().is_empty());
         other.check();
     }

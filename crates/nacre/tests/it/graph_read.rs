@@ -25,7 +25,7 @@ impl Place {
 
     fn read(&mut self) {
         let caller = self.caller.clone();
-        self.group.sync(&caller).unwrap();
+        nacre::workspace::sync(&mut self.view_of(&caller)).unwrap();
         self.check();
     }
 
@@ -152,7 +152,7 @@ fn junk_is_kept_out_and_listed_with_the_reason() {
          # System\n- port: 1\n\n# gpt-4o\n- price: 5\n\n# config.toml\n- size: 3 kB\n\n# Session\n- length: 2 h\n",
     );
     assert_eq!(place.facts(), NONE);
-    let out = place.group.kept_out().unwrap();
+    let out = nacre::graph::kept_out(&place.view()).unwrap();
     let out: Vec<String> = out.iter().map(|out| format!("{}:{} {}", out.path, out.line, out.what)).collect();
     assert!(out.iter().any(|line| line.starts_with("notes.md:3 ")), "{out:?}");
     // The same by hand is let in: who says it means it.
@@ -258,10 +258,10 @@ fn seeded() -> Place {
     let path = place.folder.path().join("seed.toml");
     write(&path, SEED);
     let caller = place.caller.clone();
-    let first = place.group.seed(&caller, &path).unwrap();
+    let first = nacre::graph::seed(&mut place.view_of(&caller), &path).unwrap();
     assert_eq!((first.added, first.kept_out.len()), (6, 1), "{first:?}");
     let before = (place.facts(), place.relations(json!({})));
-    let again = place.later(1).group.seed(&caller, &path).unwrap();
+    let again = nacre::graph::seed(&mut place.later(1).view_of(&caller), &path).unwrap();
     assert_eq!((again.added, again.kept_out.len()), (0, 1), "{again:?}");
     assert_eq!((place.facts(), place.relations(json!({}))), before, "twice is once");
     place.check();
@@ -276,7 +276,7 @@ fn g8_a_seed_that_cannot_be_read_changes_nothing() {
         let path = place.folder.path().join("bad");
         write(&path, text);
         let caller = place.caller.clone();
-        let error = place.group.seed(&caller, &path).unwrap_err();
+        let error = nacre::graph::seed(&mut place.view_of(&caller), &path).unwrap_err();
         assert_eq!(error.code(), "bad_seed", "{text}: {error}");
     }
     assert_eq!(place.facts(), before);
@@ -331,7 +331,7 @@ fn g8_pictures_are_what_other_programs_read() {
     place.set("Tern \"x\" <b> & co", "k{", "}]\"");
     place.set("Heron", "login", "password=hunter22correct");
     place.set("Heron", "password", "a");
-    let picture = place.group.picture().unwrap();
+    let picture = nacre::graph::picture(&place.view()).unwrap();
     let json: Value = serde_json::from_str(&picture.write(Format::Json).unwrap()).unwrap();
     assert_eq!(json["facts"].as_array().unwrap().len(), place.facts().len());
     assert_eq!(json["relations"][0]["predicate"], "owns");
@@ -342,7 +342,9 @@ fn g8_pictures_are_what_other_programs_read() {
     let xml = picture.write(Format::GraphMl).unwrap();
     assert!(is_well_formed(&xml), "{xml}");
     assert!([&json.to_string(), &dot, &xml].iter().all(|text| !text.contains("hunter22")));
-    assert!(is_balanced(&Place::of_person().group.picture().unwrap().write(Format::Dot).unwrap()));
+    assert!(is_balanced(
+        &nacre::graph::picture(&Place::of_person().view()).unwrap().write(Format::Dot).unwrap()
+    ));
 }
 
 #[test]
@@ -355,15 +357,19 @@ fn an_export_brings_the_graph_back() {
     place.join("merge", "Mutti", "Mama");
     place.ask("Mama's birthday");
     let caller = place.caller.clone();
-    place.group.settle(caller.now).unwrap();
+    place.view().settle().unwrap();
     let folder = place.folder.path().join("export");
-    place.group.export(&folder, caller.now).unwrap();
+    nacre::export::export(&place.view(), &folder).unwrap();
 
     let mut other = Place::of_person();
     other.caller = caller.clone();
-    let first = other.group.import(&caller, &folder).unwrap();
+    let first = nacre::export::import(&mut other.view_of(&caller), &folder).unwrap();
     assert!(first.graph > 0);
-    assert_eq!(other.group.import(&caller, &folder).unwrap().graph, 0, "twice is once");
+    assert_eq!(
+        nacre::export::import(&mut other.view_of(&caller), &folder).unwrap().graph,
+        0,
+        "twice is once"
+    );
     let all = |place: &mut Place| {
         let mut facts = place.call("fact_list", json!({ "history": true })).data;
         facts["facts"].as_array_mut().unwrap().iter_mut().for_each(|fact| fact["id"] = Value::Null);
@@ -392,7 +398,13 @@ fn facts_that_were_read_from_conversations_stay() {
     let mut place = Place::of_person();
     let talk = json!({ "id": "m1", "session": "s1", "speaker": "Caroline", "text": "I live in Lisbon now." });
     let caller = place.caller.clone();
-    place.group.import_session(&caller, format!("{talk}\n").as_bytes(), "talk", |_| {}).unwrap();
+    nacre::session::import_transcript(
+        &mut place.view_of(&caller),
+        format!("{talk}\n").as_bytes(),
+        "talk",
+        |_| {},
+    )
+    .unwrap();
     assert!(place.facts().is_empty(), "no new facts are read from conversations");
     place.set("Caroline", "city", "Lisbon");
     let db = rusqlite::Connection::open(place.group.folder().join("memory.db")).unwrap();
@@ -402,7 +414,7 @@ fn facts_that_were_read_from_conversations_stay() {
     drop(db);
 
     place.reopen();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     let query = json!({ "query": "which city does Caroline live in?" });
     let told = place.call("graph_search", query.clone()).data;
     assert_eq!(told["known"][0]["text"], "Caroline: city = Lisbon");

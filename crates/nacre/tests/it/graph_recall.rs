@@ -242,8 +242,7 @@ fn g4_activation_outranks_no_exact_match() {
 fn g5_what_is_recalled_is_activated_once_a_question() {
     let mut place = known();
     let activation = |place: &mut Place| {
-        let caller = place.caller.clone();
-        place.group.settle(caller.now).unwrap();
+        place.view().settle().unwrap();
         let fact = place.fact("Annie", "phone");
         (fact["activation"].as_f64().unwrap(), fact["access_count"].as_i64().unwrap())
     };
@@ -378,7 +377,7 @@ fn thousands_of_names_that_begin_alike_hide_none() {
     let seed = place.folder.path().join("seed.json");
     write(&seed, &json!({ "fact": facts }).to_string());
     let caller = place.caller.clone();
-    assert_eq!(place.group.seed(&caller, &seed).unwrap().added, 1500);
+    assert_eq!(nacre::graph::seed(&mut place.view_of(&caller), &seed).unwrap().added, 1500);
     for number in [0, 777, 1499] {
         let query = format!("in which rack is node-{number:04}?");
         assert_eq!(place.ask(&query), [format!("node-{number:04}: rack = r{number}")]);

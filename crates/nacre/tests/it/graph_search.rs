@@ -174,7 +174,7 @@ fn a_reindex_changes_no_answer() {
     };
     let before = answers(&mut place);
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     assert_eq!(answers(&mut place), before);
     place.check();
     place.reopen();
@@ -185,8 +185,7 @@ fn a_reindex_changes_no_answer() {
 fn searches_of_agents_activate_and_those_of_people_do_not() {
     let mut place = known(&[]);
     let count = |place: &mut Place| {
-        let now = place.caller.now;
-        place.group.settle(now).unwrap();
+        place.view().settle().unwrap();
         let mut count = Value::Null;
         by_hand(place, |place| count = place.fact("Anna Berg", "phone")["access_count"].take());
         count

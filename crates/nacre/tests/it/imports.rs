@@ -8,7 +8,7 @@ use nacre::import::{FORMATS, Options, Report, format};
 use nacre::{Caller, Error};
 use serde_json::{Value, json};
 
-use crate::sealed::{Place, noon};
+use crate::sealed::Place;
 
 /// A source in a folder of its own.
 struct Source(tempfile::TempDir);
@@ -39,7 +39,7 @@ fn person(place: &Place) -> Caller {
 
 fn try_import(place: &mut Place, name: &str, path: &Path, options: &Options) -> Result<Report, Error> {
     let caller = person(place);
-    place.group.import_from(&caller, format(name).unwrap(), path, options, &mut |_| {})
+    nacre::import::import(&mut place.view_of(&caller), format(name).unwrap(), path, options, &mut |_| {})
 }
 
 #[track_caller]
@@ -62,9 +62,9 @@ fn told(report: &Report) -> Vec<String> {
 }
 
 /// Everything that is here, as an export has it but for what is new every time.
-fn state(place: &Place) -> String {
+fn state(place: &mut Place) -> String {
     let folder = tempfile::tempdir().unwrap();
-    place.group.export(folder.path(), noon()).unwrap();
+    nacre::export::export(&place.view(), folder.path()).unwrap();
     let mut records: Value =
         serde_json::from_str(&fs::read_to_string(folder.path().join("nacre.json")).unwrap()).unwrap();
     records["rows"] = Value::Null;
@@ -300,15 +300,15 @@ fn every_format_comes_in_and_twice_is_once() {
         let dry = try_import(&mut place, name, &path, &Options { dry_run: true, name: None }).unwrap();
         assert_eq!(told(&dry), *expected, "{name}, dry run");
         assert!(!dry.samples.is_empty() && !place.group.folder().join("memory").exists(), "{name}");
-        let before = state(&place);
+        let before = state(&mut place);
         let report = import(&mut place, name, &path);
         assert_eq!(told(&report), *expected, "{name}");
         for (query, text) in *found {
             let hit = place.finds(query)["text"].clone();
             assert!(hit.as_str().is_some_and(|hit| hit.contains(text)), "{name}, {query}: {hit}");
         }
-        place.group.settle(noon()).unwrap();
-        let once = state(&place);
+        place.view().settle().unwrap();
+        let once = state(&mut place);
         assert_ne!(once, before);
         place.later(1);
         let again = import(&mut place, name, &path);
@@ -317,7 +317,7 @@ fn every_format_comes_in_and_twice_is_once() {
                 && counts.present == report.kinds[kind].added
         });
         assert!(all_present, "{name}: {:?}", told(&again));
-        assert_eq!(state(&place), once, "{name}");
+        assert_eq!(state(&mut place), once, "{name}");
         place.check();
     }
 }
@@ -393,7 +393,7 @@ fn claims_end_with_the_source_that_makes_them() {
     );
     let report = import(&mut place, "mcp-memory", &source.path("memory.jsonl"));
     assert_eq!(told(&report), ["fact 1/0/2 1 ended", "relation 0/0/0 1 ended"]);
-    let facts = place.group.picture().unwrap().facts;
+    let facts = nacre::graph::picture(&place.view()).unwrap().facts;
     let values: Vec<&str> = facts.iter().map(|fact| fact.value.as_str()).collect();
     assert!(values.contains(&"Rows at noon") && !values.contains(&"Rows at dawn"), "{values:?}");
     assert!(facts.iter().all(|fact| fact.source == "import"));
@@ -543,8 +543,13 @@ fn what_is_none_of_the_format_is_refused() {
     let mut place = Place::new();
     let caller = Caller { visibility: nacre::Visibility::Shared, ..person(&place) };
     let markdown = format("markdown").unwrap();
-    let refused =
-        place.group.import_from(&caller, markdown, &source.path("x.md"), &Options::default(), &mut |_| {});
+    let refused = nacre::import::import(
+        &mut place.view_of(&caller),
+        markdown,
+        &source.path("x.md"),
+        &Options::default(),
+        &mut |_| {},
+    );
     assert_eq!(refused.unwrap_err().code(), "needs_private");
 }
 
@@ -678,14 +683,14 @@ fn an_export_brings_in_no_more_than_it_lists() {
     // No name that Nacre would give a file.
     fs::write(memory.join("what: why?.md"), "A question\n").unwrap();
     let export = tempfile::tempdir().unwrap();
-    place.group.export(export.path(), noon()).unwrap();
+    nacre::export::export(&place.view(), export.path()).unwrap();
     assert_eq!(fs::read(export.path().join("files/memory/what: why?.md")).unwrap(), b"A question\n");
     fs::remove_file(memory.join("gone.md")).unwrap();
-    place.group.export(export.path(), noon()).unwrap();
+    nacre::export::export(&place.view(), export.path()).unwrap();
 
     let mut other = Place::new();
     let caller = person(&other);
-    let done = other.group.import(&caller, export.path()).unwrap();
+    let done = nacre::export::import(&mut other.view_of(&caller), export.path()).unwrap();
     assert_eq!((done.files, done.files_kept), (1, vec!["memory/what: why?.md".to_owned()]));
     assert!(!other.group.folder().join("memory/gone.md").exists(), "it was deleted before the second export");
 }
@@ -696,7 +701,7 @@ fn an_export_of_others_leads_nowhere_and_breaks_nothing() {
     let mut place = Place::new();
     place.store("Likes herons");
     let export = tempfile::tempdir().unwrap();
-    place.group.export(export.path(), noon()).unwrap();
+    nacre::export::export(&place.view(), export.path()).unwrap();
     let records = export.path().join("nacre.json");
     let mut changed: Value = serde_json::from_str(&fs::read_to_string(&records).unwrap()).unwrap();
     // (how it is wrong, a proposal)
@@ -717,8 +722,8 @@ fn an_export_of_others_leads_nowhere_and_breaks_nothing() {
 
     let mut other = Place::new();
     let caller = person(&other);
-    let done = other.group.import(&caller, export.path()).unwrap();
+    let done = nacre::export::import(&mut other.view_of(&caller), export.path()).unwrap();
     assert_eq!((done.added, done.files, done.proposals), (1, 0, 1));
-    assert_eq!(nacre::proposal::list(&mut other.group, &caller, true).unwrap().len(), 1);
+    assert_eq!(nacre::proposal::list(&mut other.view_of(&caller), true).unwrap().len(), 1);
     other.check();
 }

@@ -7,7 +7,7 @@ use nacre::project::Extracted;
 use nacre::{Caller, Error, ProjectName};
 use serde_json::{Value, json};
 
-use crate::sealed::{Place, noon};
+use crate::sealed::Place;
 
 /// Writes a file, with the folders above it, and a time long ago, so that it can be relied on.
 #[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
@@ -20,7 +20,7 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
 fn try_extract(place: &mut Place, folder: &Path, name: Option<&str>) -> Result<Extracted, Error> {
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
     let name: Option<ProjectName> = name.map(|name| name.parse().unwrap());
-    place.group.extract(&caller, folder, name.as_ref(), &mut |_| {})
+    nacre::project::extract(&mut place.view_of(&caller), folder, name.as_ref(), &mut |_| {})
 }
 
 #[track_caller]
@@ -143,7 +143,7 @@ fn items_cite_their_lines_and_are_found() {
     // An index that is made anew answers the same.
     let before = hits(&mut place, json!(["items"]));
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     assert_eq!(hits(&mut place, json!(["items"])), before);
     place.check();
 }
@@ -165,10 +165,10 @@ fn reading_again_replaces_and_keeps_ids() {
     place.later(1);
     let done = extract(&mut place, root);
     assert_eq!((done.read, done.unchanged, done.added, done.removed), (0, 3, 0, 0));
-    let audited = place.group.status().unwrap().audit_rows;
+    let audited = nacre::status(&place.view()).unwrap().audit_rows;
     let done = extract(&mut place, root);
     assert_eq!((done.read, done.unchanged), (0, 3));
-    assert_eq!(place.group.status().unwrap().audit_rows, audited + 1);
+    assert_eq!(nacre::status(&place.view()).unwrap().audit_rows, audited + 1);
     // Lines move, one thing goes, one comes.
     write(
         root,
@@ -194,7 +194,7 @@ fn reading_again_replaces_and_keeps_ids() {
     place.check();
     // Forgotten, it is as if it had never been.
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
-    place.group.forget_project(&caller, &"p".parse().unwrap()).unwrap();
+    nacre::project::forget(&mut place.view_of(&caller), &"p".parse().unwrap()).unwrap();
     assert_eq!(ids(&mut place), []);
     place.check();
     assert_eq!(extract(&mut place, root).added, 6);
@@ -299,8 +299,10 @@ fn a_folder_that_is_away_loses_nothing() {
     }
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
     let name = "p".parse().unwrap();
-    let done =
-        place.group.extract(&caller, &root, Some(&name), &mut |_| drop(fs::remove_dir_all(&root))).unwrap();
+    let done = nacre::project::extract(&mut place.view_of(&caller), &root, Some(&name), &mut |_| {
+        drop(fs::remove_dir_all(&root))
+    })
+    .unwrap();
     assert!(done.kept.is_some(), "{done:?}");
     assert!(items(&mut place, json!({ "limit": 10000 })).len() >= 505, "what was known is kept");
     place.check();
@@ -324,7 +326,7 @@ fn a_project_is_one_folder() {
     let odd = folder.path().join("a\nb");
     project(&odd);
     assert_eq!(try_extract(&mut place, &odd, None).unwrap_err().code(), "bad_project_name");
-    assert_eq!(place.group.projects().unwrap().len(), 1);
+    assert_eq!(nacre::project::list(&place.view()).unwrap().len(), 1);
     // An agent has no tool that names a folder.
     let takes_path = |tool: &&nacre::Tool| {
         let schema = tool.input_schema(place.group.settings());
@@ -340,7 +342,7 @@ fn an_export_has_items_in_the_form_of_the_seed() {
     project(&folder.path().join("p"));
     extract(&mut place, &folder.path().join("p"));
     let out = folder.path().join("export");
-    place.group.export(&out, noon()).unwrap();
+    nacre::export::export(&place.view(), &out).unwrap();
     let items: Value = serde_json::from_str(&fs::read_to_string(out.join("items.json")).unwrap()).unwrap();
     let first = items[2].as_object().unwrap();
     let mut keys: Vec<&str> = first.keys().map(String::as_str).collect();
@@ -365,7 +367,9 @@ fn many_files_and_junk_go_through() {
     }
     let mut told = Vec::new();
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
-    let done = place.group.extract(&caller, folder.path(), None, &mut |looked| told.push(looked));
+    let done = nacre::project::extract(&mut place.view_of(&caller), folder.path(), None, &mut |looked| {
+        told.push(looked)
+    });
     // The name of a temporary folder begins with a dot or not; either way it is one.
     let done = done.unwrap();
     assert_eq!((done.items["task"], done.others["dat"], done.skipped.len()), (1_000, 1_000, 1_000));

@@ -26,12 +26,12 @@ fn get(place: &Place, path: &str) -> String {
 }
 
 fn log(place: &mut Place, draft: &Draft) -> Result<Appended, Error> {
-    daily::append(&mut place.group, &place.caller, draft)
+    daily::append(&mut place.view(), draft)
 }
 
 /// Returns how many lines move.
 fn retire(place: &mut Place) -> usize {
-    daily::retire(&mut place.group, &place.caller).unwrap().lines
+    daily::retire(&mut place.view()).unwrap().lines
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn lines_are_added_and_none_is_overwritten() {
     // Another day has a file of its own.
     log(place.later(1), &weighty).unwrap();
     assert_eq!(get(&place, "memory/2026-01-16.md"), "# 2026-01-16\n\n- [decision|i=0.9] Postgres it is\n");
-    let rows = place.group.status().unwrap().audit_rows;
+    let rows = nacre::status(&place.view()).unwrap().audit_rows;
     assert_eq!(rows, 3, "one for each line, none for the one that stood there");
     // It is found at once.
     let found = place.call("memory_search", json!({ "query": "Postgres" })).data;
@@ -143,9 +143,9 @@ fn the_day_is_that_of_the_person() {
     for (zone, day) in zones {
         let mut place = Place::new();
         place.caller.zone = zone;
-        let done = daily::append(&mut place.group, &place.caller, &draft("x")).unwrap();
+        let done = daily::append(&mut place.view(), &draft("x")).unwrap();
         assert_eq!(done.path, format!("memory/{day}.md"));
-        let shown = daily::today(&place.group, &place.caller).unwrap();
+        let shown = daily::today(&place.view()).unwrap();
         assert_eq!(shown.text, format!("# {day}\n\n- [note|i=0.5] x\n"));
     }
 }
@@ -177,7 +177,7 @@ fn lines_stay_as_long_as_they_are_worth() {
     assert_eq!(found["hits"][0]["path"], "memory/archive/2026-01-15.md");
     assert_eq!(found["hits"][0]["at"], "2026-01-15T00:00:00.000Z");
     // The archive itself never retires, and maintenance does all this.
-    let ran = place.group.maintain(&place.caller, &nacre::maintain::Which::Only("logs".into())).unwrap();
+    let ran = nacre::maintain::run(&mut place.view(), &nacre::maintain::Which::Only("logs".into())).unwrap();
     assert_eq!(ran[0].report.counts["retired"], 0);
     place.check();
 }
@@ -236,8 +236,7 @@ fn new_logs_go_where_the_settings_say() {
         let written = place.call("memory_write", serde_json::json!({ "content": "the heron came" })).data;
         assert_eq!(written["path"], path);
         let boot = nacre::call(
-            &mut place.group,
-            &nacre::Caller::person("p".parse().unwrap(), place.caller.now),
+            &mut place.view_of(&nacre::Caller::person("p".parse().unwrap(), place.caller.now)),
             "memory_boot",
             serde_json::json!({}),
         );

@@ -8,13 +8,13 @@ use crate::sealed::Place;
 
 /// Runs one job now and returns one of its numbers.
 pub fn only(group: &mut Group, caller: &Caller, job: &str, count: &str) -> i64 {
-    let ran = group.maintain(caller, &Which::Only(job.into())).unwrap();
+    let ran = nacre::maintain::run(&mut group.enter(caller).unwrap(), &Which::Only(job.into())).unwrap();
     ran[0].report.counts[count]
 }
 
 fn ran(place: &mut Place, at: &str) -> Vec<&'static str> {
     let caller = Caller::person("a-person".parse().unwrap(), Time::parse(at).unwrap());
-    let ran = place.group.maintain(&caller, &Which::Due).unwrap();
+    let ran = nacre::maintain::run(&mut place.view_of(&caller), &Which::Due).unwrap();
     ran.iter().map(|ran: &Ran| ran.name).collect()
 }
 
@@ -48,10 +48,10 @@ fn every_job_says_when_it_is_due_and_what_it_did() {
     place.store("The staging server is called kestrel");
     let now = Time::parse("2026-01-15T12:00:00Z").unwrap();
     let caller = Caller::person("a-person".parse().unwrap(), now);
-    let before = place.group.jobs(&caller).unwrap();
+    let before = nacre::maintain::jobs(&place.view_of(&caller)).unwrap();
     assert!(before.iter().all(|job| job.due && job.ran_at.is_none() && job.says.is_none()));
     ran(&mut place, "2026-01-15T12:00:00Z");
-    let jobs = place.group.jobs(&caller).unwrap();
+    let jobs = nacre::maintain::jobs(&place.view_of(&caller)).unwrap();
     assert_eq!(jobs.len(), JOBS.len());
     for job in &jobs {
         assert!(!job.due && job.ran_at == Some(now) && job.says.is_some() && job.next > now, "{job:?}");
@@ -59,12 +59,13 @@ fn every_job_says_when_it_is_due_and_what_it_did() {
     assert_eq!(jobs[0].schedule, "daily 03:00");
     assert_eq!(jobs[1].schedule, "Sunday 03:30");
     assert_eq!(jobs[0].says.as_deref(), Some("facts faded for 0 days"));
-    let unknown = place.group.maintain(&caller, &Which::Only("dream".into())).unwrap_err();
+    let unknown =
+        nacre::maintain::run(&mut place.view_of(&caller), &Which::Only("dream".into())).unwrap_err();
     assert_eq!(unknown.code(), "no_job");
-    let all = place.group.maintain(&caller, &Which::All).unwrap();
+    let all = nacre::maintain::run(&mut place.view_of(&caller), &Which::All).unwrap();
     assert_eq!(all.len(), JOBS.len(), "what is asked for runs, due or not");
     // What did nothing left no trace in the audit log.
-    assert_eq!(place.group.status().unwrap().audit_rows, 1);
+    assert_eq!(nacre::status(&place.view()).unwrap().audit_rows, 1);
 }
 
 #[test]
@@ -75,7 +76,7 @@ fn jobs_run_in_the_hours_of_the_person() {
     let mut due = |at: &str, zone: &Zone| {
         let (now, zone) = (Time::parse(at).unwrap(), zone.clone());
         let caller = Caller { zone, ..Caller::person("a-person".parse().unwrap(), now) };
-        place.group.maintain(&caller, &Which::Due).unwrap().len()
+        nacre::maintain::run(&mut place.view_of(&caller), &Which::Due).unwrap().len()
     };
     assert_eq!(due("2026-01-15T12:00:00Z", &tokyo), JOBS.len());
     assert_eq!(due("2026-01-15T17:59:00Z", &tokyo), 0);
@@ -92,7 +93,8 @@ fn collections_are_brought_up_to_date() {
     write("one.md");
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
     let name = "papers".parse().unwrap();
-    place.group.add_collection(&caller, &name, &[folder.path().to_owned()], &mut |_, _| {}).unwrap();
+    nacre::collection::add(&mut place.view_of(&caller), &name, &[folder.path().to_owned()], &mut |_, _| {})
+        .unwrap();
     write("two.md");
     assert_eq!(only(&mut place.group, &caller, "reindex", "reindexed"), 1);
     let found = place.call("memory_search", json!({ "query": "frogs", "scope": ["sources"] })).data;
@@ -114,7 +116,8 @@ fn a_job_that_failed_waited_for_its_next_time() {
     make();
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
     let name = "papers".parse().unwrap();
-    place.group.add_collection(&caller, &name, std::slice::from_ref(&source), &mut |_, _| {}).unwrap();
+    nacre::collection::add(&mut place.view_of(&caller), &name, std::slice::from_ref(&source), &mut |_, _| {})
+        .unwrap();
     // Its database can't be made.
     let database = place.group.folder().join("collections/papers.db");
     let break_it = || {
@@ -137,7 +140,8 @@ fn a_job_that_failed_waited_for_its_next_time() {
         assert_eq!(ran(&mut place, at), expected, "{at}");
     }
     let now = Time::parse("2026-01-18T05:00:00Z").unwrap();
-    let jobs = place.group.jobs(&Caller::person("a-person".parse().unwrap(), now)).unwrap();
+    let jobs =
+        nacre::maintain::jobs(&place.view_of(&Caller::person("a-person".parse().unwrap(), now))).unwrap();
     assert!(jobs[1].failed && jobs[1].next == Time::parse("2026-01-18T05:30:00Z").unwrap(), "{:?}", jobs[1]);
     std::fs::remove_dir(&database).unwrap();
     assert_eq!(ran(&mut place, "2026-01-18T06:00:00Z"), ["reindex"]);
@@ -149,13 +153,13 @@ fn what_nobody_asked_for_was_put_down_to_a_person() {
     let mut place = Place::new();
     place.store("The staging server is called kestrel");
     crate::files::put(&place, "memory/2025-12-01.md", "- [note|i=0.1] small\n");
-    place.group.maintain_if_free(&Caller::nacre(place.caller.now)).unwrap();
+    nacre::maintain::run_if_free(&mut place.view_of(&Caller::nacre(place.caller.now))).unwrap();
     let mut actors = Vec::new();
     let audit = |line: &str| {
         let row: serde_json::Value = serde_json::from_str(line).unwrap();
         actors.push(format!("{} {}", row["actor"].as_str().unwrap(), row["action"].as_str().unwrap()));
     };
-    place.group.export_audit(audit).unwrap();
+    place.view().export_audit(audit).unwrap();
     assert!(actors.contains(&"nacre retention".to_owned()), "{actors:?}");
     assert!(actors.iter().all(|row| !row.starts_with("person")), "{actors:?}");
 }

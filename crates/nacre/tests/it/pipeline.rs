@@ -149,7 +149,7 @@ fn a3_the_log_has_every_write_and_refusal_and_no_content() {
     place.refused("memory_reinforce", json!({ "id": 77 }));
     place.call("memory_delete", json!({ "id": 1 }));
     let mut rows: Vec<Value> = Vec::new();
-    place.group.export_audit(|line| rows.push(serde_json::from_str(line).unwrap())).unwrap();
+    place.view().export_audit(|line| rows.push(serde_json::from_str(line).unwrap())).unwrap();
     let told: Vec<(&str, &str)> =
         rows.iter().map(|row| (row["action"].as_str().unwrap(), row["outcome"].as_str().unwrap())).collect();
     assert_eq!(
@@ -162,7 +162,7 @@ fn a3_the_log_has_every_write_and_refusal_and_no_content() {
         ]
     );
     assert!(!Value::from(rows).to_string().contains("words"));
-    assert!(place.group.verify_audit().unwrap().ok);
+    assert!(place.view().verify_audit().unwrap().ok);
 }
 
 #[test]
@@ -184,10 +184,10 @@ fn a3_any_change_or_gap_in_the_log_is_found() {
         for content in ["one", "two", "three", "four"] {
             place.store(content);
         }
-        assert!(place.group.verify_audit().unwrap().ok);
+        assert!(place.view().verify_audit().unwrap().ok);
         let file = place.folder.path().join("groups/main/memory.db");
         rusqlite::Connection::open(file).unwrap().execute_batch(harm).unwrap();
-        let verified = place.group.verify_audit().unwrap();
+        let verified = place.view().verify_audit().unwrap();
         assert!(!verified.ok && verified.problem.as_deref().unwrap().contains(says), "{harm}: {verified:?}");
     }
 }

@@ -159,7 +159,7 @@ proptest! {
                 },
                 Step::Reindex => {
                     let caller = place.caller.clone();
-                    place.group.reindex(&caller).unwrap();
+                    nacre::reindex(&mut place.view_of(&caller)).unwrap();
                 }
                 Step::Reopen => place.reopen(),
             }

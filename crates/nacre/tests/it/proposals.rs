@@ -14,12 +14,12 @@ fn person(place: &Place) -> Caller {
 
 fn approve(place: &mut Place, number: i64) -> Result<Proposal, Error> {
     let person = person(place);
-    proposal::approve(&mut place.group, &person, number)
+    proposal::approve(&mut place.view_of(&person), number)
 }
 
 fn show(place: &mut Place, number: i64) -> Proposal {
     let person = person(place);
-    proposal::get(&mut place.group, &person, number).unwrap()
+    proposal::get(&mut place.view_of(&person), number).unwrap()
 }
 
 /// Proposes, as an agent, and returns the number.
@@ -29,10 +29,10 @@ fn write(place: &mut Place, path: &str, mode: &str, content: &str) -> i64 {
     answer["proposal"].as_i64().unwrap()
 }
 
-fn actions(place: &Place) -> Vec<String> {
+fn actions(place: &mut Place) -> Vec<String> {
     let mut actions = Vec::new();
     place
-        .group
+        .view()
         .export_audit(|line| {
             let row: Value = serde_json::from_str(line).unwrap();
             actions.push(format!("{} {}", row["action"].as_str().unwrap(), row["outcome"].as_str().unwrap()));
@@ -57,7 +57,8 @@ fn what_a_person_approves_is_applied_byte_for_byte_and_can_be_undone() {
         }
         let path = "SOUL.md".parse().unwrap();
         let agent = place.caller.clone();
-        let made = proposal::propose(&mut place.group, &agent, &path, Some(after.into()), "because").unwrap();
+        let made =
+            proposal::propose(&mut place.view_of(&agent), &path, Some(after.into()), "because").unwrap();
         assert_eq!((made.number, made.state, made.reason.as_str()), (1, State::Pending, "because"));
         // It survives a restart.
         place.reopen();
@@ -65,11 +66,11 @@ fn what_a_person_approves_is_applied_byte_for_byte_and_can_be_undone() {
         assert_eq!(read(&place, "SOUL.md").unwrap(), after.as_bytes());
         assert_eq!(approve(&mut place, 1).unwrap_err().code(), "already_decided");
         let person = person(&place);
-        assert_eq!(proposal::revert(&mut place.group, &person, 1).unwrap().state, State::Reverted);
+        assert_eq!(proposal::revert(&mut place.view_of(&person), 1).unwrap().state, State::Reverted);
         assert_eq!(read(&place, "SOUL.md").as_deref(), before.map(str::as_bytes));
-        assert_eq!(proposal::revert(&mut place.group, &person, 1).unwrap_err().code(), "not_reverted");
-        assert_eq!(actions(&place), ["propose done", "approve done", "revert done"]);
-        assert!(place.group.verify_audit().unwrap().ok);
+        assert_eq!(proposal::revert(&mut place.view_of(&person), 1).unwrap_err().code(), "not_reverted");
+        assert_eq!(actions(&mut place), ["propose done", "approve done", "revert done"]);
+        assert!(place.view().verify_audit().unwrap().ok);
         place.check();
     }
 }
@@ -86,16 +87,16 @@ fn only_a_person_decides() {
     for caller in agents {
         let code = if caller.role == Role::Skill { "role_denied" } else { "person_only" };
         let group = &mut place.group;
-        assert_eq!(proposal::approve(group, &caller, 1).unwrap_err().code(), code);
-        assert_eq!(proposal::deny(group, &caller, 1, "").unwrap_err().code(), code);
-        assert_eq!(proposal::revert(group, &caller, 1).unwrap_err().code(), code);
-        assert_eq!(proposal::rebase(group, &caller, 1).unwrap_err().code(), code);
+        assert_eq!(proposal::approve(&mut group.enter(&caller).unwrap(), 1).unwrap_err().code(), code);
+        assert_eq!(proposal::deny(&mut group.enter(&caller).unwrap(), 1, "").unwrap_err().code(), code);
+        assert_eq!(proposal::revert(&mut group.enter(&caller).unwrap(), 1).unwrap_err().code(), code);
+        assert_eq!(proposal::rebase(&mut group.enter(&caller).unwrap(), 1).unwrap_err().code(), code);
     }
     // What a client says is noted, for the session that proposed it alone.
     let other = Caller { session: "other".parse().unwrap(), ..place.caller.clone() };
-    assert_eq!(proposal::answered(&mut place.group, &other, 1, true).unwrap_err().code(), "no_proposal");
+    assert_eq!(proposal::answered(&mut place.view_of(&other), 1, true).unwrap_err().code(), "no_proposal");
     let agent = place.caller.clone();
-    let noted = proposal::answered(&mut place.group, &agent, 1, true).unwrap();
+    let noted = proposal::answered(&mut place.view_of(&agent), 1, true).unwrap();
     assert_eq!((noted.state, noted.client.as_deref()), (State::Pending, Some("accept")));
     assert_eq!(read(&place, "MEMORY.md"), None);
     assert!(nacre::TOOLS.iter().all(|tool| !tool.name.contains("approve")));
@@ -104,8 +105,8 @@ fn only_a_person_decides() {
     write(&mut place, "MEMORY.md", "append", "x");
     write(&mut place, "SOUL.md", "append", "y");
     let agent = place.caller.clone();
-    assert_eq!(proposal::answered(&mut place.group, &agent, 1, true).unwrap().state, State::Approved);
-    assert_eq!(proposal::answered(&mut place.group, &agent, 2, false).unwrap().state, State::Denied);
+    assert_eq!(proposal::answered(&mut place.view_of(&agent), 1, true).unwrap().state, State::Approved);
+    assert_eq!(proposal::answered(&mut place.view_of(&agent), 2, false).unwrap().state, State::Denied);
     assert_eq!((read(&place, "MEMORY.md").as_deref(), read(&place, "SOUL.md")), (Some(&b"x\n"[..]), None));
 }
 
@@ -131,18 +132,18 @@ fn a_file_that_a_person_changed_is_never_overwritten() {
     assert!(shown.since.unwrap().to_string().contains("-one\n+ONE"));
     // Both changes as one, once the person has seen it.
     let caller = person(&place);
-    let joined = proposal::rebase(&mut place.group, &caller, 1).unwrap();
+    let joined = proposal::rebase(&mut place.view_of(&caller), 1).unwrap();
     assert!(!joined.conflict && joined.state == State::Pending);
     assert_eq!(read(&place, "MEMORY.md").unwrap(), b"ONE\ntwo\nthree\n");
     approve(&mut place, 1).unwrap();
     assert_eq!(read(&place, "MEMORY.md").unwrap(), b"ONE\ntwo\nTHREE\n");
     // Undone only where nobody has changed it again.
     put(&place, "MEMORY.md", "mine\n");
-    assert_eq!(proposal::revert(&mut place.group, &caller, 1).unwrap_err().code(), "file_changed");
+    assert_eq!(proposal::revert(&mut place.view_of(&caller), 1).unwrap_err().code(), "file_changed");
     assert_eq!(read(&place, "MEMORY.md").unwrap(), b"mine\n");
     assert_eq!(show(&mut place, 1).state, State::Approved);
     let told = ["propose done", "approve refused", "rebase done", "approve done"];
-    assert_eq!(actions(&place), told);
+    assert_eq!(actions(&mut place), told);
 
     // Taken away, made a link, made a folder: in the way as well.
     write(&mut place, "MEMORY.md", "append", "more");
@@ -174,7 +175,7 @@ fn of_two_proposals_for_one_file_the_second_becomes_a_conflict() {
         assert_eq!(approve(&mut place, number).unwrap_err().code(), "proposal_conflict");
     }
     let caller = person(&place);
-    proposal::rebase(&mut place.group, &caller, 2).unwrap();
+    proposal::rebase(&mut place.view_of(&caller), 2).unwrap();
     approve(&mut place, 2).unwrap();
     assert_eq!(read(&place, "MEMORY.md").unwrap(), b"# Memory\nfirst\nsecond\n");
 }
@@ -184,7 +185,7 @@ fn what_was_denied_is_not_asked_again() {
     let mut place = Place::new();
     write(&mut place, "SOUL.md", "append", "Be rude.");
     let caller = person(&place);
-    let denied = proposal::deny(&mut place.group, &caller, 1, "I like you polite").unwrap();
+    let denied = proposal::deny(&mut place.view_of(&caller), 1, "I like you polite").unwrap();
     assert_eq!((denied.state, denied.answer.as_str()), (State::Denied, "I like you polite"));
     let again = place.call("memory_write", json!({ "path": "SOUL.md", "content": "Be rude." }));
     assert_eq!((&again.data["proposal"], &again.data["status"]), (&json!(1), &json!("denied")));
@@ -249,7 +250,7 @@ fn what_untrusted_sessions_say_of_behaviour_waits() {
     );
     assert_eq!(entry["provenance"]["source"], "agent");
     assert_eq!(approve(&mut place, 1).unwrap_err().code(), "already_decided");
-    assert_eq!(proposal::revert(&mut place.group, &caller, 1).unwrap_err().code(), "not_reverted");
+    assert_eq!(proposal::revert(&mut place.view_of(&caller), 1).unwrap_err().code(), "not_reverted");
     // One that can't be done any more says why, and waits on.
     approve(&mut place, 5).unwrap();
     assert_eq!(approve(&mut place, 3).unwrap_err().code(), "no_entry");
@@ -281,22 +282,22 @@ fn under_gated_every_write_waits() {
         assert_eq!(answer.data["status"], "pending", "{tool}");
         assert!(answer.text.contains("nacre approve"), "{}", answer.text);
     }
-    assert_eq!(place.group.status().unwrap().pending, 6);
+    assert_eq!(nacre::status(&place.view()).unwrap().pending, 6);
     assert_eq!(place.found(json!({ "query": "Luna" })), [] as [i64; 0]);
     // What makes no sense is refused at once, and what is known already is no proposal.
     assert_eq!(place.refused("memory_delete", json!({ "id": 77 })), "no_entry");
     assert_eq!(place.refused("memory_store", json!({ "content": "" })), "bad_argument");
     let known = place.call("memory_store", json!({ "content": "the user  likes TEA" })).data;
     assert!(known["duplicate_of"].is_string(), "{known}");
-    assert_eq!(place.group.status().unwrap().pending, 6);
+    assert_eq!(nacre::status(&place.view()).unwrap().pending, 6);
     for number in 1..=6 {
         approve(&mut place, number).unwrap();
     }
-    assert_eq!(place.group.status().unwrap().pending, 0);
+    assert_eq!(nacre::status(&place.view()).unwrap().pending, 0);
     assert_eq!(place.found(json!({ "query": "Luna", "scope": ["entries"] })), [2]);
     assert!(read(&place, "memory/daily/2026-01-15.md").unwrap().ends_with(b"Talked about dogs\n"));
-    assert_eq!(place.group.status().unwrap().graph.facts, 1);
-    assert!(place.group.verify_audit().unwrap().ok);
+    assert_eq!(nacre::status(&place.view()).unwrap().graph.facts, 1);
+    assert!(place.view().verify_audit().unwrap().ok);
     place.check();
 }
 
@@ -321,8 +322,7 @@ fn what_is_shown_can_neither_steer_a_terminal_nor_give_secrets_away() {
     let agent = place.caller.clone();
     let hostile = "ok\u{1b}[2J\u{9b}\u{202e}\u{0}\u{7f}\n\u{feff}token ghp_16C7e42F292c6912E7710c838347Ae178B4a\n\u{e0041}\n";
     let made = proposal::propose(
-        &mut place.group,
-        &agent,
+        &mut place.view_of(&agent),
         &path,
         Some(hostile.into()),
         "client_secret=abcdef123456",
@@ -343,10 +343,10 @@ fn what_is_shown_can_neither_steer_a_terminal_nor_give_secrets_away() {
     let large = vec![b'x'; (4 << 20) + 1];
     let path = "large.md".parse().unwrap();
     assert_eq!(
-        proposal::propose(&mut place.group, &agent, &path, Some(large), "").unwrap_err().code(),
+        proposal::propose(&mut place.view_of(&agent), &path, Some(large), "").unwrap_err().code(),
         "file_too_large"
     );
-    let nothing = proposal::propose(&mut place.group, &agent, &"absent.md".parse().unwrap(), None, "");
+    let nothing = proposal::propose(&mut place.view_of(&agent), &"absent.md".parse().unwrap(), None, "");
     assert_eq!(nothing.unwrap_err().code(), "nothing_to_change");
 }
 
@@ -377,7 +377,7 @@ fn events_of_proposals_say_by_how_much() {
     place.call("memory_write", json!({ "path": "SOUL.md", "content": "- dürr\n" }));
     approve(&mut place, 1).unwrap();
     let caller = person(&place);
-    nacre::proposal::revert(&mut place.group, &caller, 1).unwrap();
+    nacre::proposal::revert(&mut place.view_of(&caller), 1).unwrap();
     let soul = json!("SOUL.md");
     let expected = [("proposal", 7), ("file", 7), ("file", -7)];
     let expected = expected.map(|(kind, delta)| (json!(kind), soul.clone(), json!(delta)));
@@ -394,12 +394,12 @@ fn e4_a_deleted_entry_was_still_in_what_had_been_proposed() {
     let (first, second) = ("The zebrafinch sings.", "The quagga sings");
     let stored = propose(&mut place, "memory_store", json!({ "content": first }));
     // One that knows of the proposal, but not of the entry.
-    let before = place.group.save_checkpoint(&person(&place), "before", "").unwrap().id;
+    let before = nacre::checkpoint::save(&mut place.view_of(&person(&place)), "before", "").unwrap().id;
     approve(&mut place, stored).unwrap();
     let changed = propose(&mut place, "memory_update", json!({ "id": 1, "content": second }));
     approve(&mut place, changed).unwrap();
     let other = propose(&mut place, "memory_store", json!({ "content": "The heron is silent" }));
-    place.group.save_checkpoint(&person(&place), "after", "").unwrap();
+    nacre::checkpoint::save(&mut place.view_of(&person(&place)), "after", "").unwrap();
     let agent = std::mem::replace(
         &mut place.caller,
         Caller::person("terminal".parse().unwrap(), crate::sealed::noon()),
@@ -431,7 +431,7 @@ fn e4_a_deleted_entry_was_still_in_what_had_been_proposed() {
     };
     assert_eq!(held(&place), [""; 0]);
     let person = person(&place);
-    place.group.restore_checkpoint(&person, &before).unwrap();
+    nacre::checkpoint::restore(&mut place.view_of(&person), &before).unwrap();
     assert_eq!(held(&place), [""; 0]);
     assert_eq!(show(&mut place, stored).state, State::Denied);
     place.check();

@@ -12,7 +12,8 @@ fn texts(hits: &Value) -> Vec<&str> {
 fn import(place: &mut Place, lines: &[Value]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let caller = place.caller.clone();
-    place.group.import_session(&caller, text.as_bytes(), "talk.jsonl", |_| {}).unwrap();
+    nacre::session::import_transcript(&mut place.view_of(&caller), text.as_bytes(), "talk.jsonl", |_| {})
+        .unwrap();
 }
 
 /// A conversation in which an instruction stands among much else that the same words are in.

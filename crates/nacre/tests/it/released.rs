@@ -43,7 +43,7 @@ fn what_an_older_schema_holds_can_be_saved_from_its_file() {
     for (schema, expected) in RELEASED {
         let mut place = Place::new();
         let file = folder.join(format!("schema-{schema}.db"));
-        place.group.import_database(&place.caller, &file).unwrap();
+        nacre::export::import_database(&mut place.view(), &file).unwrap();
         let hits = place.call("memory_search", json!({ "query": "staging server" })).data["hits"].clone();
         assert_eq!(hits[0]["text"], *expected, "schema {schema}");
     }

@@ -39,7 +39,7 @@ fn filled() -> Place {
         talk += &format!("{line}\n");
     }
     let caller = place.caller.clone();
-    place.group.import_session(&caller, talk.as_bytes(), "talk", |_| {}).unwrap();
+    nacre::session::import_transcript(&mut place.view_of(&caller), talk.as_bytes(), "talk", |_| {}).unwrap();
     place.store("The garden has tomatoes behind the shed");
     place.store("Always answer in one sentence when I ask about the boat");
     std::fs::write(place.group.folder().join("garden.md"), "# Garden\n\nRoses stand by the wall.\n").unwrap();
@@ -111,17 +111,17 @@ fn ask(place: &mut Place) -> Vec<Value> {
     QUESTIONS.iter().map(|question| answer(place, question)).collect()
 }
 
-fn status(place: &Place) -> Option<(i64, i64)> {
-    place.group.status().unwrap().vectors.map(|Renewed { made, all }| (made, all))
+fn status(place: &mut Place) -> Option<(i64, i64)> {
+    nacre::status(&place.view()).unwrap().vectors.map(|Renewed { made, all }| (made, all))
 }
 
 fn renew(place: &mut Place, most: usize) -> Renewed {
-    place.group.renew(noon(), most, &mut |_| Continue(())).unwrap()
+    nacre::collection::renew(&mut place.view(), most, &mut |_| Continue(())).unwrap()
 }
 
 fn reindex(place: &mut Place) {
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
 }
 
 #[test]
@@ -139,7 +139,7 @@ fn vectors_of_an_older_model_are_made_anew_step_by_step() {
         assert_eq!(hits[0]["why"][0]["words"], json!(["kestrel", "tower"]), "{found:#}");
         assert!(!hits.iter().any(by_vectors), "{found:#}");
         assert_eq!(meta(&database(&place), "old_vectors"), None);
-        assert_eq!(status(&place), Some((0, 603)));
+        assert_eq!(status(&mut place), Some((0, 603)));
         place.check();
         // The newest first; who comes after a kill goes on.
         assert_eq!(renew(&mut place, 100), Renewed { made: 100, all: 603 });
@@ -147,16 +147,16 @@ fn vectors_of_an_older_model_are_made_anew_step_by_step() {
         assert!(found["missing"][0].as_str().unwrap().starts_with("vectors: 100 of 603 are"), "{found:#}");
         place.check();
         place.reopen();
-        assert_eq!(status(&place), Some((100, 603)));
+        assert_eq!(status(&mut place), Some((100, 603)));
         assert_eq!(answer(&mut place, "kestrel in the tower"), found, "whoever opened it when");
         let mut steps = Vec::new();
         let mut count = |so_far: &Renewed| {
             steps.push(so_far.made);
             Continue(())
         };
-        let done = place.group.renew(noon(), usize::MAX, &mut count).unwrap();
+        let done = nacre::collection::renew(&mut place.view(), usize::MAX, &mut count).unwrap();
         assert_eq!((done.left(), steps.last()), (0, Some(&603)));
-        assert_eq!((status(&place), meta(&database(&place), "old_vectors")), (None, None));
+        assert_eq!((status(&mut place), meta(&database(&place), "old_vectors")), (None, None));
         assert!(ask(&mut place) == before, "{pieces:?}: the same as it was");
         place.check();
         place.reopen();
@@ -173,7 +173,7 @@ fn writes_meanwhile_have_vectors_of_this_model_and_make_some_more() {
     make_older(&database(&place), Some(2));
     place.reopen();
     let number = place.store("The heron comes to the pond at dusk");
-    let (made, all) = status(&place).unwrap();
+    let (made, all) = status(&mut place).unwrap();
     assert_eq!((made, all), (65, 604), "its own, and a share of the others");
     let found = answer(&mut place, "heron at the pond");
     assert!(by_vectors(&found["hits"][0]), "{found:#}");
@@ -186,7 +186,7 @@ fn writes_meanwhile_have_vectors_of_this_model_and_make_some_more() {
     ask(&mut place);
     place.check();
     renew(&mut place, usize::MAX);
-    assert_eq!(status(&place), None);
+    assert_eq!(status(&mut place), None);
     place.check();
     let by_steps = ask(&mut place);
     reindex(&mut place);
@@ -202,7 +202,7 @@ fn made_anew_at_once_it_is_whole() {
     place.reopen();
     renew(&mut place, 100);
     reindex(&mut place);
-    assert_eq!(status(&place), None);
+    assert_eq!(status(&mut place), None);
     place.check();
     assert!(ask(&mut place) == before);
 }
@@ -215,7 +215,7 @@ fn another_change_of_model_begins_from_the_start() {
     renew(&mut place, 100);
     set_model(&database(&place), "builtin-0-another");
     place.reopen();
-    assert_eq!(status(&place), Some((0, 603)));
+    assert_eq!(status(&mut place), Some((0, 603)));
     assert_eq!(renew(&mut place, 10).made, 10);
 }
 
@@ -235,7 +235,12 @@ fn many_make_vectors_at_once_and_none_twice() {
                         steps += 1;
                         Continue(())
                     };
-                    while group.renew(noon(), 50, &mut count).unwrap().left() > 0 {}
+                    let caller = Caller::nacre(noon());
+                    while nacre::collection::renew(&mut group.enter(&caller).unwrap(), 50, &mut count)
+                        .unwrap()
+                        .left()
+                        > 0
+                    {}
                     steps
                 })
             })
@@ -263,7 +268,7 @@ fn who_is_overtaken_by_a_newer_version_takes_nothing_back() {
     db.execute("UPDATE meta SET value = ?1 WHERE key = 'analyser'", [ours]).unwrap();
     drop(db);
     place.reopen();
-    assert_eq!(status(&place), Some((603, 605)));
+    assert_eq!(status(&mut place), Some((603, 605)));
     place.check();
     assert_eq!(renew(&mut place, usize::MAX).left(), 0);
     place.check();
@@ -279,9 +284,13 @@ fn collections_are_made_anew_as_well() {
     }
     std::fs::write(folder.join("walrus.md"), "The walrus eats clams.\n").unwrap();
     let (caller, name) = (Caller::person("ada".parse().unwrap(), noon()), "books".parse().unwrap());
-    let written = place.group.written(noon()).unwrap();
-    place.group.add_collection(&caller, &name, &[folder], &mut |_, _| {}).unwrap();
-    assert_ne!(place.group.written(noon()).unwrap(), written, "who follows the writes hears of it");
+    let written = nacre::collection::written(&mut place.view()).unwrap();
+    nacre::collection::add(&mut place.view_of(&caller), &name, &[folder], &mut |_, _| {}).unwrap();
+    assert_ne!(
+        nacre::collection::written(&mut place.view()).unwrap(),
+        written,
+        "who follows the writes hears of it"
+    );
     make_older(&place.group.folder().join("collections/books.db"), None);
     place.reopen();
     let question = json!({ "query": "what does a walrus eat", "scope": ["sources"] });
@@ -289,7 +298,9 @@ fn collections_are_made_anew_as_well() {
     assert!(found["hits"][0]["text"].as_str().unwrap().contains("clams"), "{found:#}");
     let missing = found["missing"][0].as_str().unwrap();
     assert!(missing.starts_with("sources: collection `books`: vectors: 0 of 601 are"), "{missing}");
-    assert!(place.group.check_collections(noon()).unwrap().iter().all(|(_, problems)| problems.is_empty()));
+    assert!(
+        nacre::collection::check(&mut place.view()).unwrap().iter().all(|(_, problems)| problems.is_empty())
+    );
     assert_eq!(renew(&mut place, usize::MAX), Renewed { made: 601, all: 601 });
     assert_eq!(place.call("memory_search", question).data["missing"], json!([]));
 }
@@ -307,9 +318,9 @@ fn documents_that_were_cut_otherwise_are_read_again_and_nothing_else_is_made() {
     db.execute("UPDATE passages SET hash = 'older' WHERE kind = 'chunk'", []).unwrap();
     drop(db);
     place.reopen();
-    assert_eq!(status(&place), None);
+    assert_eq!(status(&mut place), None);
     let caller = place.caller.clone();
-    assert_eq!(place.group.sync(&caller).unwrap().chunks_written, 1);
+    assert_eq!(nacre::workspace::sync(&mut place.view_of(&caller)).unwrap().chunks_written, 1);
     assert!(ask(&mut place) == before);
     place.check();
 }
@@ -320,7 +331,7 @@ fn what_is_little_is_made_anew_on_opening() {
     place.store("The heron comes to the pond at dusk");
     make_older(&database(&place), None);
     place.reopen();
-    assert_eq!(status(&place), None);
+    assert_eq!(status(&mut place), None);
     let found = answer(&mut place, "heron at the pond");
     assert!(by_vectors(&found["hits"][0]) && found["missing"] == json!([]), "{found:#}");
     place.check();
@@ -342,12 +353,12 @@ fn words_of_another_maker_are_searched_until_someone_writes() {
     assert!(missing[0].as_str().unwrap().starts_with("words: the index is of another version"), "{missing}");
     found["missing"] = json!([]);
     assert!(found == english, "asked in the language that it is in");
-    assert!(place.group.status().unwrap().stale);
+    assert!(nacre::status(&place.view()).unwrap().stale);
     assert_eq!(meta(&database(&place), "analyser"), made_by, "a search writes nothing");
     place.check();
     // One of many ways to write.
     assert_eq!(renew(&mut place, usize::MAX), Renewed { made: 603, all: 603 });
-    assert!(!place.group.status().unwrap().stale);
+    assert!(!nacre::status(&place.view()).unwrap().stale);
     assert_eq!(answer(&mut place, "kestrel in the tower")["missing"], json!([]));
     place.check();
     let at_once = ask(&mut place);
@@ -364,9 +375,9 @@ fn a_write_brings_the_words_with_it() {
     db.execute("UPDATE meta SET value = ?1 WHERE key = 'analyser'", [older]).unwrap();
     drop(db);
     place.reopen();
-    assert!(place.group.status().unwrap().stale);
+    assert!(nacre::status(&place.view()).unwrap().stale);
     place.store("The heron comes to the pond at dusk");
     assert_eq!(meta(&database(&place), "analyser"), Some(made_by));
-    assert!(!place.group.status().unwrap().stale);
+    assert!(!nacre::status(&place.view()).unwrap().stale);
     place.check();
 }

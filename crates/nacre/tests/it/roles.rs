@@ -32,7 +32,7 @@ fn a_skill_has_no_tool_at_all() {
         let arguments = least(&tool.input_schema(place.group.settings()));
         for visibility in [Visibility::Private, Visibility::Shared] {
             let caller = Caller { visibility, ..as_role(Role::Skill) };
-            let refused = call(&mut place.group, &caller, tool.name, arguments.clone());
+            let refused = call(&mut place.view_of(&caller), tool.name, arguments.clone());
             match tool.access {
                 Access::Nothing => assert!(refused.is_ok()),
                 _ => assert_eq!(refused.unwrap_err().code(), "role_denied", "{}", tool.name),
@@ -40,9 +40,9 @@ fn a_skill_has_no_tool_at_all() {
         }
     }
     let skill = as_role(Role::Skill);
-    assert!(turn::run(&mut place.group, &skill, &turn::Request::new("the orchard")).is_err());
-    assert!(turn::state(&place.group, &skill).is_err());
-    assert!(turn::lessons(&place.group, &skill).is_err());
+    assert!(turn::run(&mut place.view_of(&skill), &turn::Request::new("the orchard")).is_err());
+    assert!(turn::state(&place.view_of(&skill)).is_err());
+    assert!(turn::lessons(&place.view_of(&skill)).is_err());
     place.check();
 }
 
@@ -58,7 +58,7 @@ fn two_groups(settings: &[&str]) -> Place {
 }
 
 fn across(place: &mut Place, role: Role, tool: &str, arguments: Value) -> Result<String, &'static str> {
-    let answer = call_across(&place.home, &mut place.group, &as_role(role), tool, arguments);
+    let answer = call_across(&place.home, &mut place.group.enter(&as_role(role)).unwrap(), tool, arguments);
     answer.map(|answer| answer.text).map_err(|error| error.code())
 }
 
@@ -117,7 +117,7 @@ fn a_project_reads_what_is_not_private_of_the_admins_group() {
     assert_eq!(across(&mut place, Role::Skill, "memory_search", harbour.clone()), Err("group_denied"));
     assert_eq!(place.home.groups().len(), 2, "asking makes no group");
     // A handle by itself answers for its own group.
-    let alone = call(&mut place.group, &as_role(Role::Admin), "memory_search", harbour.clone());
+    let alone = call(&mut place.view_of(&as_role(Role::Admin)), "memory_search", harbour.clone());
     assert_eq!(alone.unwrap_err().code(), "group_denied");
     // The admin sees what its session sees.
     assert!(across(&mut place, Role::Admin, "memory_search", harbour.clone()).unwrap().contains("hidden"));

@@ -1,7 +1,7 @@
 //! A sealed place: an own home, a fixed clock, nothing from outside.
 
 use nacre::settings::Layer;
-use nacre::{Answer, Caller, Error, Group, Home, Settings, Time, call};
+use nacre::{Answer, Caller, Error, Group, Home, Settings, Time, View, call};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -43,12 +43,22 @@ impl Place {
         self.group = self.home.group(&"main".parse().unwrap(), self.caller.now).unwrap();
     }
 
+    /// The group as the caller sees it.
+    pub fn view(&mut self) -> View<'_> {
+        self.group.enter(&self.caller).unwrap()
+    }
+
+    /// The group as somebody else sees it.
+    pub fn view_of<'a>(&'a mut self, caller: &'a Caller) -> View<'a> {
+        self.group.enter(caller).unwrap()
+    }
+
     pub fn call(&mut self, tool: &str, arguments: Value) -> Answer {
         self.try_call(tool, arguments).unwrap_or_else(|error| panic!("{tool}: {error}"))
     }
 
     pub fn try_call(&mut self, tool: &str, arguments: Value) -> Result<Answer, Error> {
-        call(&mut self.group, &self.caller, tool, arguments)
+        call(&mut self.view(), tool, arguments)
     }
 
     /// Calls, and returns the code of the error that must come.
@@ -76,7 +86,7 @@ impl Place {
     }
 
     /// Nothing is wrong with the database.
-    pub fn check(&self) {
-        assert_eq!(self.group.check().unwrap(), Vec::<String>::new());
+    pub fn check(&mut self) {
+        assert_eq!(self.view().check().unwrap(), Vec::<String>::new());
     }
 }

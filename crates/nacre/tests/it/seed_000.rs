@@ -42,14 +42,14 @@ fn seed_000_the_agent_is_the_only_actor_and_nothing_gates_it() {
     // A conversation of any length leaves no trace of its own.
     let caller = place.caller.clone();
     let flush = nacre::session::Count { tokens: Some(10_000_000), ..Default::default() };
-    let due = place.group.flush_check(&caller, &caller.session, &flush).unwrap();
+    let due = nacre::session::check_flush(&mut place.view_of(&caller), &caller.session, &flush).unwrap();
     assert!(!due.due && due.prompt.is_none());
     let exchange = nacre::turn::Exchange {
         user: "No, never use tabs again, I told you twice.".into(),
         agent: "Sorry, spaces from now on.".into(),
         at: caller.now,
     };
-    nacre::turn::archive(&mut place.group, &caller, &exchange).unwrap();
+    nacre::turn::archive(&mut place.view_of(&caller), &exchange).unwrap();
     assert_eq!(place.found(json!({})), [1], "what was said is not stored");
     place.check();
 }
@@ -304,7 +304,8 @@ fn seed_000_a_database_for_each_group() {
         Ok(group) => group,
         Err(error) => return assert_eq!(error.code(), "newer_database"),
     };
-    let refused = nacre::call(&mut main, &place.caller, "memory_search", json!({})).unwrap_err();
+    let refused =
+        nacre::call(&mut main.enter(&place.caller).unwrap(), "memory_search", json!({})).unwrap_err();
     assert_eq!(refused.code(), "newer_database");
     drop(main);
     assert_eq!(fs::read(&file).unwrap(), bytes, "nothing was changed");
@@ -340,7 +341,7 @@ fn seed_000_defences_are_where_memory_is_read() {
         assert!(!format!("{}{}", answer.text, answer.data).contains(&secret), "{tool}");
     }
     let mut rows = Vec::new();
-    place.group.export_audit(|row| rows.push(serde_json::from_str::<Value>(row).unwrap())).unwrap();
+    place.view().export_audit(|row| rows.push(serde_json::from_str::<Value>(row).unwrap())).unwrap();
     assert_eq!((rows.len(), &rows[0]["session"]), (1, &json!("test-session")), "{rows:?}");
     assert!(
         !rows[0].to_string().contains(&secret) && rows[0].to_string().contains("memory_store"),
@@ -369,6 +370,6 @@ fn seed_000_defences_are_where_memory_is_read() {
     assert_eq!(place.refused("memory_store", more.clone()), "session_limit");
     place.caller.session = "next-session".parse().unwrap();
     place.call("memory_store", more);
-    assert!(place.group.verify_audit().unwrap().ok);
+    assert!(place.view().verify_audit().unwrap().ok);
     place.check();
 }

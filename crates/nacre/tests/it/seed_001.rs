@@ -41,7 +41,7 @@ fn person(place: &Place) -> Caller {
 /// What a session starts with, as the host gives it.
 fn boot(place: &mut Place, visibility: Visibility) -> Value {
     let caller = Caller { visibility, ..person(place) };
-    nacre::call(&mut place.group, &caller, "memory_boot", json!({})).unwrap().data
+    nacre::call(&mut place.view_of(&caller), "memory_boot", json!({})).unwrap().data
 }
 
 fn hits(place: &mut Place, query: &str) -> Vec<String> {
@@ -75,7 +75,7 @@ fn seed_001_memory_is_read_freely_written_by_approval_and_searched() {
     // It is staged outside the memory, and survives a restart.
     place.reopen();
     let (caller, number) = (person(&place), answer["proposal"].as_i64().unwrap());
-    let waiting = proposal::get(&mut place.group, &caller, number).unwrap();
+    let waiting = proposal::get(&mut place.view_of(&caller), number).unwrap();
     assert_eq!(
         (waiting.target.as_str(), waiting.reason.as_str(), waiting.lines),
         ("memory/CORE.md", "she said so", [1, 0])
@@ -85,8 +85,8 @@ fn seed_001_memory_is_read_freely_written_by_approval_and_searched() {
     assert_eq!(hits(&mut place, "left-handed"), [] as [&str; 0], "nor found");
     // Applied by us after approval, never by the agent itself.
     let agent = place.caller.clone();
-    assert_eq!(proposal::approve(&mut place.group, &agent, number).unwrap_err().code(), "person_only");
-    assert_eq!(proposal::approve(&mut place.group, &caller, number).unwrap().state, State::Approved);
+    assert_eq!(proposal::approve(&mut place.view_of(&agent), number).unwrap_err().code(), "person_only");
+    assert_eq!(proposal::approve(&mut place.view_of(&caller), number).unwrap().state, State::Approved);
     assert_eq!(read(&place, "memory/CORE.md").unwrap(), [&before[..], b"- Ada is left-handed\n"].concat());
     // Search: the index follows the files, those of an editor too.
     assert_eq!(hits(&mut place, "left-handed")[0], "memory/CORE.md");
@@ -97,7 +97,7 @@ fn seed_001_memory_is_read_freely_written_by_approval_and_searched() {
     // Denied: nothing is written, and the agent that tries again is told so.
     let write = json!({ "path": "memory/CORE.md", "content": "- Ada owes me money" });
     let number = place.call("memory_write", write.clone()).data["proposal"].as_i64().unwrap();
-    proposal::deny(&mut place.group, &caller, number, "that is not so").unwrap();
+    proposal::deny(&mut place.view_of(&caller), number, "that is not so").unwrap();
     let again = place.call("memory_write", write);
     assert_eq!(again.data["status"], "denied");
     assert!(again.text.contains("that is not so"), "{}", again.text);
@@ -135,7 +135,7 @@ fn seed_001_workspace_files_pass_the_same_gate() {
         assert_eq!(answer["proposal"], number, "{path}");
         assert_eq!(read(&place, path).unwrap(), before, "{path}");
         let caller = person(&place);
-        proposal::approve(&mut place.group, &caller, number).unwrap();
+        proposal::approve(&mut place.view_of(&caller), number).unwrap();
         assert_eq!(read(&place, path).unwrap(), [&before[..], b"- and this\n"].concat(), "{path}");
     }
     // Entries and the log too: under this design there is no write without a yes.

@@ -159,7 +159,7 @@ fn seed_002_items_are_what_the_files_say() {
     );
     write(folder.path(), "README.md", "# Web\n");
     let (caller, name) = (person(&place), "web".parse().unwrap());
-    place.group.extract(&caller, folder.path(), Some(&name), &mut |_| {}).unwrap();
+    nacre::project::extract(&mut place.view_of(&caller), folder.path(), Some(&name), &mut |_| {}).unwrap();
     let items =
         |place: &mut Place, arguments: Value| place.call("item_list", arguments).data["items"].clone();
     let decision = items(&mut place, json!({ "type": "decision" }))[0].clone();
@@ -175,7 +175,7 @@ fn seed_002_items_are_what_the_files_say() {
     assert_eq!(items(&mut place, json!({ "query": "importer" }))[0]["type"], "task");
     // The export has the file of the seed.
     let out = folder.path().join("out");
-    place.group.export(&out, noon()).unwrap();
+    nacre::export::export(&place.view(), &out).unwrap();
     let exported: Value = serde_json::from_str(&fs::read_to_string(out.join("items.json")).unwrap()).unwrap();
     assert_eq!(exported.as_array().unwrap().len(), 2, "{exported}");
     // Nothing but extraction writes them.
@@ -187,12 +187,12 @@ fn seed_002_items_are_what_the_files_say() {
         "docs/Architecture.md",
         "# Architecture\n\n## Decisions\n\n- We chose Hono over Fastify for its size.\n",
     );
-    place.group.extract(&caller, folder.path(), Some(&name), &mut |_| {}).unwrap();
+    nacre::project::extract(&mut place.view_of(&caller), folder.path(), Some(&name), &mut |_| {}).unwrap();
     let now = items(&mut place, json!({}));
     assert_eq!(now.as_array().unwrap().len(), 1, "{now}");
     assert!(now[0]["content"].as_str().unwrap().contains("Hono"), "{now}");
     fs::remove_file(folder.path().join("docs/Architecture.md")).unwrap();
-    place.group.extract(&caller, folder.path(), Some(&name), &mut |_| {}).unwrap();
+    nacre::project::extract(&mut place.view_of(&caller), folder.path(), Some(&name), &mut |_| {}).unwrap();
     assert_eq!(items(&mut place, json!({})), json!([]));
     place.check();
 }
@@ -215,7 +215,7 @@ fn seed_002_tasks_have_a_state_that_someone_changes() {
     };
     assert_eq!(ids(&mut place, json!({})), ["TASK-002", "TASK-001"]);
     let out = folder.path().join("out");
-    place.group.export(&out, noon()).unwrap();
+    nacre::export::export(&place.view(), &out).unwrap();
     let file: Value = serde_json::from_str(&fs::read_to_string(out.join("tasks.json")).unwrap()).unwrap();
     let locking = file["tasks"].as_array().unwrap().iter().find(|task| task["id"] == "TASK-002").unwrap();
     for (field, value) in [
@@ -325,7 +325,7 @@ fn seed_002_agents_stay_within_their_scope() {
     files::put(&place, "MEMORY.md", "# Memory\n\n- The blog is about gardens.\n");
     let role = |role: Role| Caller { role, ..Caller::agent("test-session".parse().unwrap(), noon()) };
     let across = |place: &mut Place, who: Role, tool: &str, arguments: Value| {
-        let answer = call_across(&place.home, &mut place.group, &role(who), tool, arguments);
+        let answer = call_across(&place.home, &mut place.group.enter(&role(who)).unwrap(), tool, arguments);
         answer.map(|answer| answer.text).map_err(|error| error.code())
     };
     let admins = json!({ "path": "MEMORY.md", "group": "main" });
@@ -381,9 +381,16 @@ fn seed_002_a_search_has_scopes() {
     write(folder.path(), "p/plan.md", "# Plan\n\n- [ ] build the zeppelin loop\n");
     write(folder.path(), "books/loops.md", "# Loops\n\nA zeppelin loop is flown in circles.\n");
     let caller = person(&place);
-    place.group.extract(&caller, &folder.path().join("p"), Some(&"p".parse().unwrap()), &mut |_| {}).unwrap();
+    nacre::project::extract(
+        &mut place.view_of(&caller),
+        &folder.path().join("p"),
+        Some(&"p".parse().unwrap()),
+        &mut |_| {},
+    )
+    .unwrap();
     let sources = [folder.path().join("books")];
-    place.group.add_collection(&caller, &"books".parse().unwrap(), &sources, &mut |_, _| {}).unwrap();
+    nacre::collection::add(&mut place.view_of(&caller), &"books".parse().unwrap(), &sources, &mut |_, _| {})
+        .unwrap();
     let kinds = |place: &mut Place, scope: &[&str]| -> Vec<String> {
         let found = place.call("memory_search", json!({ "query": "zeppelin loop", "scope": scope })).data;
         found["hits"].as_array().unwrap().iter().map(|hit| hit["kind"].as_str().unwrap().to_owned()).collect()
@@ -468,7 +475,13 @@ fn seed_002_every_read_and_write_is_told() {
     let folder = tempfile::tempdir().unwrap();
     write_note(folder.path());
     let caller = person(&place);
-    place.group.extract(&caller, folder.path(), Some(&"p".parse().unwrap()), &mut |_| {}).unwrap();
+    nacre::project::extract(
+        &mut place.view_of(&caller),
+        folder.path(),
+        Some(&"p".parse().unwrap()),
+        &mut |_| {},
+    )
+    .unwrap();
     assert_eq!(
         payload(&last("memory:write"), &["type", "path", "delta"]),
         json!({ "type": "items", "path": "p", "delta": 1 })
@@ -483,7 +496,7 @@ fn seed_002_every_read_and_write_is_told() {
     }
     assert!(file.contains(r#""query":"one""#), "{file}");
     // And every write has its row in the log that shows any change.
-    assert!(place.group.verify_audit().unwrap().ok);
+    assert!(place.view().verify_audit().unwrap().ok);
 }
 
 fn write_note(folder: &Path) {

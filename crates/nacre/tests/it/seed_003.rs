@@ -4,7 +4,8 @@
 use nacre::maintain::Which;
 use nacre::promote::{self, Step};
 use nacre::turn::{self, Exchange};
-use nacre::{Caller, Visibility, look_at_memory_file, proposal};
+use nacre::workspace::look_at_memory_file;
+use nacre::{Caller, Visibility, proposal};
 use serde_json::{Value, json};
 
 use crate::files::{put, read};
@@ -26,7 +27,7 @@ fn person(place: &Place) -> Caller {
 
 fn boot(place: &mut Place, visibility: Visibility, arguments: Value) -> Value {
     let caller = Caller { visibility, ..person(place) };
-    nacre::call(&mut place.group, &caller, "memory_boot", arguments).unwrap().data
+    nacre::call(&mut place.view_of(&caller), "memory_boot", arguments).unwrap().data
 }
 
 fn text(place: &Place, path: &str) -> String {
@@ -36,10 +37,10 @@ fn text(place: &Place, path: &str) -> String {
 /// Takes a step upward and approves what it proposes. Returns the lines that moved.
 fn climb(place: &mut Place, step: Step) -> Vec<String> {
     let caller = person(place);
-    place.group.sync(&caller).unwrap();
-    let moved = promote::promote(&mut place.group, &caller, step).unwrap();
-    for waiting in proposal::list(&mut place.group, &caller, false).unwrap() {
-        proposal::approve(&mut place.group, &caller, waiting.number).unwrap();
+    nacre::workspace::sync(&mut place.view_of(&caller)).unwrap();
+    let moved = promote::promote(&mut place.view_of(&caller), step).unwrap();
+    for waiting in proposal::list(&mut place.view_of(&caller), false).unwrap() {
+        proposal::approve(&mut place.view_of(&caller), waiting.number).unwrap();
     }
     moved.lines.into_iter().map(|line| line.text).collect()
 }
@@ -124,8 +125,8 @@ fn seed_003_layer_2_is_private_and_kept_short() {
     // Over some 200 lines the agent is asked to prune, and writes still work.
     put(&place, "MEMORY.md", (0..260).map(|n| format!("- remark {n}\n")).collect::<String>());
     let caller = person(&place);
-    place.group.sync(&caller).unwrap();
-    let looked = look_at_memory_file(&place.group, &caller, 3).unwrap();
+    nacre::workspace::sync(&mut place.view_of(&caller)).unwrap();
+    let looked = look_at_memory_file(&place.view_of(&caller), 3).unwrap();
     assert!(
         looked.over && looked.advice().unwrap().contains("prune") && looked.stalest.len() == 3,
         "{looked:?}"
@@ -175,7 +176,7 @@ fn seed_003_layer_6_logs_are_appended_and_expire_by_importance() {
     for (days, kept) in [(7, 3), (8, 2), (30, 2), (31, 1), (4_000, 1)] {
         place.caller.now = crate::sealed::noon().plus_days(days);
         let caller = person(&place);
-        place.group.maintain(&caller, &Which::Only("logs".into())).unwrap();
+        nacre::maintain::run(&mut place.view_of(&caller), &Which::Only("logs".into())).unwrap();
         assert_eq!(text(&place, "memory/2026-01-15.md").matches("|i=").count(), kept, "after {days} days");
     }
     // Nothing vanished: it moved, and is still found.
@@ -209,20 +210,21 @@ fn seed_003_layers_7_to_9_are_there_when_needed() {
     let found = place.call("memory_search", json!({ "query": "may I open a hive in the rain" })).data;
     assert_eq!(found["hits"][0]["path"], "memory/gating-policies.md");
     let caller = place.caller.clone();
-    let mut said =
-        |message: &str| turn::run(&mut place.group, &caller, &turn::Request::new(message)).unwrap().markdown;
+    let mut said = |message: &str| {
+        turn::run(&mut place.view_of(&caller), &turn::Request::new(message)).unwrap().markdown
+    };
     assert!(said("Please open the hive by the wall today").contains("[GP-001]"));
     assert!(!said("What is the capital of Norway?").contains("GP-001"));
     // 9: saved before something risky, compared, put back, files and records as one.
     let caller = person(&place);
     place.caller = caller.clone();
     place.store("The extractor stands in the shed");
-    let saved = place.group.save_checkpoint(&caller, "before", "moving house").unwrap();
+    let saved = nacre::checkpoint::save(&mut place.view_of(&caller), "before", "moving house").unwrap();
     put(&place, "SOUL.md", "# Soul\n\nLoud.\n");
     place.call("memory_update", json!({ "id": 1, "content": "The extractor is sold" }));
-    let differs = place.group.diff_checkpoint(&caller, &saved.id).unwrap();
+    let differs = nacre::checkpoint::diff(&mut place.view_of(&caller), &saved.id).unwrap();
     assert!(differs.files.iter().any(|file| file.path == "SOUL.md") && !differs.records.is_empty());
-    place.group.restore_checkpoint(&caller, &saved.id).unwrap();
+    nacre::checkpoint::restore(&mut place.view_of(&caller), &saved.id).unwrap();
     assert_eq!(text(&place, "SOUL.md"), "# Soul\n\nCalm and exact.\n");
     let found = place.call("memory_search", json!({ "query": "extractor", "scope": ["entries"] })).text;
     assert!(found.contains("in the shed") && !found.contains("is sold"), "{found}");
@@ -244,8 +246,8 @@ fn seed_003_information_moves_upward() {
     ]);
     // Nothing is written by proposing.
     let caller = person(&place);
-    place.group.sync(&caller).unwrap();
-    let plan = promote::plan(&mut place.group, &caller, Step::Context).unwrap();
+    nacre::workspace::sync(&mut place.view_of(&caller)).unwrap();
+    let plan = promote::plan(&mut place.view_of(&caller), Step::Context).unwrap();
     assert_eq!(plan.lines.len(), 1, "small talk stays below");
     assert_eq!(plan.lines[0].source, "memory/2026-01-15.md:3");
     // Log to working memory, to MEMORY.md.
@@ -259,7 +261,7 @@ fn seed_003_information_moves_upward() {
     // To facts: what a file says in a form that can be read is in the graph, with its line.
     put(&place, "MEMORY.md", "# Long-Term Memory\n\n## Heath\n\n- Gate code: 4711\n");
     let known = place.call("graph_search", json!({ "query": "gate code of Heath" })).data;
-    place.group.sync(&caller).unwrap();
+    nacre::workspace::sync(&mut place.view_of(&caller)).unwrap();
     let known = if known["known"].as_array().unwrap().is_empty() {
         place.call("graph_search", json!({ "query": "Heath gate code" })).data
     } else {
@@ -272,8 +274,8 @@ fn seed_003_information_moves_upward() {
         agent: "Understood.".into(),
         at: place.caller.now,
     };
-    turn::archive(&mut place.group, &place.caller.clone(), &corrected).unwrap();
-    let lessons = turn::lessons(&place.group, &place.caller).unwrap();
+    turn::archive(&mut place.view(), &corrected).unwrap();
+    let lessons = turn::lessons(&place.view()).unwrap();
     assert!(lessons.iter().any(|lesson| lesson.text.to_lowercase().contains("common names")), "{lessons:?}");
     assert!(climb(&mut place, Step::Soul).is_empty(), "a lesson of today has not proved itself");
     assert_eq!(text(&place, "SOUL.md"), "# Soul\n\n## Principles\n\n- **Calm.** No haste.\n");

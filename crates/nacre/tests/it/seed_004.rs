@@ -126,7 +126,7 @@ fn seed_004_nothing_comes_unasked() {
     place.store("Petra sails on Sundays");
     let caller = place.caller.clone();
     let turn =
-        nacre::turn::run(&mut place.group, &caller, &nacre::turn::Request::new("When does Petra sail?"));
+        nacre::turn::run(&mut place.view_of(&caller), &nacre::turn::Request::new("When does Petra sail?"));
     assert_eq!(turn.unwrap().markdown, "");
     let settings = place.group.settings().clone();
     assert_eq!(settings.brief.inject, nacre::settings::Inject::None);
@@ -217,7 +217,7 @@ fn seed_004_nothing_is_pruned_while_there_is_room() {
     assert!(left.len() == 9 && !left.contains(&3), "{left:?}");
     assert!(place.found(json!({ "query": "kestrel", "limit": 20, "include_archived": true })).contains(&3));
     let job = nacre::maintain::JOBS.iter().position(|job| job.name == "prune").unwrap();
-    assert_eq!(place.group.jobs(&caller).unwrap()[job].schedule, "daily 04:00");
+    assert_eq!(nacre::maintain::jobs(&place.view_of(&caller)).unwrap()[job].schedule, "daily 04:00");
     place.check();
 }
 
@@ -228,7 +228,7 @@ fn seed_004_a_session_leaves_a_summary() {
     let (caller, session) = (place.caller.clone(), "s".parse().unwrap());
     let say = |place: &mut Place, content: String| {
         let draft: Draft = serde_json::from_value(json!({ "role": "user", "content": content })).unwrap();
-        place.group.append_session(&caller, &session, &[draft]).unwrap()
+        nacre::session::append(&mut place.view_of(&caller), &session, &[draft]).unwrap()
     };
     let mut number = 0;
     loop {
@@ -246,7 +246,7 @@ fn seed_004_a_session_leaves_a_summary() {
     let stored = |place: &mut Place| query(place, "Ana decided tulips mill");
     assert_eq!(stored(&mut place).len(), 1, "before the compaction, and once");
     say(&mut place, "And Ana decided that the mill gets a new roof in May.".into());
-    place.group.end_session(&caller, &session).unwrap();
+    nacre::call(&mut place.view_of(&caller), "session_end", json!({ "id": session })).unwrap();
     let hits = stored(&mut place);
     assert_eq!(hits.len(), 2, "at the end, of what was said since");
     place.caller.actor = Actor::Person;

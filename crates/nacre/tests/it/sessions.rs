@@ -14,7 +14,9 @@ const TALK: &str = r#"{"id":"1","session":"monday","speaker":"Ana","text":"What 
 
 fn import(place: &mut Place, text: &str) -> (usize, usize) {
     let caller = place.caller.clone();
-    let done = place.group.import_session(&caller, text.as_bytes(), "talk.jsonl", |_| {}).unwrap();
+    let done =
+        nacre::session::import_transcript(&mut place.view_of(&caller), text.as_bytes(), "talk.jsonl", |_| {})
+            .unwrap();
     (done.added, done.present)
 }
 
@@ -106,7 +108,7 @@ fn an_index_made_anew_finds_the_same_messages() {
     };
     let before = ask(&mut place);
     let caller = place.caller.clone();
-    assert_eq!(place.group.reindex(&caller).unwrap(), 6);
+    assert_eq!(nacre::reindex(&mut place.view_of(&caller)).unwrap(), 6);
     assert_eq!(ask(&mut place), before);
     place.check();
 }
@@ -116,15 +118,15 @@ fn an_export_brings_sessions_along() {
     let mut place = Place::new();
     import(&mut place, TALK);
     let (first, second) = (place.folder.path().join("first"), place.folder.path().join("second"));
-    place.group.export(&first, place.caller.now).unwrap();
+    nacre::export::export(&place.view(), &first).unwrap();
     let mut other = Place::new();
     let caller = other.caller.clone();
-    assert_eq!(other.group.import(&caller, &first).unwrap().messages, 5);
-    other.group.export(&second, caller.now).unwrap();
+    assert_eq!(nacre::export::import(&mut other.view_of(&caller), &first).unwrap().messages, 5);
+    nacre::export::export(&other.view(), &second).unwrap();
     let read = |folder: &std::path::Path| std::fs::read_to_string(folder.join("sessions.jsonl")).unwrap();
     assert_eq!(read(&first), read(&second));
     assert_eq!(best(&mut other, "Where did Ben go with the ferry?")["message"], "2");
-    assert_eq!(other.group.import(&caller, &first).unwrap().messages, 0);
+    assert_eq!(nacre::export::import(&mut other.view_of(&caller), &first).unwrap().messages, 0);
     other.check();
 }
 

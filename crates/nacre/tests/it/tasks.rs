@@ -140,7 +140,7 @@ fn a_milestone_is_archived_when_it_is_over() {
     assert_eq!(hits[0]["status"], "pending");
     place.check();
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     place.check();
 }
 
@@ -196,12 +196,12 @@ fn import(place: &mut Place, text: &str) -> Result<nacre::project::TasksImported
     #[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
     fs::write(&file, text).unwrap();
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
-    place.group.import_tasks(&caller, &file)
+    nacre::project::import_tasks(&mut place.view_of(&caller), &file)
 }
 
-fn exported(place: &Place, file: &str) -> String {
+fn exported(place: &mut Place, file: &str) -> String {
     let out = place.folder.path().join("export");
-    place.group.export(&out, noon()).unwrap();
+    nacre::export::export(&place.view(), &out).unwrap();
     fs::read_to_string(out.join(file)).unwrap()
 }
 
@@ -210,7 +210,7 @@ fn tasks_json_goes_round() {
     let mut first = place();
     assert_eq!(import(&mut first, SEED).unwrap().added, 1);
     let of_seed: Value = serde_json::from_str(SEED).unwrap();
-    assert_eq!(serde_json::from_str::<Value>(&exported(&first, "tasks.json")).unwrap(), of_seed);
+    assert_eq!(serde_json::from_str::<Value>(&exported(&mut first, "tasks.json")).unwrap(), of_seed);
     assert_eq!(
         import(&mut first, SEED).unwrap(),
         nacre::project::TasksImported { present: 1, ..Default::default() }
@@ -218,10 +218,10 @@ fn tasks_json_goes_round() {
     add(&mut first, json!({ "description": "Write it up", "blocked_by": ["1"], "milestone": "M2" }));
     add(&mut first, json!({ "description": "Over", "priority": 9 }));
     act(&mut first, "done", "3");
-    let file = exported(&first, "tasks.json");
+    let file = exported(&mut first, "tasks.json");
     let mut second = place();
     assert_eq!(import(&mut second, &file).unwrap().added, 3);
-    assert_eq!(exported(&second, "tasks.json"), file);
+    assert_eq!(exported(&mut second, "tasks.json"), file);
     second.check();
     // Ids that others have here are given anew, and what waits for them waits for these.
     let mut third = place();
@@ -241,13 +241,13 @@ fn an_export_of_everything_brings_tasks_back_with_their_past() {
     first.later(1);
     act(&mut first, "done", "1");
     first.call("task_update", json!({ "action": "archive", "milestone": "M1" }));
-    let records = exported(&first, "nacre.json");
+    let records = exported(&mut first, "nacre.json");
     let mut second = place();
     let caller = Caller::person("a-person".parse().unwrap(), noon());
     let from = first.folder.path().join("export");
-    assert_eq!(second.group.import(&caller, &from).unwrap().tasks, 2);
-    assert_eq!(second.group.import(&caller, &from).unwrap().tasks, 0, "twice is once");
-    assert_eq!(exported(&second, "nacre.json"), records);
+    assert_eq!(nacre::export::import(&mut second.view_of(&caller), &from).unwrap().tasks, 2);
+    assert_eq!(nacre::export::import(&mut second.view_of(&caller), &from).unwrap().tasks, 0, "twice is once");
+    assert_eq!(exported(&mut second, "nacre.json"), records);
     let history = second.call("task_list", json!({ "id": "1" })).data["tasks"][0]["history"].clone();
     assert_eq!(history.as_array().unwrap().len(), 2);
     second.check();

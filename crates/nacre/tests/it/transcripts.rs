@@ -130,7 +130,7 @@ fn what_is_appended_is_found_as_if_it_were_imported() {
     assert!(!context.text.contains(&token()), "{}", context.text);
     // Made anew, the index gives the same.
     let caller = place.caller.clone();
-    place.group.reindex(&caller).unwrap();
+    nacre::reindex(&mut place.view_of(&caller)).unwrap();
     assert_eq!(found(&mut place, "lighthouse ferry"), ["msg_001", "msg_002"]);
     place.check();
 }
@@ -416,7 +416,7 @@ fn a_rewrite_keeps_the_original_aside() {
 #[test]
 fn a_rewrite_that_was_stopped_before_the_database_heard_of_it_is_taken_up() {
     for stopped in ["before the rename", "after the rename"] {
-        let place = compacted("rewrite");
+        let mut place = compacted("rewrite");
         let path = file(&place, "s");
         let (new, old) =
             (fs::read(&path).unwrap(), fs::read(path.with_file_name("archive").join("s~1.jsonl")).unwrap());
@@ -599,7 +599,7 @@ fn the_end_of_a_session_is_summed_up_once() {
     assert_eq!(entry["id"], first["entry"]);
     let caller = Caller::person("p".parse().unwrap(), noon());
     let entry =
-        nacre::call(&mut place.group, &caller, "memory_get", json!({ "id": first["entry"] })).unwrap().data;
+        nacre::call(&mut place.view_of(&caller), "memory_get", json!({ "id": first["entry"] })).unwrap().data;
     assert_eq!(
         (&entry["provenance"]["source"], &entry["provenance"]["narrative_id"]),
         (&json!("narrative"), &json!("s"))
@@ -611,7 +611,7 @@ fn the_end_of_a_session_is_summed_up_once() {
     let third = place.call("session_end", json!({ "id": "s" })).data;
     assert_eq!(third["messages"], 1);
     let text =
-        nacre::call(&mut place.group, &caller, "memory_get", json!({ "id": third["entry"] })).unwrap().data;
+        nacre::call(&mut place.view_of(&caller), "memory_get", json!({ "id": third["entry"] })).unwrap().data;
     assert!(
         text["content"].as_str().unwrap().contains("heron")
             && !text["content"].as_str().unwrap().contains("tulips")
@@ -681,7 +681,7 @@ fn drafts_can_be_handed_over_without_a_tool() {
         timestamp: None,
     };
     let caller = place.caller.clone();
-    let done = place.group.append_session(&caller, &"s".parse().unwrap(), &[draft]).unwrap();
+    let done = nacre::session::append(&mut place.view_of(&caller), &"s".parse().unwrap(), &[draft]).unwrap();
     assert_eq!((done.added, done.ids), (1, vec!["msg_001".to_owned()]));
 }
 
@@ -728,7 +728,7 @@ fn a_private_transcript_that_the_database_had_not_heard_of_was_shown_to_shared_s
     // Nor when it is a shared one that takes it in.
     let shared =
         Caller { visibility: nacre::Visibility::Shared, ..Caller::person("p".parse().unwrap(), noon()) };
-    place.group.reindex(&shared).unwrap();
+    nacre::reindex(&mut place.view_of(&shared)).unwrap();
     assert_eq!(place.call("session_list", json!({})).data["total"], 0);
     assert_eq!(found(&mut place, "zebrafinch"), [""; 0]);
     place.caller.visibility = nacre::Visibility::Private;
@@ -767,7 +767,9 @@ fn one_transcript_that_could_not_be_read_kept_all_others_from_being_packed() {
     }
     place.later(60);
     let caller = Caller::person("person".parse().unwrap(), place.caller.now);
-    let ran = place.group.maintain(&caller, &nacre::maintain::Which::Only("sessions".into())).unwrap();
+    let ran =
+        nacre::maintain::run(&mut place.view_of(&caller), &nacre::maintain::Which::Only("sessions".into()))
+            .unwrap();
     assert!(ran[0].failed && ran[0].report.says.contains("`a` failed"), "{ran:?}");
     assert!(folder.join("archive/b.jsonl.gz").exists(), "{ran:?}");
     for id in ["d", "e"] {

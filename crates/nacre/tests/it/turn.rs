@@ -17,18 +17,18 @@ impl Place {
     }
 
     fn turn(&mut self, message: &str) -> Turn {
-        turn::run(&mut self.group, &self.caller, &Request::new(message)).unwrap()
+        turn::run(&mut self.view(), &Request::new(message)).unwrap()
     }
 
     fn turn_with(&mut self, request: &Request<'_>) -> Turn {
-        turn::run(&mut self.group, &self.caller, request).unwrap()
+        turn::run(&mut self.view(), request).unwrap()
     }
 
     /// Archives an exchange a minute after the last.
     fn said(&mut self, user: &str, agent: &str) -> turn::Archived {
         self.caller.now = nacre::Time::from_millis(self.caller.now.as_millis() + 60_000);
         let exchange = Exchange { user: user.into(), agent: agent.into(), at: self.caller.now };
-        turn::archive(&mut self.group, &self.caller, &exchange).unwrap()
+        turn::archive(&mut self.view(), &exchange).unwrap()
     }
 
     fn write_file(&self, path: &str, text: &str) {
@@ -98,8 +98,8 @@ fn what_helps_is_put_in_with_a_reason_and_its_cost() {
 #[test]
 fn most_turns_are_silent_and_cost_no_write() {
     let mut place = furnished();
-    let before = place.group.written(place.caller.now).unwrap();
-    let rows = place.group.status().unwrap().audit_rows;
+    let before = nacre::collection::written(&mut place.view()).unwrap();
+    let rows = nacre::status(&place.view()).unwrap().audit_rows;
     for message in [
         "",
         "ok",
@@ -115,8 +115,8 @@ fn most_turns_are_silent_and_cost_no_write() {
         let turn = place.turn(message);
         assert_eq!((turn.markdown.as_str(), turn.tokens), ("", 0), "{message}");
     }
-    assert_eq!(place.group.written(place.caller.now).unwrap(), before);
-    assert_eq!(place.group.status().unwrap().audit_rows, rows);
+    assert_eq!(nacre::collection::written(&mut place.view()).unwrap(), before);
+    assert_eq!(nacre::status(&place.view()).unwrap().audit_rows, rows);
 }
 
 #[test]
@@ -280,9 +280,9 @@ fn a_skill_gets_and_teaches_nothing() {
     let caller = Caller { role: Role::Skill, ..place.caller.clone() };
     let exchange = Exchange { user: "x".into(), agent: "y".into(), at: caller.now };
     for error in [
-        turn::run(&mut place.group, &caller, &Request::new("passport")).unwrap_err(),
-        turn::archive(&mut place.group, &caller, &exchange).unwrap_err(),
-        turn::lessons(&place.group, &caller).unwrap_err(),
+        turn::run(&mut place.view_of(&caller), &Request::new("passport")).unwrap_err(),
+        turn::archive(&mut place.view_of(&caller), &exchange).unwrap_err(),
+        turn::lessons(&place.view_of(&caller)).unwrap_err(),
     ] {
         assert_eq!(error.code(), "role_denied");
     }
@@ -365,8 +365,8 @@ fn an_exchange_is_archived_once() {
         agent: "What a fine name for a cat.".into(),
         at: place.caller.now,
     };
-    let first = turn::archive(&mut place.group, &place.caller, &exchange).unwrap();
-    let again = turn::archive(&mut place.group, &place.caller, &exchange).unwrap();
+    let first = turn::archive(&mut place.view(), &exchange).unwrap();
+    let again = turn::archive(&mut place.view(), &exchange).unwrap();
     assert!(first.added && !again.added && first.id == again.id);
     let found =
         place.call("memory_search", json!({ "query": "cat called Miso", "scope": ["sessions"] })).data;
@@ -381,7 +381,7 @@ fn an_exchange_is_archived_once() {
         [0i64; 0],
         "only where sessions are asked for"
     );
-    assert_eq!(place.group.verify_audit().unwrap().problem, None);
+    assert_eq!(place.view().verify_audit().unwrap().problem, None);
     place.check();
 }
 
@@ -409,7 +409,8 @@ fn a_transcript_of_the_same_session_is_not_found_beside_its_exchanges() {
         let mut place = Place::new();
         place.session("one");
         let import = |place: &mut Place| {
-            place.group.import_session(&place.caller, transcript.as_bytes(), "one", |_| {}).unwrap();
+            nacre::session::import_transcript(&mut place.view(), transcript.as_bytes(), "one", |_| {})
+                .unwrap();
         };
         if transcript_first {
             import(&mut place);
@@ -425,9 +426,9 @@ fn a_transcript_of_the_same_session_is_not_found_beside_its_exchanges() {
             hits.iter().map(|hit| hit["kind"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
         };
         assert_eq!(hits(&mut place), ["message", "message"], "transcript first: {transcript_first}");
-        place.group.reindex(&place.caller.clone()).unwrap();
+        nacre::reindex(&mut place.view()).unwrap();
         assert_eq!(hits(&mut place), ["message", "message"]);
-        let shown = place.group.status().unwrap();
+        let shown = nacre::status(&place.view()).unwrap();
         assert_eq!(shown.passages, 2);
         place.check();
     }
@@ -446,7 +447,7 @@ fn an_index_made_anew_finds_the_same_exchanges() {
         place.call("memory_search", json!({ "query": "restic backup quota", "scope": ["sessions"] })).data["hits"].clone()
     };
     let before = search(&mut place);
-    place.group.reindex(&place.caller.clone()).unwrap();
+    nacre::reindex(&mut place.view()).unwrap();
     assert_eq!(search(&mut place), before);
     assert_eq!(before[0]["kind"], "exchange");
     place.check();
@@ -527,7 +528,7 @@ fn credentials_are_archived_masked() {
         "I will not repeat the key of the bucket.",
     );
     let folder = place.group.folder().to_owned();
-    place.group.reindex(&place.caller.clone()).unwrap();
+    nacre::reindex(&mut place.view()).unwrap();
     for file in std::fs::read_dir(folder).unwrap() {
         let bytes = std::fs::read(file.unwrap().path()).unwrap_or_default();
         assert!(!bytes.windows(20).any(|window| window == b"AKIAIOSFODNN7EXAMPLE"));
@@ -551,7 +552,7 @@ fn topics_come_and_go_and_code_is_none() {
         "I see, the migration is late.",
     );
     place.said("How do we test the migration?\n```\nzebra zebra\n```", "With a copy of the data.");
-    let state = turn::state(&place.group, &place.caller).unwrap();
+    let state = turn::state(&place.view()).unwrap();
     let standing = |word: &str| {
         state.topics.iter().find(|topic| topic.word == word).and_then(|topic| topic.standing(state.turn))
     };
@@ -561,7 +562,7 @@ fn topics_come_and_go_and_code_is_none() {
         place
             .said(&format!("Lunch number {n} was fine today"), "Glad to hear it, enjoy the rest of the day.");
     }
-    let state = turn::state(&place.group, &place.caller).unwrap();
+    let state = turn::state(&place.view()).unwrap();
     let topic = state.topics.iter().find(|topic| topic.word == "migration").unwrap();
     assert_eq!(topic.standing(state.turn), Some(turn::Standing::Fading), "reachable");
 }
@@ -580,7 +581,7 @@ fn a_calm_conversation_says_nothing_of_itself() {
         ("Good idea! What a paradox, by the way.", "It is one indeed, and an old one."),
     ] {
         place.said(user, agent);
-        let state = turn::state(&place.group, &place.caller).unwrap();
+        let state = turn::state(&place.view()).unwrap();
         assert!(state.drift() < f64::EPSILON, "{user}: {} {:?}", state.drift(), state.signals);
     }
     assert_eq!(place.turn("And now?").markdown, "");
@@ -593,7 +594,7 @@ fn frustration_and_corrections_are_graded() {
         for (n, message) in messages.iter().enumerate() {
             place.said(message, OTHERS[n]);
         }
-        turn::state(&place.group, &place.caller).unwrap().drift()
+        turn::state(&place.view()).unwrap().drift()
     };
     let plain = drift(&["This is frustrating."]);
     let more = drift(&["This is frustrating, annoying and useless, it still doesn't work!!"]);
@@ -621,7 +622,7 @@ fn an_agent_that_says_the_same_again_is_told() {
             "You can restart the service and clear the cache, then look whether the error is gone.",
         );
     }
-    let state = turn::state(&place.group, &place.caller).unwrap();
+    let state = turn::state(&place.view()).unwrap();
     assert!(state.signals.iter().any(|signal| signal.contains("same answer")), "{:?}", state.signals);
 }
 
@@ -671,18 +672,18 @@ fn loops_are_told_once_and_end_with_an_edit() {
 fn alignment_is_computed_from_what_happened() {
     let mut place = Place::new();
     place.write_file("SOUL.md", "# Soul\n\n## Core principles\n\n- **Brevity**: keep answers short, never use exclamation marks or emojis\n- **Candour**: say what you do not know\n");
-    let alignment = |place: &Place| turn::state(&place.group, &place.caller).unwrap().alignment;
+    let alignment = |place: &mut Place| turn::state(&place.view()).unwrap().alignment;
     place.said("What is the port of the server?", "The port is 8443 on the staging machine.");
-    assert_eq!(alignment(&place), [], "nothing was seen, nothing is claimed");
+    assert_eq!(alignment(&mut place), [], "nothing was seen, nothing is claimed");
     assert_eq!(place.turn("And the address?").markdown, "");
     place.said("Please keep your answers short from now on.", "Understood, I keep them short from now on.");
-    let seen = alignment(&place);
+    let seen = alignment(&mut place);
     assert_eq!(seen.len(), 1);
     assert_eq!((seen[0].principle.as_str(), seen[0].kept, seen[0].strained), ("Brevity", 0, 1));
     let turn = place.turn("And the next one?");
     assert!(turn.markdown.contains("Principle strained: Brevity"), "{}", turn.markdown);
     place.said("Thanks for the short answers, I like them.", "You are welcome.");
-    assert_eq!(alignment(&place)[0].kept, 1);
+    assert_eq!(alignment(&mut place)[0].kept, 1);
     assert!(!place.turn("And another thing?").markdown.contains("Principle"), "over");
 }
 
@@ -697,7 +698,7 @@ fn claims_of_memory_are_checked() {
     place.later(40).session("now");
     let doubts = |place: &mut Place, agent: &str| {
         place.said(&format!("Let us go on with the next thing, {}", agent.len()), agent);
-        turn::state(&place.group, &place.caller).unwrap().doubts
+        turn::state(&place.view()).unwrap().doubts
     };
     assert_eq!(
         doubts(&mut place, "As you told me, you prefer window seats on flights."),
@@ -750,7 +751,7 @@ fn what_is_said_again_is_one_lesson() {
     ] {
         place.said(message, "Understood, without mocks from here on.");
     }
-    let lessons = turn::lessons(&place.group, &place.caller).unwrap();
+    let lessons = turn::lessons(&place.view()).unwrap();
     assert_eq!(lessons.len(), 1);
     assert_eq!(lessons[0].recurred, 2);
 }
@@ -759,8 +760,8 @@ fn what_is_said_again_is_one_lesson() {
 fn outcomes_tell_whether_a_lesson_works() {
     let mut place = Place::new();
     place.said("Don't mock the database in unit tests.", "I have rewritten the test without mocks.");
-    let outcome = |place: &Place| {
-        let lesson = turn::lessons(&place.group, &place.caller).unwrap().remove(0);
+    let outcome = |place: &mut Place| {
+        let lesson = turn::lessons(&place.view()).unwrap().remove(0);
         (lesson.injected, lesson.kept, lesson.broken)
     };
     let go = |place: &mut Place, n: usize, reaction: &str| {
@@ -773,12 +774,12 @@ fn outcomes_tell_whether_a_lesson_works() {
         place.said(reaction, "Very well, then that is how it is done.");
     };
     go(&mut place, 1, "And now the documentation, please");
-    assert_eq!(outcome(&place), (1, 1, 0), "no need to say it again");
+    assert_eq!(outcome(&mut place), (1, 1, 0), "no need to say it again");
     go(&mut place, 2, "I told you, don't mock the database in unit tests.");
-    assert_eq!(outcome(&place), (2, 1, 1));
+    assert_eq!(outcome(&mut place), (2, 1, 1));
     // A calmer conversation proves nothing; ordinary words are no verdict.
     go(&mut place, 3, "No, yes, good, whatever, thanks");
-    assert_eq!(outcome(&place), (3, 2, 1));
+    assert_eq!(outcome(&mut place), (3, 2, 1));
 }
 
 #[test]
@@ -797,18 +798,18 @@ fn a_lesson_that_has_proved_itself_is_proposed_and_never_written() {
             "Here is the documentation that you wanted.",
         );
     }
-    assert_eq!(turn::proposals(&place.group, &place.caller).unwrap(), []);
+    assert_eq!(turn::proposals(&place.view()).unwrap(), []);
     place.later(30);
-    let proposals = turn::proposals(&place.group, &place.caller).unwrap();
+    let proposals = turn::proposals(&place.view()).unwrap();
     assert_eq!(proposals.len(), 1);
     assert_eq!(
         (proposals[0].path, proposals[0].line.as_str()),
         ("SOUL.md", "- **Lesson 1**: Don't mock the database in unit tests.")
     );
     assert_eq!(std::fs::read_to_string(place.group.folder().join("SOUL.md")).unwrap(), "# Soul\n");
-    assert_eq!(turn::forget(&mut place.group, &place.caller, 1).unwrap().number, 1);
-    assert_eq!(turn::forget(&mut place.group, &place.caller, 1).unwrap_err().code(), "no_lesson");
-    assert_eq!(place.group.verify_audit().unwrap().problem, None);
+    assert_eq!(turn::forget(&mut place.view(), 1).unwrap().number, 1);
+    assert_eq!(turn::forget(&mut place.view(), 1).unwrap_err().code(), "no_lesson");
+    assert_eq!(place.view().verify_audit().unwrap().problem, None);
 }
 
 #[test]
@@ -893,7 +894,7 @@ fn a_shared_session_taught_the_private_ones() {
         visibility: Visibility::Shared,
         ..Caller::person(place.caller.session.clone(), place.caller.now)
     };
-    nacre::call(&mut place.group, &person, "lesson_add", json!({ "text": said })).unwrap();
+    nacre::call(&mut place.view_of(&person), "lesson_add", json!({ "text": said })).unwrap();
     assert_eq!(contributors(&place.session("channel-2").turn("Send the mail to Bob")), ["lessons"]);
     place.session("own").caller.visibility = Visibility::Private;
     let turn = place.turn("Send the mail to Bob");
@@ -906,10 +907,10 @@ fn an_export_has_exchanges_and_lessons() {
     place.said("My cat is called Miso.", "What a fine name for a cat.");
     place.said("Don't mock the database in unit tests.", "I have rewritten the test without mocks.");
     let folder = place.folder.path().join("export");
-    place.group.export(&folder, place.caller.now).unwrap();
+    nacre::export::export(&place.view(), &folder).unwrap();
     let mut other = Place::new();
     for (exchanges, lessons) in [(2, 1), (0, 0)] {
-        let done = other.group.import(&other.caller.clone(), &folder).unwrap();
+        let done = nacre::export::import(&mut other.view(), &folder).unwrap();
         assert_eq!((done.exchanges, done.lessons), (exchanges, lessons));
     }
     assert_eq!(contributors(&other.session("new").turn("What is my cat called?")), ["continuity"]);

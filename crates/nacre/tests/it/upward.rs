@@ -4,7 +4,8 @@
 use std::fs;
 
 use nacre::promote::{self, Promotion, Step};
-use nacre::{Caller, MemoryFile, Role, Visibility, look_at_memory_file, proposal};
+use nacre::workspace::look_at_memory_file;
+use nacre::{Caller, MemoryFile, Role, Visibility, proposal};
 use serde_json::json;
 
 use crate::sealed::Place;
@@ -25,8 +26,8 @@ fn person(place: &Place) -> Caller {
 
 fn step(place: &mut Place, step: Step) -> Promotion {
     let caller = person(place);
-    place.group.sync(&caller).unwrap();
-    promote::promote(&mut place.group, &caller, step).unwrap()
+    nacre::workspace::sync(&mut place.view_of(&caller)).unwrap();
+    promote::promote(&mut place.view_of(&caller), step).unwrap()
 }
 
 fn texts(promotion: &Promotion) -> Vec<&str> {
@@ -35,9 +36,9 @@ fn texts(promotion: &Promotion) -> Vec<&str> {
 
 fn look(place: &mut Place) -> MemoryFile {
     let caller = person(place);
-    place.group.sync(&caller).unwrap();
-    place.group.settle(caller.now).unwrap();
-    look_at_memory_file(&place.group, &caller, 3).unwrap()
+    nacre::workspace::sync(&mut place.view_of(&caller)).unwrap();
+    place.view().settle().unwrap();
+    look_at_memory_file(&place.view_of(&caller), 3).unwrap()
 }
 
 fn stalest(place: &mut Place) -> Vec<String> {
@@ -79,7 +80,7 @@ fn a_memory_file_that_is_too_long_names_its_stalest_lines() {
     assert_eq!(stalest(&mut place), ["- Tea at four", "- Staging runs on kestrel", "- New"]);
     // Others are told nothing of it.
     let shared = Caller { visibility: Visibility::Shared, ..person(&place) };
-    assert_eq!(look_at_memory_file(&place.group, &shared, 3).unwrap().lines, 0);
+    assert_eq!(look_at_memory_file(&place.view_of(&shared), 3).unwrap().lines, 0);
     place.check();
 }
 
@@ -104,7 +105,7 @@ fn logs_become_working_memory_and_that_becomes_memory() {
     // Nothing is written by itself.
     assert_eq!(get(&place, "memory/active-context.md"), before);
     let caller = person(&place);
-    let shown = proposal::approve(&mut place.group, &caller, done.proposals[0]).unwrap();
+    let shown = proposal::approve(&mut place.view_of(&caller), done.proposals[0]).unwrap();
     assert_eq!(shown.sources, ["memory/2026-01-15.md:2", "memory/2026-01-15.md:3"]);
     assert_eq!(
         get(&place, "memory/active-context.md"),
@@ -113,11 +114,11 @@ fn logs_become_working_memory_and_that_becomes_memory() {
     // And from there on.
     let done = step(&mut place, Step::Memory);
     assert_eq!(texts(&done), ["Postgres it is (2026-01-10)", "Apollo, not Yoga", "Keep REST for six months"]);
-    proposal::approve(&mut place.group, &caller, done.proposals[0]).unwrap();
+    proposal::approve(&mut place.view_of(&caller), done.proposals[0]).unwrap();
     let memory = "# Long-Term Memory\n\n## Decisions & Lessons\n\n- Postgres it is (2026-01-10)\n- Apollo, not Yoga\n- Keep REST for six months\n";
     assert_eq!(get(&place, "MEMORY.md"), memory);
     // What was approved can be undone, and is not proposed again.
-    proposal::revert(&mut place.group, &caller, done.proposals[0]).unwrap();
+    proposal::revert(&mut place.view_of(&caller), done.proposals[0]).unwrap();
     assert_eq!(get(&place, "MEMORY.md"), "");
     for step_ in [Step::Context, Step::Memory] {
         assert_eq!(texts(&step(&mut place, step_)), Vec::<&str>::new());
@@ -132,7 +133,7 @@ fn what_was_denied_is_not_proposed_again() {
     // Asked twice before anyone decided: nothing new either.
     assert_eq!(step(&mut place, Step::Memory).proposals, Vec::<i64>::new());
     let caller = person(&place);
-    proposal::deny(&mut place.group, &caller, done.proposals[0], "no").unwrap();
+    proposal::deny(&mut place.view_of(&caller), done.proposals[0], "no").unwrap();
     // Also not in other words' clothes: another day, another tag.
     put(&place, "memory/2026-01-15.md", "- [milestone|i=1] Postgres  it is.\n- [decision|i=0.8] And Redis\n");
     assert_eq!(texts(&step(&mut place, Step::Memory)), ["And Redis (2026-01-15)"]);
@@ -160,7 +161,7 @@ fn what_is_private_stays_where_others_do_not_see_it() {
         [(Role::Skill, Visibility::Private, "role_denied"), (Role::Admin, Visibility::Shared, "hidden_file")]
     {
         let caller = Caller { role, visibility, ..person(&place) };
-        let refused = promote::promote(&mut place.group, &caller, Step::Memory);
+        let refused = promote::promote(&mut place.view_of(&caller), Step::Memory);
         assert_eq!(refused.unwrap_err().code(), code);
     }
 }
@@ -174,7 +175,7 @@ fn memory_becomes_facts() {
     assert_eq!(texts(&done), ["Keystone: port = 3000"]);
     assert_eq!(done.lines[0].source, "MEMORY.md:4");
     let caller = person(&place);
-    proposal::approve(&mut place.group, &caller, done.proposals[0]).unwrap();
+    proposal::approve(&mut place.view_of(&caller), done.proposals[0]).unwrap();
     let found = place.call("graph_search", json!({ "query": "Keystone port" }));
     assert!(found.text.contains("3000"), "{}", found.text);
     // It is as private as the file it comes from.
@@ -203,9 +204,9 @@ fn corrections_become_lessons() {
     assert!(done.lines[0].source.starts_with("mem-"));
     let caller = person(&place);
     for number in &done.proposals {
-        proposal::approve(&mut place.group, &caller, *number).unwrap();
+        proposal::approve(&mut place.view_of(&caller), *number).unwrap();
     }
-    let lessons = nacre::turn::lessons(&place.group, &caller).unwrap();
+    let lessons = nacre::turn::lessons(&place.view_of(&caller)).unwrap();
     let lessons: Vec<&str> = lessons.iter().map(|lesson| lesson.text.as_str()).collect();
     assert_eq!(lessons, ["Ask before deleting files", "Never deploy on a Friday"]);
     assert_eq!(step(&mut place, Step::Lessons).proposals, Vec::<i64>::new());
@@ -220,7 +221,7 @@ fn lessons_that_proved_themselves_become_principles() {
         "# Soul\n\n## Core Principles\n\n- **Be brief**: short answers\n\n## Voice\nWarm.\n",
     );
     let caller = person(&place);
-    nacre::call(&mut place.group, &caller, "lesson_add", json!({ "text": "Never use emojis" })).unwrap();
+    nacre::call(&mut place.view_of(&caller), "lesson_add", json!({ "text": "Never use emojis" })).unwrap();
     assert_eq!(step(&mut place, Step::Soul).proposals, Vec::<i64>::new());
     let db = rusqlite::Connection::open(place.group.folder().join("memory.db")).unwrap();
     db.execute("UPDATE lessons SET injected = 9, kept = 9", []).unwrap();
@@ -229,7 +230,7 @@ fn lessons_that_proved_themselves_become_principles() {
     assert_eq!(texts(&done), ["**Lesson 1**: Never use emojis"]);
     assert!(done.lines[0].source.starts_with("lesson 1 (learned 31 days ago"));
     let caller = person(&place);
-    proposal::approve(&mut place.group, &caller, done.proposals[0]).unwrap();
+    proposal::approve(&mut place.view_of(&caller), done.proposals[0]).unwrap();
     let soul = "# Soul\n\n## Core Principles\n\n- **Be brief**: short answers\n- **Lesson 1**: Never use emojis\n\n## Voice\nWarm.\n";
     assert_eq!(get(&place, "SOUL.md"), soul);
 }
