@@ -88,7 +88,7 @@ pub struct Reply<A> {
 /// In which way a call is made.
 #[derive(Clone, Copy)]
 pub(crate) enum Way<'a> {
-    /// As the caller may, and as the write policy has it.
+    /// As the write policy has it, by a caller who may.
     Asked,
     /// As a person approved it.
     Approved { number: i64, by: &'a Caller },
@@ -103,7 +103,10 @@ where
     let tool = known(R::NAME)?;
     check(view, tool, serde_json::to_value(&request)?)?;
     let now = view.now();
-    let mut outcome = refused(view, tool, |view| perform(view, tool, request, Way::Asked))?;
+    let mut outcome = refused(view, tool, |view| {
+        access::authorise(view, tool)?;
+        perform(view, tool, request, Way::Asked)
+    })?;
     let text = redact::text(&say::<R>(&outcome, now)).into_owned();
     if let Outcome::Done(answer) = &mut outcome {
         answer.redact();
@@ -116,6 +119,8 @@ pub fn call(view: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer>
     let tool = known(name)?;
     let arguments = check(view, tool, arguments)?;
     let mut answer = refused(view, tool, |view| {
+        // Before the arguments are read: whoever may not call hears nothing of them.
+        access::authorise(view, tool)?;
         let arguments = access::own_group(view, arguments)?;
         (tool.call)(view, tool, arguments, Way::Asked)
     })?;
@@ -178,13 +183,10 @@ fn perform<R: Request>(
 ) -> Result<Outcome<R::Answer>> {
     let mode = match way {
         Way::Approved { number, by } => Mode::Approved { number, by },
-        Way::Asked => {
-            access::authorise(view, tool)?;
-            match decide(view, tool, &request)? {
-                Decision::Apply => Mode::Run,
-                Decision::Propose => Mode::Try,
-            }
-        }
+        Way::Asked => match decide(view, tool, &request)? {
+            Decision::Apply => Mode::Run,
+            Decision::Propose => Mode::Try,
+        },
     };
     let arguments = matches!(mode, Mode::Try).then(|| serde_json::to_value(&request)).transpose()?;
     let (caller, name) = (view.caller(), tool.name);
