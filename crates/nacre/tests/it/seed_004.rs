@@ -246,7 +246,7 @@ fn seed_004_a_session_leaves_a_summary() {
     let stored = |place: &mut Place| query(place, "Ana decided tulips mill");
     assert_eq!(stored(&mut place).len(), 1, "before the compaction, and once");
     say(&mut place, "And Ana decided that the mill gets a new roof in May.".into());
-    nacre::call(&mut place.view_of(&caller), "session_end", json!({ "id": session })).unwrap();
+    nacre::session::end(&mut place.view_of(&caller), &session).unwrap();
     let hits = stored(&mut place);
     assert_eq!(hits.len(), 2, "at the end, of what was said since");
     place.caller.actor = Actor::Person;

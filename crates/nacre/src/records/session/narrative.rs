@@ -36,7 +36,7 @@ pub struct Ended {
 }
 
 /// Ends a session: what was said since the last summary is summed up in an entry. It may go on afterwards.
-pub(crate) fn end(group: &mut View<'_>, session: &SessionId) -> Result<Ended> {
+pub fn end(group: &mut View<'_>, session: &SessionId) -> Result<Ended> {
     let caller = group.caller();
     take_in::check_seen(group, caller, session)?;
     let files = Files::of(group.folder(), session)?;
