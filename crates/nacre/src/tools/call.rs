@@ -35,6 +35,15 @@ impl<E: Into<Error>> From<E> for Stop {
     }
 }
 
+/// In which way a call is made.
+#[derive(Clone, Copy)]
+pub(crate) struct Way<'a> {
+    /// The proposal as which a person approved it, and who that was. `None`: it is made as the write policy has it.
+    pub(super) approved: Option<(i64, &'a Caller)>,
+    /// Runs a call that a person approved.
+    pub(super) run_approved: RunCall,
+}
+
 /// A call under way: what a tool may use.
 pub struct Call<'a> {
     pub(super) group: View<'a>,

@@ -18,10 +18,11 @@ mod people;
 mod project;
 mod session;
 pub mod status;
-// The table of them, and the way in and out.
+// What every call does; the table of tools; the way in and out.
 mod access;
 mod across;
 pub(crate) mod home;
+mod perform;
 mod pipeline;
 mod resource;
 pub(crate) mod settings;
@@ -56,7 +57,8 @@ pub use people::{
     AuditRequest, AuditShown, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health, HealthRequest,
     PictureRequest, PictureShown, SaveRequest, Week,
 };
-pub use pipeline::{MAX_REQUEST, Outcome, Reply, Waiting, answered, approve, call, parse, run};
+pub use perform::{Outcome, Reply, Waiting};
+pub use pipeline::{MAX_REQUEST, answered, approve, call, parse, run};
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
 };

@@ -15,11 +15,12 @@ use super::memory::{
     ReinforceRequest, SearchRequest, StoreRequest, UpdateRequest,
 };
 use super::people::{AuditRequest, FileRequest, FilesRequest, HealthRequest, PictureRequest, SaveRequest};
+use super::perform::tool_for;
 use super::project::{ItemsRequest, TaskRequest, TaskUpdateRequest, TasksRequest};
 use super::session::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
 };
-use super::tool::{Access, Tool, for_people, tool_for};
+use super::tool::{Access, Tool, for_people};
 
 /// Every tool there is; a profile offers some of them.
 pub static TOOLS: [Tool; 45] = [

@@ -8,9 +8,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::call::{Call, Ran};
-use super::pipeline::{self, Way};
-use super::schema;
+use super::call::{Call, Ran, Way};
 use crate::base::settings::DefaultType;
 use crate::base::{Result, Settings, Time};
 use crate::group::View;
@@ -63,10 +61,10 @@ pub struct Tool {
     /// Whether it takes the type of an entry, which the settings may require.
     pub(super) typed: bool,
     pub(super) input: fn() -> Value,
-    output: fn() -> Value,
+    pub(super) output: fn() -> Value,
     /// Calls it with arguments that fit its schema.
     pub(super) call: fn(&mut View<'_>, &'static Tool, Value, Way<'_>) -> Result<Answer>,
-    made: OnceLock<Value>,
+    pub(super) made: OnceLock<Value>,
 }
 
 impl Tool {
@@ -149,25 +147,6 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     /// Says the answer in few words, for a model.
     #[doc(hidden)]
     fn say(answer: &Self::Answer, now: Time) -> String;
-}
-
-pub(super) const fn tool_for<R: Request>(access: Access, idempotent: bool) -> Tool {
-    let (input, output) = (schema::input::<R>, schema::output::<R::Answer>);
-    Tool {
-        name: R::NAME,
-        access,
-        idempotent,
-        people: false,
-        compat: None,
-        across: R::ACROSS,
-        whole: R::WHOLE,
-        decides: R::DECIDES,
-        typed: R::TYPED,
-        input,
-        output,
-        call: pipeline::call_as::<R>,
-        made: OnceLock::new(),
-    }
 }
 
 pub(super) const fn for_people(mut tool: Tool) -> Tool {

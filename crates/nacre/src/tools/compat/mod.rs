@@ -15,7 +15,8 @@ use memory_server::{
 };
 use memory_tool::MemoryToolRequest;
 
-use super::tool::{Access, Request, Tool, tool_for};
+use super::perform::tool_for;
+use super::tool::{Access, Request, Tool};
 
 /// One compatibility API.
 pub struct CompatApi {

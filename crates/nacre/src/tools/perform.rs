@@ -1,0 +1,137 @@
+//! What every call does, for each type of request: decide, run, say.
+
+use std::sync::OnceLock;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::call::{Call, Mode, Stop, Way};
+use super::tool::{Access, Answer, Request, Tool};
+use super::{files, schema};
+use crate::base::redact;
+use crate::base::{Error, Result, Time};
+use crate::group::View;
+use crate::records::workspace::policy::{self, Decision, Target};
+use crate::records::workspace::proposal::{self, State};
+
+/// What a call gave.
+#[derive(Clone, Debug, Serialize)]
+#[serde(untagged)]
+pub enum Outcome<A> {
+    /// It is done, and this is the answer.
+    Done(A),
+    /// It waits for a person to decide.
+    Waits(Waiting),
+}
+
+/// A call that waits for a person.
+#[derive(Clone, Debug, Serialize)]
+pub struct Waiting {
+    /// The number of its proposal.
+    pub proposal: i64,
+    /// Pending, or denied where a person has decided about the same before.
+    #[serde(rename = "status")]
+    pub state: State,
+    /// How it stands, in words.
+    pub note: String,
+}
+
+/// An outcome, and the same in few words.
+#[derive(Clone, Debug)]
+pub struct Reply<A> {
+    /// What came of it.
+    pub outcome: Outcome<A>,
+    /// The same in few words, for a model or a person.
+    pub text: String,
+}
+
+/// Makes the row of a request in the table of tools.
+pub(super) const fn tool_for<R: Request>(access: Access, idempotent: bool) -> Tool {
+    let (input, output) = (schema::input::<R>, schema::output::<R::Answer>);
+    Tool {
+        name: R::NAME,
+        access,
+        idempotent,
+        people: false,
+        compat: None,
+        across: R::ACROSS,
+        whole: R::WHOLE,
+        decides: R::DECIDES,
+        typed: R::TYPED,
+        input,
+        output,
+        call: call_as::<R>,
+        made: OnceLock::new(),
+    }
+}
+
+/// Calls the tool of a request with arguments that fit its schema.
+fn call_as<R: Request>(
+    view: &mut View<'_>,
+    tool: &'static Tool,
+    arguments: Value,
+    way: Way<'_>,
+) -> Result<Answer> {
+    let request: R = serde_json::from_value(arguments).map_err(|problem| {
+        // The schema has been checked: what is left is an id or a time in a form that the schema can't say.
+        let (tool, field) = (tool.name.into(), "arguments".into());
+        Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
+    })?;
+    let now = view.now();
+    let outcome = perform(view, tool, request, way)?;
+    let proposal = match &outcome {
+        Outcome::Done(answer) => R::proposal(answer),
+        Outcome::Waits(waiting) => (waiting.state == State::Pending).then_some(waiting.proposal),
+    };
+    Ok(Answer { text: say::<R>(&outcome, now), data: serde_json::to_value(&outcome)?, proposal })
+}
+
+/// Says an outcome in few words.
+pub(super) fn say<R: Request>(outcome: &Outcome<R::Answer>, now: Time) -> String {
+    match outcome {
+        Outcome::Done(answer) => R::say(answer, now),
+        Outcome::Waits(waiting) => waiting.note.clone(),
+    }
+}
+
+/// Does what is asked for: reads at once, writes as the policy has it (W5).
+pub(super) fn perform<R: Request>(
+    view: &mut View<'_>,
+    tool: &'static Tool,
+    request: R,
+    way: Way<'_>,
+) -> Result<Outcome<R::Answer>> {
+    let mode = match way.approved {
+        Some((number, by)) => Mode::Approved { number, by },
+        None => match decide(view, tool, &request)? {
+            Decision::Apply => Mode::Run,
+            Decision::Propose => Mode::Try,
+        },
+    };
+    let arguments = matches!(mode, Mode::Try).then(|| serde_json::to_value(&request)).transpose()?;
+    let (caller, name) = (view.caller(), tool.name);
+    let mut call =
+        Call { caller, group: view.lend(), name, mode, marked: false, run_approved: way.run_approved };
+    match (request.run(&mut call), arguments) {
+        (Ok(answer), _) => Ok(Outcome::Done(answer)),
+        (Err(Stop::Failed(error)), _) => Err(error),
+        // What could not be done, or would change nothing, is not for a person to decide about.
+        (Err(Stop::Waits), arguments) => {
+            let made = proposal::make_call(view, name, &arguments.unwrap_or_default())?;
+            let (proposal, state) = (made.number, made.state);
+            let note = redact::text(&files::say(&made)).into_owned();
+            Ok(Outcome::Waits(Waiting { proposal, state, note }))
+        }
+    }
+}
+
+/// Asks the write policy about a request. What a tool decides about itself is not asked here.
+fn decide<R: Request>(view: &View<'_>, tool: &Tool, request: &R) -> Result<Decision> {
+    let caller = view.caller();
+    if !matches!(tool.access, Access::Write | Access::Destroy) || tool.decides {
+        return Ok(Decision::Apply);
+    }
+    // Only of an untrusted session it matters.
+    let behavioral = caller.untrusted && request.steers(view).unwrap_or(false);
+    policy::decide(Target::Entries { behavioral }, caller, view.settings())
+}
