@@ -89,21 +89,21 @@ impl Project {
 /// Makes the boot of at most so many characters. The brief is made by the caller, for it is another tool's
 /// answer.
 pub(crate) fn boot(
-    group: &View<'_>,
+    view: &View<'_>,
     caller: &Caller,
     project: Option<&Project>,
     total: usize,
     brief: Option<Brief>,
 ) -> Boot {
-    let settings = &group.settings().boot;
+    let settings = &view.settings().boot;
     let order = if project.is_some() { &settings.project } else { &settings.main };
     let mut pieces = Vec::new();
     for part in order {
         match part.as_str() {
             "brief" => pieces.extend(brief.as_ref().map(of_brief)),
-            "skills" => pieces.extend(skills(group, caller.visibility, total / 6)),
-            "tasks" => pieces.extend(tasks(group, total / 6)),
-            part => files_of(group, caller, part, project, &mut pieces),
+            "skills" => pieces.extend(skills(view, caller.visibility, total / 6)),
+            "tasks" => pieces.extend(tasks(view, total / 6)),
+            part => files_of(view, caller, part, project, &mut pieces),
         }
     }
     fit(&mut pieces, settings.file_chars, total);
@@ -115,19 +115,19 @@ pub(crate) fn boot(
 }
 
 /// Returns MEMORY.md as a model is shown it beside a conversation: marked as ours, so that it is not learned again.
-pub(crate) fn long_term(group: &View<'_>, caller: &Caller) -> Option<String> {
-    if !group.settings().session.with_memory {
+pub(crate) fn long_term(view: &View<'_>, caller: &Caller) -> Option<String> {
+    if !view.settings().session.with_memory {
         return None;
     }
     let path = memory_file::PATH.parse().expect("a file of the workspace");
-    let most = group.settings().memory_file.max_chars;
-    one_file(group, caller, &path, most).map(|text| frame::mark_injected(&text))
+    let most = view.settings().memory_file.max_chars;
+    one_file(view, caller, &path, most).map(|text| frame::mark_injected(&text))
 }
 
 /// Returns what a session may see of one file, as a boot would have it, of at most so many characters; `None`: there is
 /// nothing to show.
-fn one_file(group: &View<'_>, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
-    let mut pieces = [file(group, caller, path)];
+fn one_file(view: &View<'_>, caller: &Caller, path: &FilePath, most: usize) -> Option<String> {
+    let mut pieces = [file(view, caller, path)];
     fit(&mut pieces, most, usize::MAX);
     let [Piece { body, .. }] = pieces;
     if let Body::Text(text, _) = body { Some(text) } else { None }
@@ -135,20 +135,20 @@ fn one_file(group: &View<'_>, caller: &Caller, path: &FilePath, most: usize) -> 
 
 /// Tells whether there is anything to start a session with that somebody wrote: a file which is not as `nacre
 /// init` made it.
-pub(crate) fn has_own(group: &View<'_>, caller: &Caller) -> bool {
-    let order = &group.settings().boot.main;
+pub(crate) fn has_own(view: &View<'_>, caller: &Caller) -> bool {
+    let order = &view.settings().boot.main;
     order.iter().any(|part| match part.as_str() {
         "brief" | "tasks" => false,
-        "skills" => skill_paths(group).iter().any(|path| is_own(group, caller.visibility, path)),
-        part => paths_of(caller, part, None).iter().any(|path| is_own(group, caller.visibility, path)),
+        "skills" => skill_paths(view).iter().any(|path| is_own(view, caller.visibility, path)),
+        part => paths_of(caller, part, None).iter().any(|path| is_own(view, caller.visibility, path)),
     })
 }
 
-fn is_own(group: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
-    if visibility == Visibility::Shared && is_private(&group.settings().visibility.private, path.as_str()) {
+fn is_own(view: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
+    if visibility == Visibility::Shared && is_private(&view.settings().visibility.private, path.as_str()) {
         return false;
     }
-    read(group, path).is_ok_and(|(text, _)| {
+    read(view, path).is_ok_and(|(text, _)| {
         !text.trim().is_empty()
             && !template::is_untouched(path.as_str(), &text)
             && (visibility == Visibility::Private || !is_marked(&text))
@@ -171,14 +171,14 @@ pub(crate) fn paths_of(caller: &Caller, part: &str, project: Option<&Project>) -
 }
 
 fn files_of(
-    group: &View<'_>,
+    view: &View<'_>,
     caller: &Caller,
     part: &str,
     project: Option<&Project>,
     pieces: &mut Vec<Piece>,
 ) {
     let paths = paths_of(caller, part, project);
-    let mut found: Vec<Piece> = paths.iter().map(|path| file(group, caller, path)).collect();
+    let mut found: Vec<Piece> = paths.iter().map(|path| file(view, caller, path)).collect();
     // Of two places for one thing, the one that has it is enough.
     if found.iter().any(|piece| !piece.is_absent()) {
         found.retain(|piece| !piece.is_absent());
@@ -221,8 +221,8 @@ impl Piece {
 const ABSENT: &str = "is not there";
 
 /// Reads a file as text, with what had to be repaired, or says why it can't be had.
-fn read(group: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), String> {
-    let bytes = match files::read(group.folder(), path, walk::LARGEST + 1) {
+fn read(view: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), String> {
+    let bytes = match files::read(view.folder(), path, walk::LARGEST + 1) {
         Ok(Some(bytes)) if bytes.len() as u64 <= walk::LARGEST => bytes,
         Ok(Some(_)) => return Err(walk::too_large()),
         Ok(None) => return Err(ABSENT.into()),
@@ -234,27 +234,27 @@ fn read(group: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), S
 }
 
 /// Tells whether a session may see that there is such a file.
-pub(crate) fn is_shown(group: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
-    let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { return false };
-    is_head_shown(group, visibility, path, &head)
+pub(crate) fn is_shown(view: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
+    let Ok(Some(head)) = files::read(view.folder(), path, SKILL_HEAD) else { return false };
+    is_head_shown(view, visibility, path, &head)
 }
 
 /// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
-fn is_head_shown(group: &View<'_>, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
+fn is_head_shown(view: &View<'_>, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
     let text = files::lossy(head);
     let all_front = front_matter(&text).is_some_and(|front| front.body.is_none());
     let cut = all_front && head.len() as u64 >= SKILL_HEAD;
     visibility == Visibility::Private
-        || !cut && visibility.sees_file(&group.settings().visibility.private, path.as_str(), head)
+        || !cut && visibility.sees_file(&view.settings().visibility.private, path.as_str(), head)
 }
 
 /// Reads what a session may see of a file, masked; `None`: there is none, or none for it.
 pub(crate) fn shown(
-    group: &View<'_>,
+    view: &View<'_>,
     visibility: Visibility,
     path: &FilePath,
 ) -> Option<Result<String, String>> {
-    match file_text(group, visibility, path) {
+    match file_text(view, visibility, path) {
         Err(Unread::Unseen) => None,
         Err(Unread::Why(why)) if why == ABSENT => None,
         Err(Unread::Why(why)) => Some(Err(why)),
@@ -269,16 +269,16 @@ enum Unread {
 
 /// A file's text, whether it is private, and what had to be repaired.
 fn file_text(
-    group: &View<'_>,
+    view: &View<'_>,
     visibility: Visibility,
     path: &FilePath,
 ) -> Result<(String, bool, Option<String>), Unread> {
-    let named = is_private(&group.settings().visibility.private, path.as_str());
+    let named = is_private(&view.settings().visibility.private, path.as_str());
     // Not even looked at: how long that takes would tell something.
     if named && visibility == Visibility::Shared {
         return Err(Unread::Unseen);
     }
-    let (text, note) = read(group, path).map_err(Unread::Why)?;
+    let (text, note) = read(view, path).map_err(Unread::Why)?;
     let private = named || is_marked(&text);
     if private && visibility == Visibility::Shared {
         return Err(Unread::Why(ABSENT.into()));
@@ -286,9 +286,9 @@ fn file_text(
     Ok((text, private, note))
 }
 
-fn file(group: &View<'_>, caller: &Caller, path: &FilePath) -> Piece {
+fn file(view: &View<'_>, caller: &Caller, path: &FilePath) -> Piece {
     let name = path.as_str();
-    let (text, private, note) = match file_text(group, caller.visibility, path) {
+    let (text, private, note) = match file_text(view, caller.visibility, path) {
         Ok(found) => found,
         Err(Unread::Unseen) => {
             let mut piece = Piece::new(name, Body::Unseen);
@@ -309,7 +309,7 @@ fn file(group: &View<'_>, caller: &Caller, path: &FilePath) -> Piece {
         Body::Text(text, chars)
     };
     // W6: where the session that can prune it sees it.
-    let advice = memory_file::advice_of(group, name, &text);
+    let advice = memory_file::advice_of(view, name, &text);
     let advice = advice.as_deref().and_then(|advice| advice.strip_prefix(name));
     let advice = advice.map(|advice| advice.trim().trim_end_matches('.').to_owned());
     let mut piece = Piece::new(name, body);
@@ -332,8 +332,8 @@ fn of_brief(brief: &Brief) -> Piece {
 }
 
 /// Where skills are described, by name.
-fn skill_paths(group: &View<'_>) -> Vec<FilePath> {
-    let folder = group.folder().join("skills");
+fn skill_paths(view: &View<'_>) -> Vec<FilePath> {
+    let folder = view.folder().join("skills");
     // What stands behind a link is not looked at; each file is opened without following any.
     if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
         return Vec::new();
@@ -347,14 +347,14 @@ fn skill_paths(group: &View<'_>) -> Vec<FilePath> {
 }
 
 /// The catalogue: what each skill is called and when to use it, by its own front matter.
-fn skills(group: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece> {
+fn skills(view: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece> {
     const HEAD: &str = "## Skills\n\nRead one before you use it, with memory_get.\n";
     let mut lines = Vec::new();
-    let paths = skill_paths(group);
+    let paths = skill_paths(view);
     for path in paths.iter().take(SKILLS) {
-        let Ok(Some(head)) = files::read(group.folder(), path, SKILL_HEAD) else { continue };
+        let Ok(Some(head)) = files::read(view.folder(), path, SKILL_HEAD) else { continue };
         let Ok((text, _)) = decode(&head) else { continue };
-        if !is_head_shown(group, visibility, path, &head) {
+        if !is_head_shown(view, visibility, path, &head) {
             continue;
         }
         let folder = path.names().nth(1).unwrap_or_default();
@@ -384,9 +384,9 @@ fn skills(group: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece
 }
 
 /// What is to be done, first what is under way, as far as there is room. Nothing where a database can't say.
-fn tasks(group: &View<'_>, most: usize) -> Option<Piece> {
+fn tasks(view: &View<'_>, most: usize) -> Option<Piece> {
     const HEAD: &str = "## Tasks\n\n";
-    let all = group.read(|db| task::list(db, &task::Filter::default())).ok()?;
+    let all = view.read(|db| task::list(db, &task::Filter::default())).ok()?;
     let open: Vec<_> = all.into_iter().filter(|task| task.status.is_open()).collect();
     let (mut text, mut left) = (HEAD.to_owned(), open.len());
     for task in &open {

@@ -170,21 +170,21 @@ impl Promoted {
 }
 
 /// Returns what a step would propose. Nothing is written.
-pub fn plan(group: &mut View<'_>, step: Step) -> Result<Promotion> {
-    let caller = group.caller();
+pub fn plan(view: &mut View<'_>, step: Step) -> Result<Promotion> {
+    let caller = view.caller();
     allow(caller)?;
     let mut found = match step {
-        Step::Context => context(group, caller),
-        Step::Memory => memory(group),
-        Step::Facts => facts(group)?,
-        Step::Lessons => lessons(group)?,
-        Step::Soul => soul(group)?,
+        Step::Context => context(view, caller),
+        Step::Memory => memory(view),
+        Step::Facts => facts(view)?,
+        Step::Lessons => lessons(view)?,
+        Step::Soul => soul(view)?,
     };
     let there = match step {
         Step::Facts | Step::Lessons => String::new(),
-        _ => analyse::fold(&own_text(group, step.target())),
+        _ => analyse::fold(&own_text(view, step.target())),
     };
-    let proposed = group.read_all(|db| proposed(db, step))?;
+    let proposed = view.read_all(|db| proposed(db, step))?;
     let mut seen = BTreeSet::new();
     found.retain(|one| {
         let hash = one.hash();
@@ -195,9 +195,9 @@ pub fn plan(group: &mut View<'_>, step: Step) -> Result<Promotion> {
 }
 
 /// Proposes what a step finds: one change of its file, or a call for each.
-pub fn promote(group: &mut View<'_>, step: Step) -> Result<Promotion> {
-    let _caller = group.caller();
-    let mut promotion = plan(group, step)?;
+pub fn promote(view: &mut View<'_>, step: Step) -> Result<Promotion> {
+    let _caller = view.caller();
+    let mut promotion = plan(view, step)?;
     if promotion.lines.is_empty() {
         return Ok(promotion);
     }
@@ -206,14 +206,14 @@ pub fn promote(group: &mut View<'_>, step: Step) -> Result<Promotion> {
             for one in &promotion.lines {
                 let sources = [one.source.clone()];
                 let (tool, arguments) = (step.target(), &one.arguments);
-                let made = proposal::make_call_for(group, tool, arguments, step.reason(), &sources)?;
-                note(group, step, std::slice::from_ref(one), made.number)?;
+                let made = proposal::make_call_for(view, tool, arguments, step.reason(), &sources)?;
+                note(view, step, std::slice::from_ref(one), made.number)?;
                 promotion.proposals.push(made.number);
             }
         }
         _ => {
             let path: FilePath = step.target().parse()?;
-            let mut held = change::hold(group)?;
+            let mut held = change::hold(view)?;
             let before = held.read(&path)?;
             let text = String::from_utf8(before.clone().unwrap_or_default());
             let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not UTF-8 text" };
@@ -229,7 +229,7 @@ pub fn promote(group: &mut View<'_>, step: Step) -> Result<Promotion> {
             let after = Some(text.into_bytes());
             let made = proposal::make(&mut held, &path, after, step.reason(), &sources)?;
             drop(held);
-            note(group, step, &promotion.lines, made.number)?;
+            note(view, step, &promotion.lines, made.number)?;
             promotion.proposals.push(made.number);
         }
     }
@@ -260,8 +260,8 @@ fn proposed(db: &Connection, step: Step) -> Result<BTreeSet<String>> {
     Ok(rows.into_iter().collect())
 }
 
-fn note(group: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Result<()> {
-    group.write(|tx| {
+fn note(view: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Result<()> {
+    view.write(|tx| {
         let sql = "INSERT INTO promoted (step, what, proposal) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
         for one in lines {
             tx.run(sql, (step.as_str(), one.hash(), number))?;
@@ -271,15 +271,15 @@ fn note(group: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Re
 }
 
 /// A file of the workspace, without what Nacre itself put there.
-fn own_text(group: &View<'_>, path: &str) -> String {
-    let text = files::text(group, Visibility::Private, path, change::LARGEST);
+fn own_text(view: &View<'_>, path: &str) -> String {
+    let text = files::text(view, Visibility::Private, path, change::LARGEST);
     // What it injects has marks around it; a file that has none is as it is, and its lines have their numbers.
     text.replace("\r\n", "\n")
 }
 
 /// The tagged lines of a log that people and agents wrote, with their importance.
-fn tagged(group: &View<'_>, log: &daily::Log) -> Vec<(f64, Promoted)> {
-    let text = own_text(group, log.path.as_str());
+fn tagged(view: &View<'_>, log: &daily::Log) -> Vec<(f64, Promoted)> {
+    let text = own_text(view, log.path.as_str());
     let ours: BTreeSet<usize> = injected(&text);
     let all = lines::lines(&text);
     let tagged = all.iter().enumerate().filter_map(|(at, line)| Some((at, line.tagged()?)));
@@ -320,28 +320,27 @@ fn injected(text: &str) -> BTreeSet<usize> {
     marked.map(|(at, _)| at).collect()
 }
 
-fn context(group: &View<'_>, caller: &Caller) -> Vec<Promoted> {
-    let (today, low) = (caller.zone.day(caller.now), group.settings().log.low);
-    let rules = &group.settings().visibility.private;
-    let seen = |path: &str| Visibility::Shared.sees(rules, path, &own_text(group, path));
+fn context(view: &View<'_>, caller: &Caller) -> Vec<Promoted> {
+    let (today, low) = (caller.zone.day(caller.now), view.settings().log.low);
+    let rules = &view.settings().visibility.private;
+    let seen = |path: &str| Visibility::Shared.sees(rules, path, &own_text(view, path));
     let open = seen(CONTEXT);
-    let recent =
-        daily::logs(group).into_iter().filter(|log| (0..RECENT).contains(&today.days_since(log.day)));
+    let recent = daily::logs(view).into_iter().filter(|log| (0..RECENT).contains(&today.days_since(log.day)));
     // What is private does not get where others see it.
     let fitting = recent.filter(|log| !open || seen(log.path.as_str()));
-    let lines = fitting.flat_map(|log| tagged(group, &log));
+    let lines = fitting.flat_map(|log| tagged(view, &log));
     lines.filter(|(importance, _)| *importance >= low).map(|(_, one)| one).collect()
 }
 
-fn memory(group: &View<'_>) -> Vec<Promoted> {
-    let high = group.settings().log.high;
+fn memory(view: &View<'_>) -> Vec<Promoted> {
+    let high = view.settings().log.high;
     let mut found = Vec::new();
-    for log in daily::logs(group) {
+    for log in daily::logs(view) {
         let day = log.day;
-        let weighty = tagged(group, &log).into_iter().filter(|(importance, _)| *importance >= high);
+        let weighty = tagged(view, &log).into_iter().filter(|(importance, _)| *importance >= high);
         found.extend(weighty.map(|(_, one)| Promoted { text: format!("{} ({day})", one.text), ..one }));
     }
-    let text = own_text(group, CONTEXT);
+    let text = own_text(view, CONTEXT);
     let ours = injected(&text);
     let mut within = false;
     for (at, line) in lines::lines(&text).iter().enumerate() {
@@ -356,21 +355,21 @@ fn memory(group: &View<'_>) -> Vec<Promoted> {
     found
 }
 
-fn soul(group: &View<'_>) -> Result<Vec<Promoted>> {
+fn soul(view: &View<'_>) -> Result<Vec<Promoted>> {
     let promoted = |one: &turn::Proposal| {
         let line = one.line.trim_start_matches("- ");
         let said = line.split_once("**: ").map_or(line, |(_, said)| said);
         let promoted = Promoted::new(said, format!("lesson {} ({})", one.lesson, one.because), "");
         Promoted { text: one_line(line), ..promoted }
     };
-    Ok(turn::proposals(group)?.iter().map(promoted).collect())
+    Ok(turn::proposals(view)?.iter().map(promoted).collect())
 }
 
-fn facts(group: &View<'_>) -> Result<Vec<Promoted>> {
-    let text = own_text(group, memory_file::PATH);
+fn facts(view: &View<'_>) -> Result<Vec<Promoted>> {
+    let text = own_text(view, memory_file::PATH);
     let sql = "SELECT DISTINCT line FROM citations WHERE path = $1";
     let taken: BTreeSet<usize> =
-        group.read(|db| db.rows(sql, [memory_file::PATH], |row| row.get(0)))?.into_iter().collect();
+        view.read(|db| db.rows(sql, [memory_file::PATH], |row| row.get(0)))?.into_iter().collect();
     let reading = read::document(memory_file::PATH, &text);
     let all = lines::lines(&text);
     let mut found = Vec::new();
@@ -414,11 +413,11 @@ fn facts(group: &View<'_>) -> Result<Vec<Promoted>> {
     Ok(found)
 }
 
-fn lessons(group: &View<'_>) -> Result<Vec<Promoted>> {
+fn lessons(view: &View<'_>) -> Result<Vec<Promoted>> {
     let mut found = Vec::new();
     // What was taken out of conversations or summaries by a program is nobody's word.
     let own = |source: Source| matches!(source, Source::Person | Source::Agent | Source::Conversation);
-    group.read(|db| {
+    view.read(|db| {
         entry::walk_current(db, |entry| {
             if entry.r#type == EntryType::Correction && own(entry.provenance.source) {
                 found.push(Promoted::new(&entry.content, entry.id.to_string(), "lesson"));
@@ -426,11 +425,11 @@ fn lessons(group: &View<'_>) -> Result<Vec<Promoted>> {
             true
         })
     })?;
-    for log in daily::logs(group) {
-        let lines = tagged(group, &log).into_iter().map(|(_, one)| one);
+    for log in daily::logs(view) {
+        let lines = tagged(view, &log).into_iter().map(|(_, one)| one);
         found.extend(lines.filter(|one| matches!(one.category.as_str(), "lesson" | "correction")));
     }
-    let known = group.read(|db| turn::known_lessons(db, found.iter().map(|one| one.text.as_str())))?;
+    let known = view.read(|db| turn::known_lessons(db, found.iter().map(|one| one.text.as_str())))?;
     let mut known = known.into_iter();
     found.retain(|one| !known.next().unwrap_or(false) && !strip_injected(&one.text).trim().is_empty());
     for one in &mut found {

@@ -89,15 +89,15 @@ pub enum Reading {
 /// Adds sources to a collection, which is made where there is none, and indexes them. One that was stopped
 /// goes on where it was.
 pub fn add(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     name: &CollectionName,
     sources: &[PathBuf],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Indexed> {
-    let caller = group.caller();
+    let caller = view.caller();
     let sources: Vec<String> = sources.iter().map(|path| source(path)).collect::<Result<_>>()?;
-    let _lock = lock(group, name)?;
-    group.write(|tx| {
+    let _lock = lock(view, name)?;
+    view.write(|tx| {
         let mut record = get(tx, name)?.unwrap_or_else(|| Record {
             name: name.clone(),
             sources: Vec::new(),
@@ -117,28 +117,28 @@ pub fn add(
         row.detail.insert("sources".into(), record.sources.len().into());
         audit::append(tx, caller, &row, audit::Outcome::Done)
     })?;
-    index(group, name, Reading::Changes, progress)
+    index(view, name, Reading::Changes, progress)
 }
 
 /// Brings a collection up to date with its sources: edits, renames and deletes are followed. What is known of
 /// a source that is not there is kept, and the source named.
 pub fn reindex(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     name: &CollectionName,
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Indexed> {
-    expect_known(group, name, "collection_index")?;
-    let _lock = lock(group, name)?;
-    index(group, name, reading, progress)
+    expect_known(view, name, "collection_index")?;
+    let _lock = lock(view, name)?;
+    index(view, name, reading, progress)
 }
 
 /// Removes a collection and its database. Its sources are left as they are.
-pub fn remove(group: &mut View<'_>, name: &CollectionName) -> Result<Record> {
-    let caller = group.caller();
-    expect_known(group, name, "collection_drop")?;
-    let _lock = lock(group, name)?;
-    let record = group.write(|tx| {
+pub fn remove(view: &mut View<'_>, name: &CollectionName) -> Result<Record> {
+    let caller = view.caller();
+    expect_known(view, name, "collection_drop")?;
+    let _lock = lock(view, name)?;
+    let record = view.write(|tx| {
         let record = known(tx, name)?;
         tx.run("DELETE FROM collections WHERE name = $1", [name])?;
         let mut row = audit::Row::new("collection_drop");
@@ -147,8 +147,8 @@ pub fn remove(group: &mut View<'_>, name: &CollectionName) -> Result<Record> {
         audit::append(tx, caller, &row, audit::Outcome::Done)?;
         Ok(record)
     })?;
-    group.close_collection(name);
-    let path = path(group, name);
+    view.close_collection(name);
+    let path = path(view, name);
     // The database first: a log that is left over is known for what it is.
     for suffix in ["", "-wal", "-shm", ".lock"] {
         remove_file(&beside(&path, suffix))?;
@@ -158,23 +158,23 @@ pub fn remove(group: &mut View<'_>, name: &CollectionName) -> Result<Record> {
 }
 
 /// Returns the names of the collections.
-pub fn names(group: &View<'_>) -> Result<Vec<CollectionName>> {
-    Ok(group.read(all)?.into_iter().map(|record| record.name).collect())
+pub fn names(view: &View<'_>) -> Result<Vec<CollectionName>> {
+    Ok(view.read(all)?.into_iter().map(|record| record.name).collect())
 }
 
 /// Returns the collections and how they stand.
-pub(crate) fn list(group: &mut View<'_>) -> Result<Vec<Collection>> {
-    let records = group.read(all)?;
-    Ok(records.into_iter().map(|record| standing(group, record)).collect())
+pub(crate) fn list(view: &mut View<'_>) -> Result<Vec<Collection>> {
+    let records = view.read(all)?;
+    Ok(records.into_iter().map(|record| standing(view, record)).collect())
 }
 
 /// Looks the databases of the collections over. Returns what each is called and what is wrong with it; files
 /// that belong to none are among them.
-pub fn check(group: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
-    let names = names(group)?;
+pub fn check(view: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
+    let names = names(view)?;
     let mut checked = Vec::new();
     for name in &names {
-        let problems = open(group, name).and_then(|database| database.check());
+        let problems = open(view, name).and_then(|database| database.check());
         let problems = match problems {
             Ok(problems) if problems.is_empty() => problems,
             Ok(problems) => vec![format!(
@@ -185,14 +185,14 @@ pub fn check(group: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
         };
         checked.push((name.to_string(), problems));
     }
-    let found = fs::read_dir(group.folder().join(FOLDER)).into_iter().flatten().flatten();
+    let found = fs::read_dir(view.folder().join(FOLDER)).into_iter().flatten().flatten();
     let mut strays: Vec<String> = found
         .filter_map(|entry| entry.file_name().into_string().ok()?.strip_suffix(".db").map(str::to_owned))
         .filter(|stem| !names.iter().any(|name| name.as_str() == stem))
         .collect();
     strays.sort();
     for stem in strays {
-        let file = group.folder().join(FOLDER).join(format!("{stem}.db"));
+        let file = view.folder().join(FOLDER).join(format!("{stem}.db"));
         let why = if stem.starts_with("damaged-") { "was damaged" } else { "belongs to no collection" };
         checked.push((stem, vec![format!("{} {why}; remove it", file.display())]));
     }
@@ -200,9 +200,9 @@ pub fn check(group: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
 }
 
 /// Refuses what is to be done with a collection that is not there, on record.
-fn expect_known(group: &mut View<'_>, name: &CollectionName, action: &str) -> Result<()> {
-    let found = group.read_all(|db| known(db, name));
-    found.map(drop).inspect_err(|error| group.record_refusal(action, error))
+fn expect_known(view: &mut View<'_>, name: &CollectionName, action: &str) -> Result<()> {
+    let found = view.read_all(|db| known(db, name));
+    found.map(drop).inspect_err(|error| view.record_refusal(action, error))
 }
 
 /// Says that a collection can't be searched, and what to do.
@@ -220,12 +220,12 @@ fn what_now(name: &CollectionName, error: &Error) -> String {
 /// Returns the collections to search: the one that is named, or all. Says of those that are not ready what is
 /// missing.
 pub(crate) fn to_search(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     named: Option<&CollectionName>,
 ) -> Result<(Vec<CollectionName>, Vec<String>)> {
     let records = match named {
-        Some(name) => vec![group.read_all(|db| known(db, name))?],
-        None => group.read_all(all)?,
+        Some(name) => vec![view.read_all(|db| known(db, name))?],
+        None => view.read_all(all)?,
     };
     let (mut ready, mut missing) = (Vec::new(), Vec::new());
     for Record { name, indexed_at, .. } in records {
@@ -234,7 +234,7 @@ pub(crate) fn to_search(
                 "sources: collection `{name}` has not been indexed to its end; `nacre collection reindex {name}` goes on with it"
             ));
         }
-        match open(group, &name) {
+        match open(view, &name) {
             Ok(_) => ready.push(name),
             Err(error) => missing.push(is_down(&name, &error)),
         }
@@ -243,17 +243,17 @@ pub(crate) fn to_search(
 }
 
 /// Whose the database of a collection is, and where it stands.
-pub(crate) fn place(group: &View<'_>, name: &CollectionName) -> (PathBuf, Owner) {
-    (path(group, name), Owner { group: group.name().clone(), collection: Some(name.clone()) })
+pub(crate) fn place(view: &View<'_>, name: &CollectionName) -> (PathBuf, Owner) {
+    (path(view, name), Owner { group: view.name().clone(), collection: Some(name.clone()) })
 }
 
-fn path(group: &View<'_>, name: &CollectionName) -> PathBuf {
-    group.folder().join(FOLDER).join(format!("{name}.db"))
+fn path(view: &View<'_>, name: &CollectionName) -> PathBuf {
+    view.folder().join(FOLDER).join(format!("{name}.db"))
 }
 
-fn standing(group: &mut View<'_>, record: Record) -> Collection {
+fn standing(view: &mut View<'_>, record: Record) -> Collection {
     let Record { name, sources, added_at, indexed_at } = record;
-    let counted = open(group, &name).and_then(|database| {
+    let counted = open(view, &name).and_then(|database| {
         let counts = database.read(|db| {
             let sql =
                 "SELECT (SELECT count(*) FROM documents WHERE hash <> ''), (SELECT count(*) FROM passages)";
@@ -271,26 +271,26 @@ fn standing(group: &mut View<'_>, record: Record) -> Collection {
 
 /// Indexes a collection whose lock is held.
 fn index(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     name: &CollectionName,
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Indexed> {
-    let caller = group.caller();
-    let Record { sources, .. } = group.read_all(|db| known(db, name))?;
+    let caller = view.caller();
+    let Record { sources, .. } = view.read_all(|db| known(db, name))?;
     let mut aside = None;
-    let synced = match sync(group, name, &sources, reading, progress) {
+    let synced = match sync(view, name, &sources, reading, progress) {
         // It is derived: what it had stands in the sources. Its bytes are kept all the same.
         Err(Error::Damaged { .. }) => {
-            group.close_collection(name);
-            if let Error::SetAside { aside: moved, .. } = store::set_aside(&path(group, name), caller.now)? {
+            view.close_collection(name);
+            if let Error::SetAside { aside: moved, .. } = store::set_aside(&path(view, name), caller.now)? {
                 aside = Some(moved);
             }
-            sync(group, name, &sources, reading, progress)?
+            sync(view, name, &sources, reading, progress)?
         }
         synced => synced?,
     };
-    group.write(|tx| {
+    view.write(|tx| {
         tx.run("UPDATE collections SET indexed_at = $2 WHERE name = $1", (name, caller.now))?;
         let mut row = audit::Row::new("collection_index");
         row.ids.push(name.to_string());
@@ -309,16 +309,16 @@ fn index(
 }
 
 fn sync(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     name: &CollectionName,
     sources: &[String],
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Synced> {
-    let caller = group.caller();
-    let language = group.settings().search.language();
-    let schema = group.schema();
-    let database = open(group, name)?;
+    let caller = view.caller();
+    let language = view.settings().search.language();
+    let schema = view.schema();
+    let database = open(view, name)?;
     let found = workspace::sources(sources);
     if reading == Reading::Anew {
         // What is forgotten has to be there to be read again.
@@ -344,8 +344,8 @@ fn source(path: &Path) -> Result<String> {
 
 /// Waits until no other process writes to the collection. The lock goes when the file is closed, and so with the
 /// process.
-fn lock(group: &View<'_>, name: &CollectionName) -> Result<File> {
-    let path = path(group, name).with_extension("lock");
+fn lock(view: &View<'_>, name: &CollectionName) -> Result<File> {
+    let path = path(view, name).with_extension("lock");
     if let Some(folder) = path.parent() {
         files::create_folder(folder)?;
     }
@@ -410,17 +410,17 @@ fn put(db: &Connection, record: &Record) -> Result<()> {
 pub struct Written(Vec<(Option<CollectionName>, i64)>);
 
 /// Returns the database of a collection, as it is now.
-fn open<'v>(group: &'v mut View<'_>, name: &CollectionName) -> Result<&'v mut Database> {
-    let (path, owner) = place(group, name);
-    group.collection(path, owner)
+fn open<'v>(view: &'v mut View<'_>, name: &CollectionName) -> Result<&'v mut Database> {
+    let (path, owner) = place(view, name);
+    view.collection(path, owner)
 }
 
 /// Returns what every write moves on to the index of the memory or of a collection.
-pub fn written(group: &mut View<'_>) -> Result<Written> {
-    let mut stamps = vec![(None, group.read_all(index::stamp)?)];
-    for record in group.read_all(all)? {
+pub fn written(view: &mut View<'_>) -> Result<Written> {
+    let mut stamps = vec![(None, view.read_all(index::stamp)?)];
+    for record in view.read_all(all)? {
         // One that can't be read now may be mended later.
-        let stamp = open(group, &record.name).and_then(|database| database.read(index::stamp));
+        let stamp = open(view, &record.name).and_then(|database| database.read(index::stamp));
         stamps.push((Some(record.name), stamp.unwrap_or(-1)));
     }
     Ok(Written(stamps))
@@ -431,15 +431,15 @@ pub fn written(group: &mut View<'_>) -> Result<Written> {
 /// transaction, of one database after the other, and may break off. Any number of processes may do this
 /// at once; search goes on meanwhile.
 pub fn renew(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     most: usize,
     progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
 ) -> Result<Renewed> {
-    let now = group.now();
-    let mut sum = index::fill::renew(group.memory(), now, most, progress)?;
-    for record in group.read_all(all)? {
+    let now = view.now();
+    let mut sum = index::fill::renew(view.memory(), now, most, progress)?;
+    for record in view.read_all(all)? {
         // Of one that can't be opened every search says so.
-        let Ok(database) = open(group, &record.name) else { continue };
+        let Ok(database) = open(view, &record.name) else { continue };
         let of_one = index::fill::renew(database, now, most, progress)?;
         sum = Renewed { made: sum.made + of_one.made, all: sum.all + of_one.all };
     }
@@ -449,12 +449,12 @@ pub fn renew(
 /// Makes vectors by the provider for passages of the memory and of its collections that have none, at
 /// most so many, the newest first. `progress` is told what is done and what is left. What a provider that
 /// fails leaves undone is done by the next call; search goes on meanwhile.
-pub fn embed(group: &mut View<'_>, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
-    let Some(embedder) = group.services().embedder.clone() else { return Ok(Embedded::default()) };
-    let now = group.now();
-    let mut sum = index::fill::fill(group.memory(), &*embedder, now, most, progress)?;
-    for record in group.read_all(all)? {
-        let of_one = index::fill::fill(open(group, &record.name)?, &*embedder, now, most, progress)?;
+pub fn embed(view: &mut View<'_>, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
+    let Some(embedder) = view.services().embedder.clone() else { return Ok(Embedded::default()) };
+    let now = view.now();
+    let mut sum = index::fill::fill(view.memory(), &*embedder, now, most, progress)?;
+    for record in view.read_all(all)? {
+        let of_one = index::fill::fill(open(view, &record.name)?, &*embedder, now, most, progress)?;
         sum = Embedded {
             model: sum.model,
             done: sum.done + of_one.done,

@@ -29,18 +29,18 @@ fn forget(db: &Connection, erased: &[Erased]) -> Result<()> {
 }
 
 /// Deletes what was superseded long ago, if there is any: looking costs no write.
-pub(crate) fn purge(group: &mut View<'_>) -> Result<usize> {
-    let now = group.now();
-    let days = group.settings().entries.purge_superseded_days;
-    if days == 0 || !group.is_on_disk() {
+pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
+    let now = view.now();
+    let days = view.settings().entries.purge_superseded_days;
+    if days == 0 || !view.is_on_disk() {
         return Ok(0);
     }
     let before = now.plus_days(-days);
     let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < $1)";
-    if !group.read_all(|db| db.one(due, [before], |row| row.get(0)))? {
+    if !view.read_all(|db| db.one(due, [before], |row| row.get(0)))? {
         return Ok(0);
     }
-    let purged = group.memory().write(now, |tx, _| {
+    let purged = view.memory().write(now, |tx, _| {
         let erased = entry::delete_superseded(tx, before)?;
         forget(tx, &erased)?;
         let mut row = audit::Row::new("purge");
@@ -55,11 +55,11 @@ pub(crate) fn purge(group: &mut View<'_>) -> Result<usize> {
         purged => purged?,
     };
     let data = Map::from_iter([("type".into(), "purge".into()), ("purged".into(), purged.into())]);
-    group.tell("memory:write", data);
+    view.tell("memory:write", data);
     Ok(purged)
 }
 
 /// Purges when a database was opened.
-pub(crate) fn purge_on_opening(group: &mut View<'_>) -> Result<()> {
-    purge(group).map(drop)
+pub(crate) fn purge_on_opening(view: &mut View<'_>) -> Result<()> {
+    purge(view).map(drop)
 }

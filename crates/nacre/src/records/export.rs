@@ -396,35 +396,35 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
 
 /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
 /// [`import`].
-pub fn export(group: &View<'_>, folder: &Path) -> Result<Exported> {
-    group.read_all(|db| write(db, group.name(), group.folder(), folder, group.now()))
+pub fn export(view: &View<'_>, folder: &Path) -> Result<Exported> {
+    view.read_all(|db| write(db, view.name(), view.folder(), folder, view.now()))
 }
 
 /// Takes in what [`export`] wrote. What is here already is left as it is, so that twice is the
 /// same as once.
-pub fn import(group: &mut View<'_>, folder: &Path) -> Result<Imported> {
+pub fn import(view: &mut View<'_>, folder: &Path) -> Result<Imported> {
     let found = read(folder)?;
-    let shared = group.read_all(|db| session::absent(db, &found.shared_sessions))?;
-    let mut imported = take_in(group, &found)?;
-    let put = put_files(group, folder, found.files.as_deref())?;
+    let shared = view.read_all(|db| session::absent(db, &found.shared_sessions))?;
+    let mut imported = take_in(view, &found)?;
+    let put = put_files(view, folder, found.files.as_deref())?;
     (imported.files, imported.files_kept) = (put.added, put.kept);
     imported.projects = found.projects;
-    let known = group.read_all(projects)?;
+    let known = view.read_all(projects)?;
     imported.projects.retain(|name, _| !known.contains_key(name));
-    let here = collection::names(group)?;
+    let here = collection::names(view)?;
     imported.collections = found.collections;
     imported.collections.retain(|name, _| !here.contains(name));
     if let Some(file) = sessions(folder) {
         let input = fs::File::open(&file).map_err(Error::io(&file))?;
         imported.messages =
-            session::import_transcript(group, BufReader::new(input), "sessions", |_| {})?.added;
+            session::import_transcript(view, BufReader::new(input), "sessions", |_| {})?.added;
     }
     if imported.files > 0 {
-        session::catch_up_all(group)?;
-        workspace::sync(group)?;
+        session::catch_up_all(view)?;
+        workspace::sync(view)?;
     }
     if !shared.is_empty() || !found.session_formats.is_empty() {
-        group.write(|tx| {
+        view.write(|tx| {
             session::set_formats(tx, &found.session_formats)?;
             session::set_shared(tx, &shared)
         })?;
@@ -433,14 +433,14 @@ pub fn import(group: &mut View<'_>, folder: &Path) -> Result<Imported> {
 }
 
 /// Takes in what can be read of another database file, damaged ones included.
-pub fn import_database(group: &mut View<'_>, file: &Path) -> Result<Imported> {
+pub fn import_database(view: &mut View<'_>, file: &Path) -> Result<Imported> {
     let found = salvage(file)?;
-    take_in(group, &found)
+    take_in(view, &found)
 }
 
-fn take_in(group: &mut View<'_>, found: &Records) -> Result<Imported> {
-    let caller = group.caller();
-    group.write(|tx| {
+fn take_in(view: &mut View<'_>, found: &Records) -> Result<Imported> {
+    let caller = view.caller();
+    view.write(|tx| {
         let imported = write_records(tx, found)?;
         let mut row = audit::Row::new("import");
         row.detail.insert("entries".into(), imported.added.into());

@@ -18,19 +18,19 @@ use crate::index;
 use crate::store::audit;
 
 /// Rebuilds the index, that of the documents from their files. Returns the number of passages.
-pub fn reindex(group: &mut View<'_>) -> Result<usize> {
-    let caller = group.caller();
-    if group.is_on_disk() {
-        let language = group.settings().search.language();
-        let schema = group.schema();
-        group.write(|tx| {
+pub fn reindex(view: &mut View<'_>) -> Result<usize> {
+    let caller = view.caller();
+    if view.is_on_disk() {
+        let language = view.settings().search.language();
+        let schema = view.schema();
+        view.write(|tx| {
             let passages = index::rebuild(tx, schema, index::Documents::Forget, language)?;
             let mut row = audit::Row::new("reindex");
             row.detail.insert("passages".into(), passages.into());
             audit::append(tx, caller, &row, audit::Outcome::Done)
         })?;
     }
-    workspace::sync(group)?;
-    session::catch_up_all(group)?;
-    Ok(usize::try_from(group.read_all(index::lookup::count)?).unwrap_or(0))
+    workspace::sync(view)?;
+    session::catch_up_all(view)?;
+    Ok(usize::try_from(view.read_all(index::lookup::count)?).unwrap_or(0))
 }

@@ -93,18 +93,18 @@ fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
 }
 
 /// Finds what fits, in the memory and in its collections, as far as the scope has them.
-pub(crate) fn search(group: &mut View<'_>, request: &Request) -> Result<Found> {
+pub(crate) fn search(view: &mut View<'_>, request: &Request) -> Result<Found> {
     let sources = request.scope.contains(&Scope::Sources) && !request.query.trim().is_empty();
     let (names, mut missing) = match sources {
-        true => collection::to_search(group, request.collection.as_ref())?,
+        true => collection::to_search(view, request.collection.as_ref())?,
         false => (Vec::new(), Vec::new()),
     };
-    let visibility = group.visibility();
+    let visibility = view.visibility();
     let mut states = Vec::new();
     if request.scope.iter().any(|scope| *scope != Scope::Sources) {
-        states.push((None, group.path(), group.snapshot()?));
+        states.push((None, view.path(), view.snapshot()?));
     }
-    for (name, database) in group.open_collections().filter(|(name, _)| names.contains(name)) {
+    for (name, database) in view.open_collections().filter(|(name, _)| names.contains(name)) {
         match database.snapshot(Visibility::Private) {
             Ok(state) => states.push((Some(name), database.path(), state)),
             Err(error) => missing.push(collection::is_down(name, &error)),
@@ -120,9 +120,9 @@ pub(crate) fn search(group: &mut View<'_>, request: &Request) -> Result<Found> {
             visibility: if collection.is_some() { Visibility::Private } else { visibility },
         })
         .collect();
-    let mut found = run(&corpora, request, group.settings(), group.services().embedder.as_deref())?;
+    let mut found = run(&corpora, request, view.settings(), view.services().embedder.as_deref())?;
     if corpora.is_empty() && sources && missing.is_empty() {
-        found.note = Some("this group has no collections".into());
+        found.note = Some("this view has no collections".into());
     }
     missing.append(&mut found.missing);
     Ok(Found { missing, ..found })

@@ -15,15 +15,15 @@ use crate::group::View;
 
 /// Calls a tool in the caller's group, or reads in the group that the arguments name, where the caller's role and the
 /// settings allow it.
-pub fn call_across(home: &Home, group: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer> {
-    let caller = group.caller();
+pub fn call_across(home: &Home, view: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer> {
+    let caller = view.caller();
     let named = arguments.get(GROUP).and_then(Value::as_str).map(str::to_owned);
     let (Some(named), Some(known)) = (named, tool(name)) else {
-        return call(group, name, arguments);
+        return call(view, name, arguments);
     };
     let across = !home.settings().access.admin_group.is_empty() && known.across;
-    if !across || named == group.name().as_str() {
-        return call(group, name, arguments);
+    if !across || named == view.name().as_str() {
+        return call(view, name, arguments);
     }
     let denied = || Error::GroupDenied { group: shorten(&named) };
     let other: GroupName = named.parse().map_err(|_| denied())?;

@@ -48,7 +48,7 @@ impl Request for BootRequest {
         limits.max_chars = limits.max_chars.min(total / 3);
         let brief = if with_brief { Some(make_brief(call, &limits, false)?) } else { None };
         let caller = call.caller;
-        let boot = boot::boot(call.group(), caller, project.as_ref(), total, brief);
+        let boot = boot::boot(call.view(), caller, project.as_ref(), total, brief);
         for part in boot.parts.iter().filter(|part| part.chars > 0 && part.path != "brief") {
             let kind =
                 if matches!(part.path.as_str(), "skills" | "tasks") { part.path.as_str() } else { "file" };

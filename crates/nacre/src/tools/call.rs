@@ -46,7 +46,7 @@ pub(crate) struct Way<'a> {
 
 /// A call under way: what a tool may use.
 pub struct Call<'a> {
-    pub(super) group: View<'a>,
+    pub(super) view: View<'a>,
     pub(crate) caller: &'a Caller,
     /// The name of the tool.
     pub(super) name: &'static str,
@@ -70,12 +70,12 @@ pub(super) enum Mode<'a> {
 
 impl<'a> Call<'a> {
     pub(crate) fn settings(&self) -> &Settings {
-        self.group.settings()
+        self.view.settings()
     }
 
     /// Reads one consistent state.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
-        self.group.read(work)
+        self.view.read(work)
     }
 
     /// Leaves out what the session does not see of the lines that say something.
@@ -96,8 +96,7 @@ impl<'a> Call<'a> {
 
     /// Writes, with the audit row and the limits in the same transaction.
     pub(crate) fn write<T>(&mut self, work: impl FnOnce(&mut Write<'_>) -> Result<T>) -> Ran<T> {
-        let (caller, name, settings) =
-            (self.caller, self.group.name().clone(), self.group.settings().clone());
+        let (caller, name, settings) = (self.caller, self.view.name().clone(), self.view.settings().clone());
         let source = match caller.actor {
             Actor::Person | Actor::Nacre => Source::Person,
             Actor::Agent => Source::Agent,
@@ -124,10 +123,10 @@ impl<'a> Call<'a> {
             Ok((value, write.changed))
         };
         if matches!(mode, Mode::Try) {
-            let (value, changed) = self.group.write(|tx| tx.undone(write))?;
+            let (value, changed) = self.view.write(|tx| tx.undone(write))?;
             return if changed { Err(Stop::Waits) } else { Ok(value) };
         }
-        let (value, _) = self.group.write(write)?;
+        let (value, _) = self.view.write(write)?;
         self.marked = true;
         Ok(value)
     }
@@ -139,7 +138,7 @@ impl<'a> Call<'a> {
             return (scope, None);
         }
         if self.settings().documents.index {
-            return (scope, workspace::follow(&mut self.group));
+            return (scope, workspace::follow(&mut self.view));
         }
         scope.retain(|scope| *scope != Scope::Memory);
         let missing = scope.is_empty().then(|| "memory: `documents.index` is off".to_owned());
@@ -155,24 +154,24 @@ impl<'a> Call<'a> {
             let [size, mark] = [("size", (*size).into()), ("infrastructure", true.into())];
             self.tell("memory:read", crate::store::event::payload([kind, path, size, mark]));
         }
-        seen::note(&mut self.group, shown.into_iter().map(|(path, _)| path))
+        seen::note(&mut self.view, shown.into_iter().map(|(path, _)| path))
     }
 
     /// Tells what happened. Nothing hears of it that was not committed.
     pub(crate) fn tell(&mut self, name: &'static str, data: Map<String, Value>) {
-        self.group.tell(name, data);
+        self.view.tell(name, data);
     }
 
     /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
     pub(crate) fn forget_in_checkpoints(&mut self, gone: &[Gone]) -> Vec<String> {
-        match checkpoint::forget(&mut self.group, gone) {
+        match checkpoint::forget(&mut self.view, gone) {
             Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
             Err(error) => vec![format!("all of them: {error}")],
         }
     }
 
-    pub(crate) fn group(&mut self) -> &mut View<'a> {
-        &mut self.group
+    pub(crate) fn view(&mut self) -> &mut View<'a> {
+        &mut self.view
     }
 }
 

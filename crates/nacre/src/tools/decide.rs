@@ -32,7 +32,7 @@ impl Request for ProposalsRequest {
     const NAME: &str = "proposal_list";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Proposals> {
-        Ok(Proposals { proposals: proposal::list(call.group(), self.all)? })
+        Ok(Proposals { proposals: proposal::list(call.view(), self.all)? })
     }
 
     fn say(answer: &Proposals, _: Time) -> String {
@@ -74,8 +74,8 @@ impl Request for ProposalRequest {
     const NAME: &str = "proposal_show";
 
     fn run(self, call: &mut Call<'_>) -> Ran<ProposalShown> {
-        let found = proposal::get(call.group(), self.number)?;
-        let [base, proposed] = proposal::texts(call.group(), self.number)?;
+        let found = proposal::get(call.view(), self.number)?;
+        let [base, proposed] = proposal::texts(call.view(), self.number)?;
         // Masked as documents are, so that both sides keep their lines.
         let masked = |bytes: Vec<u8>| redact::document(&String::from_utf8_lossy(&bytes)).into_owned();
         let (base, proposed, arguments) = match found.kind {
@@ -128,7 +128,7 @@ impl Request for DecideRequest {
 
     fn run(self, call: &mut Call<'_>) -> Ran<Decided> {
         let (number, run_approved) = (self.number, call.run_approved);
-        let group = call.group();
+        let group = call.view();
         let decided = match self.decision {
             Verdict::Approve => proposal::approve(group, number, run_approved)?,
             Verdict::Deny => proposal::deny(group, number, &self.reason)?,

@@ -52,7 +52,7 @@ pub(super) fn show(
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let named = visibility.sees(&rules, path.as_str(), "");
     // A file that it does not see is not there for it, whatever stands there.
-    let bytes = if named { files::read(call.group().folder(), &path, LARGEST + 1)? } else { None };
+    let bytes = if named { files::read(call.view().folder(), &path, LARGEST + 1)? } else { None };
     let bytes = bytes.filter(|bytes| visibility.sees_file(&rules, path.as_str(), bytes));
     // What is cut in silence would be taken for all there is.
     if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
@@ -92,7 +92,7 @@ pub(super) fn show(
     {
         let line = |line: usize| i64::try_from(line).unwrap_or(i64::MAX);
         let lines = [line(from), line(to)];
-        memory_file::note_used(call.group(), &[memory_file::Use { lines, words: "" }]);
+        memory_file::note_used(call.view(), &[memory_file::Use { lines, words: "" }]);
     }
     if !crate::records::workspace::seen::is_infrastructure(path.as_str()) {
         let (path, size) = (shown.path.as_str().into(), shown.text.chars().count());
@@ -227,7 +227,7 @@ impl WriteRequest {
         let caller = call.caller;
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
         if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
-            let mut held = change::hold(call.group())?;
+            let mut held = change::hold(call.view())?;
             let daily::Longer { path, before, after, .. } = daily::longer(&held, &draft)?;
             if before.as_ref() == Some(&after) {
                 return Ok(unchanged(&path.to_string()));
@@ -236,7 +236,7 @@ impl WriteRequest {
             let made = proposal::make(&mut held, &path, Some(after), &reason, &[])?;
             return Ok(proposed(path.to_string(), &made));
         }
-        let done = daily::add(call.group(), &draft)?;
+        let done = daily::add(call.view(), &draft)?;
         if done.duplicate {
             return Ok(unchanged(&done.path));
         }
@@ -247,7 +247,7 @@ impl WriteRequest {
     fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<Written> {
         let caller = call.caller;
         let decision = policy::decide(Target::File(path), caller, call.settings())?;
-        let mut held = change::hold(call.group())?;
+        let mut held = change::hold(call.view())?;
         proposal::check_seen(&held, caller, path)?;
         let before = held.read(path)?;
         let base = before.as_deref().unwrap_or_default();
@@ -273,14 +273,14 @@ impl WriteRequest {
         }
         if decision == Decision::Propose {
             let reason = self.reason.unwrap_or_default();
-            let prune = memory_file::advice(&held.group, path.as_str(), &after);
+            let prune = memory_file::advice(&held.view, path.as_str(), &after);
             let made = proposal::make(&mut held, path, Some(after), &reason, &[])?;
             let mut answer = proposed(path.to_string(), &made);
             answer.note =
                 answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
             return Ok(answer);
         }
-        let prune = memory_file::advice(&held.group, path.as_str(), &after);
+        let prune = memory_file::advice(&held.view, path.as_str(), &after);
         let diff = shortened(&Diff::new(path.as_str(), before.as_deref(), Some(&after)).to_string());
         let (size, delta) = (after.len(), change::grown(before.as_deref(), Some(&after)));
         let change = Change { path: path.clone(), before, after: Some(after) };

@@ -81,7 +81,7 @@ impl Request for GraphRequest {
         );
         let matched = recalled.known.iter().filter(|known| known.score >= ENTITY && known.until.is_none());
         let graph = matched.map(|known| known.id.clone()).collect();
-        call.group().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now });
+        call.view().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now });
         Ok(recalled)
     }
 
@@ -302,7 +302,7 @@ impl Request for FactRemoveRequest {
             Ok(gone)
         })?;
         // The text still stands in the write-ahead log until that is emptied.
-        call.group().forget_log()?;
+        call.view().forget_log()?;
         let gone: Vec<Gone> = facts.iter().map(|fact| Gone::of(&fact.id)).collect();
         let still_in = call.forget_in_checkpoints(&gone);
         Ok(Facts { facts, still_in })
@@ -479,7 +479,7 @@ impl Request for RelationEndRequest {
         })?;
         relation.cites = call.seen_cites(relation.cites)?;
         if self.remove {
-            call.group().forget_log()?;
+            call.view().forget_log()?;
             // The audit log keeps one that can't be written from bringing it back.
             call.forget_in_checkpoints(&[Gone::of(&relation.id)]);
         }
@@ -690,7 +690,7 @@ impl Request for EntityRequest {
         })?;
         if self.r#do == EntityAct::Remove {
             // The text still stands in the write-ahead log until that is emptied.
-            call.group().forget_log()?;
+            call.view().forget_log()?;
             for checkpoint in call.forget_in_checkpoints(&gone) {
                 let _ = write!(joined.note, "; it is still in checkpoint {}", one_line(&checkpoint));
             }

@@ -102,7 +102,7 @@ impl Request for HandoverRequest {
         };
         let context = Handed { memory_snippet: lines.join("\n"), project_context: self.context };
         Ok(Handover {
-            from: format!("agent_{}_{}", call.caller.role.as_str(), call.group().name()),
+            from: format!("agent_{}_{}", call.caller.role.as_str(), call.view().name()),
             to,
             r#type: "request",
             payload: Payload { action: self.action, context },

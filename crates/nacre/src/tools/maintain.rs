@@ -202,55 +202,55 @@ pub(crate) struct Claim {
 
 /// Runs jobs, one after the other, waiting for another process that is at it. One that fails is named and keeps no
 /// other from running.
-pub fn run(group: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
+pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
     let jobs: Vec<&Job> = match which {
         Which::Only(name) => vec![job(name)?],
         Which::Due | Which::All => JOBS.iter().collect(),
     };
     // Transcripts alone are enough: a database that was lost is filled from them.
-    if !group.is_on_disk() && !group.folder().join("sessions").is_dir() {
+    if !view.is_on_disk() && !view.folder().join("sessions").is_dir() {
         return Ok(Vec::new());
     }
     // A look that finds nothing makes no file and waits for nobody.
-    if matches!(which, Which::Due) && !is_job_due(group)? {
+    if matches!(which, Which::Due) && !is_job_due(view)? {
         return Ok(Vec::new());
     }
-    let _lock = lock(group)?;
-    run_all(group, &jobs, matches!(which, Which::Due))
+    let _lock = lock(view)?;
+    run_all(view, &jobs, matches!(which, Which::Due))
 }
 
 /// Runs what is due, unless another process is at it.
-pub fn run_if_free(group: &mut View<'_>) -> Result<Vec<Ran>> {
-    if !group.is_on_disk() || !is_job_due(group)? {
+pub fn run_if_free(view: &mut View<'_>) -> Result<Vec<Ran>> {
+    if !view.is_on_disk() || !is_job_due(view)? {
         return Ok(Vec::new());
     }
-    let Some(_lock) = try_lock(group)? else { return Ok(Vec::new()) };
+    let Some(_lock) = try_lock(view)? else { return Ok(Vec::new()) };
     let jobs: Vec<&Job> = JOBS.iter().collect();
-    run_all(group, &jobs, true)
+    run_all(view, &jobs, true)
 }
 
 /// Tells of every job when it is due and what it last did.
-pub fn jobs(group: &View<'_>) -> Result<Vec<JobShown>> {
-    let caller = group.caller();
-    group.read_all(|db| JOBS.iter().map(|job| shown(db, job, caller)).collect())
+pub fn jobs(view: &View<'_>) -> Result<Vec<JobShown>> {
+    let caller = view.caller();
+    view.read_all(|db| JOBS.iter().map(|job| shown(db, job, caller)).collect())
 }
 
-fn is_job_due(group: &View<'_>) -> Result<bool> {
-    Ok(jobs(group)?.iter().any(|job| job.due))
+fn is_job_due(view: &View<'_>) -> Result<bool> {
+    Ok(jobs(view)?.iter().any(|job| job.due))
 }
 
 /// The one write of a job: what it does and that it was done are one transaction. For what would not be the same
 /// done twice.
-fn write_job(group: &mut View<'_>, work: impl FnOnce(&Connection) -> Result<Report>) -> Result<Report> {
-    let claim = group.state::<Option<Claim>>().clone();
-    let report = group.write(|tx| {
+fn write_job(view: &mut View<'_>, work: impl FnOnce(&Connection) -> Result<Report>) -> Result<Report> {
+    let claim = view.state::<Option<Claim>>().clone();
+    let report = view.write(|tx| {
         let report = work(tx)?;
         if let Some(claim) = &claim {
             finish(tx, claim, &report)?;
         }
         Ok(report)
     })?;
-    if let Some(claim) = group.state::<Option<Claim>>() {
+    if let Some(claim) = view.state::<Option<Claim>>() {
         claim.served = true;
     }
     Ok(report)
@@ -315,22 +315,22 @@ fn shown(db: &Connection, job: &Job, caller: &Caller) -> Result<JobShown> {
 }
 
 /// Runs jobs while their lock is held.
-fn run_all(group: &mut View<'_>, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran>> {
-    let caller = group.caller();
+fn run_all(view: &mut View<'_>, jobs: &[&Job], only_due: bool) -> Result<Vec<Ran>> {
+    let caller = view.caller();
     let mut all = Vec::new();
     for job in jobs {
         let (last, _) = job.schedule.around(caller.now, &caller.zone);
-        let Some(claim) = claim(group, job, last, only_due)? else { continue };
-        *group.state() = Some(claim.clone());
-        let done = (job.run)(group);
-        let served = group.state::<Option<Claim>>().take().is_some_and(|claim| claim.served);
+        let Some(claim) = claim(view, job, last, only_due)? else { continue };
+        *view.state() = Some(claim.clone());
+        let done = (job.run)(view);
+        let served = view.state::<Option<Claim>>().take().is_some_and(|claim| claim.served);
         let report = done.unwrap_or_else(|error| Report {
             says: format!("failed: {error}"),
             failed: true,
             ..Report::default()
         });
         if !served {
-            group.write(|tx| finish(tx, &claim, &report))?;
+            view.write(|tx| finish(tx, &claim, &report))?;
         }
         all.push(Ran { name: job.name, failed: report.failed, report });
     }
@@ -338,13 +338,13 @@ fn run_all(group: &mut View<'_>, jobs: &[&Job], only_due: bool) -> Result<Vec<Ra
 }
 
 /// Claims a job in one transaction, if it is due. A claim that is found is of a process that is dead: the lock is ours.
-fn claim(group: &mut View<'_>, job: &Job, last: Time, only_due: bool) -> Result<Option<Claim>> {
-    let caller = group.caller();
+fn claim(view: &mut View<'_>, job: &Job, last: Time, only_due: bool) -> Result<Option<Claim>> {
+    let caller = view.caller();
     let now = caller.now;
-    if only_due && !group.read_all(|db| Ok(known(db, job.name)?.is_due(last, now)))? {
+    if only_due && !view.read_all(|db| Ok(known(db, job.name)?.is_due(last, now)))? {
         return Ok(None);
     }
-    group.write(|tx| {
+    view.write(|tx| {
         if only_due && !known(tx, job.name)?.is_due(last, now) {
             return Ok(None);
         }
@@ -372,16 +372,16 @@ const AGAIN: i64 = 60 * 60 * 1000;
 const LOCK: &str = "maintain.lock";
 
 /// Waits until no other process is at the jobs. The lock goes with the file, and so with the process.
-fn lock(group: &View<'_>) -> Result<File> {
-    let path = group.folder().join(LOCK);
+fn lock(view: &View<'_>) -> Result<File> {
+    let path = view.folder().join(LOCK);
     let file = files::append_private(&path).map_err(Error::io(&path))?;
     file.lock().map_err(Error::io(&path))?;
     Ok(file)
 }
 
 /// The same without waiting; `None`: another is at it.
-fn try_lock(group: &View<'_>) -> Result<Option<File>> {
-    let path = group.folder().join(LOCK);
+fn try_lock(view: &View<'_>) -> Result<Option<File>> {
+    let path = view.folder().join(LOCK);
     let file = files::append_private(&path).map_err(Error::io(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -391,8 +391,8 @@ fn try_lock(group: &View<'_>) -> Result<Option<File>> {
 }
 
 /// W4. What has moved has moved.
-fn logs(group: &mut View<'_>) -> Result<Report> {
-    let lines = crate::records::workspace::daily::retire(group)?.lines;
+fn logs(view: &mut View<'_>) -> Result<Report> {
+    let lines = crate::records::workspace::daily::retire(view)?.lines;
     Ok(Report::new(
         format!("{lines} lines of daily logs archived"),
         "retired",
@@ -401,8 +401,8 @@ fn logs(group: &mut View<'_>) -> Result<Report> {
 }
 
 /// S6. What is packed is packed.
-fn sessions(group: &mut View<'_>) -> Result<Report> {
-    let done = crate::records::session::retain(group)?;
+fn sessions(view: &mut View<'_>) -> Result<Report> {
+    let done = crate::records::session::retain(view)?;
     let left: String = done.failed.iter().map(|why| format!("; {why}")).collect();
     let says = format!("{} transcripts packed{left}", done.packed);
     let report = Report::new(says, "sessions", i64::try_from(done.packed).unwrap_or(0));
@@ -410,20 +410,20 @@ fn sessions(group: &mut View<'_>) -> Result<Report> {
 }
 
 /// G6. Counts days by itself, so that twice is once.
-fn decay(group: &mut View<'_>) -> Result<Report> {
-    let caller = group.caller();
-    write_job(group, |tx| {
+fn decay(view: &mut View<'_>) -> Result<Report> {
+    let caller = view.caller();
+    write_job(view, |tx| {
         let days = graph::activation::decay(tx, caller.now)?;
         Ok(Report::new(format!("facts faded for {days} days"), "decayed_days", days))
     })
 }
 
 /// Q7. What is as it was is not read again, and each collection has a lock of its own.
-fn reindex(group: &mut View<'_>) -> Result<Report> {
-    let names = collection::names(group)?;
+fn reindex(view: &mut View<'_>) -> Result<Report> {
+    let names = collection::names(view)?;
     let (mut changed, mut failed) = (0, Vec::new());
     for name in &names {
-        match collection::reindex(group, name, Reading::Changes, &mut |_, _| {}) {
+        match collection::reindex(view, name, Reading::Changes, &mut |_, _| {}) {
             Ok(done) => {
                 changed += done.synced.added.len() + done.synced.changed.len() + done.synced.removed.len()
             }
@@ -437,17 +437,17 @@ fn reindex(group: &mut View<'_>) -> Result<Report> {
 }
 
 /// E8. What is gone is gone.
-fn purge(group: &mut View<'_>) -> Result<Report> {
-    let purged = i64::try_from(erase::purge(group)?).unwrap_or(i64::MAX);
+fn purge(view: &mut View<'_>) -> Result<Report> {
+    let purged = i64::try_from(erase::purge(view)?).unwrap_or(i64::MAX);
     Ok(Report::new(format!("{purged} superseded entries purged"), "purged", purged))
 }
 
 /// E9. A second run would archive as many again.
-fn prune(group: &mut View<'_>) -> Result<Report> {
-    let caller = group.caller();
-    let settings = group.settings().clone();
-    let (size, limit) = (status(group)?.database_bytes, settings.entries.max_size_mb.saturating_mul(1 << 20));
-    write_job(group, |tx| {
+fn prune(view: &mut View<'_>) -> Result<Report> {
+    let caller = view.caller();
+    let settings = view.settings().clone();
+    let (size, limit) = (status(view)?.database_bytes, settings.entries.max_size_mb.saturating_mul(1 << 20));
+    write_job(view, |tx| {
         let mut archived = 0;
         if size > limit {
             let percent = settings.entries.prune_percent;

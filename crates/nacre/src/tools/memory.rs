@@ -85,9 +85,9 @@ impl Request for StoreRequest {
     const NAME: &str = "memory_store";
     const TYPED: bool = true;
 
-    fn steers(&self, group: &View<'_>) -> Result<bool> {
-        let r#type = self.r#type.unwrap_or_else(|| default_type(group.settings().entries.default_type));
-        Ok(r#type.behavioral() || self.supersedes.as_ref().is_some_and(|old| is_behavioral(group, old)))
+    fn steers(&self, view: &View<'_>) -> Result<bool> {
+        let r#type = self.r#type.unwrap_or_else(|| default_type(view.settings().entries.default_type));
+        Ok(r#type.behavioral() || self.supersedes.as_ref().is_some_and(|old| is_behavioral(view, old)))
     }
 
     fn run(self, call: &mut Call<'_>) -> Ran<Stored> {
@@ -259,7 +259,7 @@ impl Request for SearchRequest {
             query: self.query.clone(),
         };
         let now = call.caller.now;
-        let mut found = search::search(call.group(), &request)?;
+        let mut found = search::search(call.view(), &request)?;
         found.missing.extend(missing);
         let shown = found.hits.iter().flat_map(|hit| {
             let own = hit.document.iter().filter(|document| document.collection.is_none());
@@ -280,12 +280,12 @@ impl Request for SearchRequest {
             let by_graph =
                 |hit: &&search::Hit| hit.graph.is_some() && hit.why.iter().any(|why| why.lane == "graph");
             let graph = found.hits.iter().filter(by_graph).map(|hit| hit.id.clone()).collect();
-            call.group().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)));
+            call.view().note_returned(entries(&found.hits).into_iter().chain(entries(&found.standing)));
             let uses = memory_file_uses(&found.hits, &self.query);
-            memory_file::note_used(call.group(), &uses);
+            memory_file::note_used(call.view(), &uses);
             if asked {
                 let recalled = Recalled { entries: entries(&found.hits), graph, at: now };
-                call.group().note_recalled(&self.query, recalled);
+                call.view().note_recalled(&self.query, recalled);
             }
         }
         Ok(found)
@@ -409,7 +409,7 @@ pub(super) fn make_brief(
     include_provenance: bool,
 ) -> Result<Brief> {
     let now = call.caller.now;
-    let made = call.group().services().brief_plugin.clone().map(|plugin| {
+    let made = call.view().services().brief_plugin.clone().map(|plugin| {
         let said = (plugin.make)(&call.caller.session);
         (plugin.name, said)
     });
@@ -448,7 +448,7 @@ impl Request for CollectionsRequest {
     const NAME: &str = "collection_list";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Collections> {
-        Ok(Collections { collections: collection::list(call.group())? })
+        Ok(Collections { collections: collection::list(call.view())? })
     }
 
     fn say(answer: &Collections, _: Time) -> String {
@@ -614,8 +614,8 @@ impl Request for UpdateRequest {
     type Answer = Changed;
     const NAME: &str = "memory_update";
 
-    fn steers(&self, group: &View<'_>) -> Result<bool> {
-        Ok(self.r#type.is_some_and(EntryType::behavioral) || is_behavioral(group, &self.id))
+    fn steers(&self, view: &View<'_>) -> Result<bool> {
+        Ok(self.r#type.is_some_and(EntryType::behavioral) || is_behavioral(view, &self.id))
     }
 
     fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
@@ -727,8 +727,8 @@ impl Request for DeleteRequest {
     type Answer = Deleted;
     const NAME: &str = "memory_delete";
 
-    fn steers(&self, group: &View<'_>) -> Result<bool> {
-        Ok(is_behavioral(group, &self.id))
+    fn steers(&self, view: &View<'_>) -> Result<bool> {
+        Ok(is_behavioral(view, &self.id))
     }
 
     fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
@@ -740,7 +740,7 @@ impl Request for DeleteRequest {
             Ok(erased)
         })?;
         // The text still stands in the write-ahead log until that is emptied.
-        call.group().forget_log()?;
+        call.view().forget_log()?;
         let delta = entry.content.chars().count();
         let delta = i64::try_from(delta).map_or(0, |delta| -delta);
         call.tell(
@@ -792,6 +792,6 @@ pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
 }
 
 /// Tells whether an entry that the session sees says how agents are to behave.
-pub(super) fn is_behavioral(group: &View<'_>, named: &EntryRef) -> bool {
-    group.read(|db| entry::get(db, named)).is_ok_and(|entry| entry.behavioral)
+pub(super) fn is_behavioral(view: &View<'_>, named: &EntryRef) -> bool {
+    view.read(|db| entry::get(db, named)).is_ok_and(|entry| entry.behavioral)
 }

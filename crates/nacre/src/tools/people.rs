@@ -40,10 +40,10 @@ impl Request for FilesRequest {
     fn run(self, call: &mut Call<'_>) -> Ran<Files> {
         let private = call.settings().visibility.private.clone();
         let visibility = call.caller.visibility;
-        let mut files = workspace::files(call.group().folder());
+        let mut files = workspace::files(call.view().folder());
         for file in &mut files {
             let text =
-                workspace::text(call.group(), crate::base::caller::Visibility::Private, &file.path, 4 << 10);
+                workspace::text(call.view(), crate::base::caller::Visibility::Private, &file.path, 4 << 10);
             file.private = !crate::base::caller::Visibility::Shared.sees(&private, &file.path, &text);
         }
         files.retain(|file| visibility == crate::base::caller::Visibility::Private || !file.private);
@@ -104,7 +104,7 @@ impl Request for FileRequest {
 /// What the session sees of a file; a file that it does not see is not there for it.
 fn seen(call: &mut Call<'_>, path: &FilePath) -> Result<Option<Vec<u8>>> {
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
-    let bytes = files::read(call.group().folder(), path, change::LARGEST)?;
+    let bytes = files::read(call.view().folder(), path, change::LARGEST)?;
     let sees = |bytes: &Vec<u8>| visibility.sees(&rules, path.as_str(), &String::from_utf8_lossy(bytes));
     Ok(bytes.filter(sees))
 }
@@ -146,7 +146,7 @@ impl Request for SaveRequest {
 
     fn run(self, call: &mut Call<'_>) -> Ran<FileSaved> {
         let (path, caller): (FilePath, _) = (self.path.parse()?, call.caller);
-        let mut held = change::hold(call.group())?;
+        let mut held = change::hold(call.view())?;
         proposal::check_seen(&held, caller, &path)?;
         let before = held.read(&path)?;
         if before.as_deref().map(hash) != self.base {
@@ -335,7 +335,7 @@ impl Request for HealthRequest {
     const NAME: &str = "health";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Health> {
-        let status = status::status(call.group())?;
+        let status = status::status(call.view())?;
         let mut problems = Vec::new();
         if status.stale {
             problems.push("the index is of another version; it is made anew behind the calls".to_owned());

@@ -111,7 +111,7 @@ pub(super) fn perform<R: Request>(
     let arguments = matches!(mode, Mode::Try).then(|| serde_json::to_value(&request)).transpose()?;
     let (caller, name) = (view.caller(), tool.name);
     let mut call =
-        Call { caller, group: view.lend(), name, mode, marked: false, run_approved: way.run_approved };
+        Call { caller, view: view.lend(), name, mode, marked: false, run_approved: way.run_approved };
     match (request.run(&mut call), arguments) {
         (Ok(answer), _) => Ok(Outcome::Done(answer)),
         (Err(Stop::Failed(error)), _) => Err(error),

@@ -131,13 +131,13 @@ fn check(view: &View<'_>, tool: &Tool, arguments: Value) -> Result<Value> {
 }
 
 /// Approves a proposal: what it would write is written. Only a person can.
-pub fn approve(group: &mut View<'_>, number: i64) -> Result<Proposal> {
-    proposal::approve(group, number, run_approved)
+pub fn approve(view: &mut View<'_>, number: i64) -> Result<Proposal> {
+    proposal::approve(view, number, run_approved)
 }
 
 /// Notes what the person is said to have answered in their client, and decides by it where the settings accept that.
-pub fn answered(group: &mut View<'_>, number: i64, accepted: bool) -> Result<Proposal> {
-    proposal::answered(group, number, accepted, run_approved)
+pub fn answered(view: &mut View<'_>, number: i64, accepted: bool) -> Result<Proposal> {
+    proposal::answered(view, number, accepted, run_approved)
 }
 
 #[cfg(test)]

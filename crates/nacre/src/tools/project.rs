@@ -83,7 +83,7 @@ impl Request for ItemsRequest {
             explain: false,
             of_agent: false,
         };
-        let found = search::search(call.group(), &request)?;
+        let found = search::search(call.view(), &request)?;
         let fits = |of: &ItemOf| {
             filter.r#type.is_none_or(|wanted| wanted == of.item.r#type)
                 && filter.project.as_ref().is_none_or(|wanted| *wanted == of.project)

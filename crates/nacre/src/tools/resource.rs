@@ -32,9 +32,9 @@ impl Resource {
     }
 
     /// The file that stands for it, if there is one that the caller may see.
-    fn path(&self, group: &View<'_>, caller: &Caller) -> Option<FilePath> {
+    fn path(&self, view: &View<'_>, caller: &Caller) -> Option<FilePath> {
         let paths = boot::paths_of(caller, self.part, None);
-        paths.into_iter().find(|path| boot::is_shown(group, caller.visibility, path))
+        paths.into_iter().find(|path| boot::is_shown(view, caller.visibility, path))
     }
 }
 
@@ -59,32 +59,32 @@ pub const RESOURCES: &[Resource] = &[
 ];
 
 /// Returns the resources that are there for a caller.
-pub fn resources(group: &View<'_>) -> Vec<&'static Resource> {
-    let caller = group.caller();
-    let all = RESOURCES.iter().filter(|resource| resource.path(group, caller).is_some());
+pub fn resources(view: &View<'_>) -> Vec<&'static Resource> {
+    let caller = view.caller();
+    let all = RESOURCES.iter().filter(|resource| resource.path(view, caller).is_some());
     if caller.role == Role::Skill { Vec::new() } else { all.collect() }
 }
 
 /// Tells whether a session has more to start with than the brief: files that somebody wrote and that it may
 /// see.
-pub fn has_workspace(group: &View<'_>) -> bool {
-    let caller = group.caller();
-    caller.role != Role::Skill && boot::has_own(group, caller)
+pub fn has_workspace(view: &View<'_>) -> bool {
+    let caller = view.caller();
+    caller.role != Role::Skill && boot::has_own(view, caller)
 }
 
 /// Reads a resource; `None`: there is none of that address, or none for the caller.
-pub fn resource(group: &mut View<'_>, uri: &str) -> Result<Option<String>> {
-    let caller = group.caller();
+pub fn resource(view: &mut View<'_>, uri: &str) -> Result<Option<String>> {
+    let caller = view.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "resources".into(), role: caller.role.as_str() });
     }
     let Some(path) = uri.strip_prefix(SCHEME).and_then(|name| match name.strip_prefix(FILES) {
         Some(path) => percent_decode(path)?.parse().ok(),
-        None => RESOURCES.iter().find(|resource| resource.name == name)?.path(group, caller),
+        None => RESOURCES.iter().find(|resource| resource.name == name)?.path(view, caller),
     }) else {
         return Ok(None);
     };
-    let text = match boot::shown(group, caller.visibility, &path) {
+    let text = match boot::shown(view, caller.visibility, &path) {
         None => return Ok(None),
         Some(Ok(text)) => text,
         Some(Err(why)) => format!("({path} {why}.)"),
@@ -97,8 +97,8 @@ pub fn resource(group: &mut View<'_>, uri: &str) -> Result<Option<String>> {
     ]);
     if seen::is_infrastructure(path.as_str()) {
         data.insert("infrastructure".into(), true.into());
-        seen::note(group, [path.as_str()]);
+        seen::note(view, [path.as_str()]);
     }
-    group.tell("memory:read", data);
+    view.tell("memory:read", data);
     Ok(Some(text))
 }

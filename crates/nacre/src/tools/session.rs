@@ -153,7 +153,7 @@ impl Request for AppendRequest {
     fn run(self, call: &mut Call<'_>) -> Ran<Appended> {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
-        Ok(session::append(call.group(), &id, &self.messages)?)
+        Ok(session::append(call.view(), &id, &self.messages)?)
     }
 
     fn say(answer: &Appended, _: Time) -> String {
@@ -194,8 +194,8 @@ impl Request for ContextRequest {
 
     fn run(self, call: &mut Call<'_>) -> Ran<Context> {
         let caller = call.caller;
-        let memory = boot::long_term(call.group(), caller);
-        let Some(context) = session::context(call.group(), caller, &self.id, self.tokens, memory)? else {
+        let memory = boot::long_term(call.view(), caller);
+        let Some(context) = session::context(call.view(), caller, &self.id, self.tokens, memory)? else {
             return Err(Error::NoTranscript { given: shorten(self.id.as_str()) }.into());
         };
         let size: usize = context.messages.iter().map(|line| line.text().chars().count()).sum();
@@ -251,7 +251,7 @@ impl Request for CompactRequest {
     const NAME: &str = "session_compact";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Compacted> {
-        Ok(session::compact(call.group(), &self.id)?)
+        Ok(session::compact(call.view(), &self.id)?)
     }
 
     fn say(answer: &Compacted, _: Time) -> String {
@@ -294,7 +294,7 @@ impl Request for FlushRequest {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
         let count = Count { tokens: self.tokens, message: &self.message, compacts: false };
-        Ok(session::check_flush(call.group(), &id, &count)?)
+        Ok(session::check_flush(call.view(), &id, &count)?)
     }
 
     fn say(answer: &Flush, _: Time) -> String {
@@ -319,7 +319,7 @@ impl Request for EndRequest {
     const NAME: &str = "session_end";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Ended> {
-        Ok(session::end(call.group(), &self.id)?)
+        Ok(session::end(call.view(), &self.id)?)
     }
 
     fn say(answer: &Ended, _: Time) -> String {

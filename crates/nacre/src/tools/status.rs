@@ -74,14 +74,14 @@ fn count(db: &Connection, table: &str) -> Result<i64> {
 }
 
 /// Returns how much there is and how it stands.
-pub fn status(group: &View<'_>) -> Result<Status> {
-    let database_bytes = group.bytes()?;
-    group.read_all(|db| {
+pub fn status(view: &View<'_>) -> Result<Status> {
+    let database_bytes = view.bytes()?;
+    view.read_all(|db| {
         let newest: Option<Time> = db.one("SELECT max(at) FROM audit", (), |row| row.get(0))?;
         Ok(Status {
-            group: group.name().clone(),
-            folder: group.folder().to_owned(),
-            profile: group.settings().profile.clone(),
+            group: view.name().clone(),
+            folder: view.folder().to_owned(),
+            profile: view.settings().profile.clone(),
             entries: entry::counts(db)?,
             documents: documents(db)?,
             graph: graph::counts(db)?,
@@ -90,9 +90,9 @@ pub fn status(group: &View<'_>) -> Result<Status> {
             items: count(db, "items")?,
             tasks: count(db, "tasks")?,
             passages: count(db, "passages")?,
-            stale: index::stale(db, group.settings().search.language())?.words && group.is_on_disk(),
+            stale: index::stale(db, view.settings().search.language())?.words && view.is_on_disk(),
             vectors: index::renewed(db)?,
-            embedded: group
+            embedded: view
                 .services()
                 .embedder
                 .as_deref()
@@ -101,9 +101,9 @@ pub fn status(group: &View<'_>) -> Result<Status> {
             audit_rows: count(db, "audit")?,
             last_write: newest,
             database_bytes,
-            schema: group.schema().migrations.steps.len(),
+            schema: view.schema().migrations.steps.len(),
             sqlite: crate::store::sqlite_version(),
-            set_aside: set_aside(group),
+            set_aside: set_aside(view),
             pending: count(db, "proposals WHERE state = 'pending'")?,
             infrastructure_seen: workspace::seen::sessions(db, 20)?,
         })
@@ -112,8 +112,8 @@ pub fn status(group: &View<'_>) -> Result<Status> {
 
 /// The databases that were moved out of the way. One of which only the log is left is named as if it were
 /// there.
-fn set_aside(group: &View<'_>) -> Vec<PathBuf> {
-    let files = fs::read_dir(group.folder()).into_iter().flatten().flatten().map(|found| found.path());
+fn set_aside(view: &View<'_>) -> Vec<PathBuf> {
+    let files = fs::read_dir(view.folder()).into_iter().flatten().flatten().map(|found| found.path());
     let mut aside: Vec<PathBuf> = files
         .filter_map(|path| {
             let name = path.file_name()?.to_str()?;

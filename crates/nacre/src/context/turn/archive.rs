@@ -21,30 +21,30 @@ pub struct Archived {
 }
 
 /// Archives an exchange: its row and passage, what it teaches, and how the conversation stands after it.
-pub(super) fn archive(group: &mut View<'_>, said: &Exchange) -> Result<Archived> {
-    let caller = group.caller();
-    let settings = group.settings().turn.clone();
+pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> {
+    let caller = view.caller();
+    let settings = view.settings().turn.clone();
     let (user, agent) = (exchange::kept(&said.user), exchange::kept(&said.agent));
     if !settings.archive || (user.is_empty() && agent.is_empty()) {
         return Ok(Archived::default());
     }
     let session = caller.session.as_str();
     let id = exchange::hash(&[session, &user, &agent]);
-    if group.read_all(|db| exchange::is_present(db, &id))? {
+    if view.read_all(|db| exchange::is_present(db, &id))? {
         return Ok(Archived { id, ..Archived::default() });
     }
     let searchable = !exchange::is_noise(&user, &agent);
     let (session_id, private) = (session.to_owned(), caller.visibility.is_private());
     let row = Row { id: id.clone(), session: session_id, user, agent, at: said.at, searchable, private };
     // Looked up before the write, so that nobody waits for it.
-    let principles = stability::principles(group, caller.visibility);
-    let doubts = stability::doubts(group, &row)?;
+    let principles = stability::principles(view, caller.visibility);
+    let doubts = stability::doubts(view, &row)?;
     let learns = settings.contributors.iter().any(|name| name == "lessons");
     // Anybody may speak in a shared session, and a lesson is told in the private ones too.
     let teaches = learns && private && !caller.untrusted;
     let drafts = if teaches { lesson::taught(&row.user) } else { Vec::new() };
-    let language = group.settings().search.language();
-    let (added, lessons) = group.write(|tx| {
+    let language = view.settings().search.language();
+    let (added, lessons) = view.write(|tx| {
         if exchange::is_present(tx, &id)? {
             return Ok((false, Vec::new()));
         }
@@ -71,7 +71,7 @@ pub(super) fn archive(group: &mut View<'_>, said: &Exchange) -> Result<Archived>
         let delta = row.user.chars().count() + row.agent.chars().count();
         let data =
             payload([("type", exchange::KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
-        group.tell("memory:write", data);
+        view.tell("memory:write", data);
     }
     Ok(Archived { id, added, lessons })
 }

@@ -47,18 +47,18 @@ impl Cache {
 }
 
 /// Returns what the graph knows of the entities that a message names, best first.
-fn block(group: &mut View<'_>, message: &str, now: Time) -> Result<Vec<Known>> {
-    let language = group.settings().search.language();
+fn block(view: &mut View<'_>, message: &str, now: Time) -> Result<Vec<Known>> {
+    let language = view.settings().search.language();
     let (speaker, limit) = (Speaker::User, MOST);
     let request = recall::Request { query: message, speaker, limit, as_of: None, by_words: false };
-    let mut known = group.read(|db| recall::recall(db, &request, language))?.known;
+    let mut known = view.read(|db| recall::recall(db, &request, language))?.known;
     known.retain(|one| one.linked || one.score >= ENTITY);
     // What was linked comes only beside what matched.
     if known.iter().all(|one| one.linked) {
         known.clear();
     }
     let graph = known.iter().filter(|one| !one.linked).map(|one| one.id.clone()).collect();
-    group.note_recalled(message, Recalling { entries: Vec::new(), graph, at: now });
+    view.note_recalled(message, Recalling { entries: Vec::new(), graph, at: now });
     Ok(known)
 }
 
@@ -69,12 +69,12 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let now = turning.caller.now;
     let question: String = turning.message.prose.to_lowercase().chars().take(KEY).collect();
     let key = (question, turning.caller.visibility);
-    let known = match turning.group.state::<Cache>().get(&key, now) {
+    let known = match turning.view.state::<Cache>().get(&key, now) {
         Some(known) => known,
         None => {
             let message = turning.message.prose.clone();
-            let found = block(&mut turning.group, &message, now)?;
-            turning.group.state::<Cache>().put(key, now, found.clone());
+            let found = block(&mut turning.view, &message, now)?;
+            turning.view.state::<Cache>().put(key, now, found.clone());
             found
         }
     };

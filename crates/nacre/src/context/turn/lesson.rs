@@ -96,7 +96,7 @@ pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     if !turning.message.says_something() {
         return Ok(Vec::new());
     }
-    let lessons = turning.group.read(rows::all)?;
+    let lessons = turning.view.read(rows::all)?;
     let now = turning.caller.now;
     let about = About { behavioral: true, ..About::default() };
     let mut offers = Vec::new();
@@ -337,11 +337,11 @@ pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Dr
     Ok(())
 }
 
-pub(super) fn forget(group: &mut View<'_>, number: i64) -> Result<Lesson> {
-    let caller = group.caller();
+pub(super) fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
+    let caller = view.caller();
     // One that the session does not see is not there.
-    group.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
-    let mut lesson = group.write(|tx| {
+    view.read(|db| get(db, number))?.ok_or(Error::NoLesson { number })?;
+    let mut lesson = view.write(|tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
         tx.run("DELETE FROM lessons WHERE number = $1", [number])?;
         let mut row = audit::Row::new("lesson_forget");

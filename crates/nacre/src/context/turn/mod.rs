@@ -154,7 +154,7 @@ pub(crate) struct Offer {
 
 /// A turn under way: what contributors may use.
 pub(crate) struct Turning<'a> {
-    pub(crate) group: View<'a>,
+    pub(crate) view: View<'a>,
     pub(crate) caller: &'a Caller,
     pub(crate) message: Message,
     pub(crate) tools: &'a [ToolUse],
@@ -211,17 +211,17 @@ pub(crate) fn contributors() -> impl Iterator<Item = &'static str> {
 
 /// Returns what to put before a message (T1). An error only where the caller may not ask: what is wrong with
 /// the memory is named in the answer, and the turn goes on without.
-pub fn run(group: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
-    let caller = group.caller();
+pub fn run(view: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
+    let caller = view.caller();
     allow(caller)?;
-    let settings = group.settings().turn.clone();
+    let settings = view.settings().turn.clone();
     let prose = said::prose(&request.message);
     let mut turn = Turn::default();
     if settings.contributors.is_empty() || settings.tokens == 0 {
         return Ok(turn);
     }
-    let message = Message::new(&prose, group.settings().search.language());
-    let state = match group.read(|db| state::load(db, &caller.session)) {
+    let message = Message::new(&prose, view.settings().search.language());
+    let state = match view.read(|db| state::load(db, &caller.session)) {
         Ok(state) => state,
         Err(error) => {
             turn.left_out.push(format!("all: {error}"));
@@ -229,7 +229,7 @@ pub fn run(group: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
         }
     };
     let mut turning = Turning {
-        group: group.lend(),
+        view: view.lend(),
         caller,
         message,
         tools: &request.tools,
@@ -279,7 +279,7 @@ pub fn run(group: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
             Err(problem) => turn.left_out.push(format!("{name}: {}", one_line(&redact::text(&problem)))),
         }
     }
-    let Turning { mut group, state, mut considered, .. } = turning;
+    let Turning { mut view, state, mut considered, .. } = turning;
     if request.explain {
         considered.sort_by(|a, b| b.score.total_cmp(&a.score));
         considered.truncate(100);
@@ -289,44 +289,44 @@ pub fn run(group: &mut View<'_>, request: &Request<'_>) -> Result<Turn> {
     turn.markdown = render(&turn.blocks);
     turn.tokens = tokens(&turn.markdown);
     if !turn.blocks.is_empty()
-        && let Err(error) = remember(&mut group, state, &turn)
+        && let Err(error) = remember(&mut view, state, &turn)
     {
         turn.left_out.push(format!("what was injected could not be noted: {error}"));
     }
-    tell(&group, &turn);
+    tell(&view, &turn);
     Ok(turn)
 }
 
 /// Takes in one exchange: a message with its answer, once it is over (T3, T5). Twice is the same as once.
-pub fn archive(group: &mut View<'_>, exchange: &Exchange) -> Result<Archived> {
-    allow(group.caller())?;
-    archive::archive(group, exchange)
+pub fn archive(view: &mut View<'_>, exchange: &Exchange) -> Result<Archived> {
+    allow(view.caller())?;
+    archive::archive(view, exchange)
 }
 
 /// Returns where a session stands: its topics, anchors and signals.
-pub fn state(group: &View<'_>) -> Result<State> {
-    allow(group.caller())?;
-    group.read(|db| state::load(db, &group.caller().session))
+pub fn state(view: &View<'_>) -> Result<State> {
+    allow(view.caller())?;
+    view.read(|db| state::load(db, &view.caller().session))
 }
 
 /// Returns the lessons that were learned, newest first.
-pub fn lessons(group: &View<'_>) -> Result<Vec<Lesson>> {
-    allow(group.caller())?;
-    let mut lessons = group.read(rows::all)?;
+pub fn lessons(view: &View<'_>) -> Result<Vec<Lesson>> {
+    allow(view.caller())?;
+    let mut lessons = view.read(rows::all)?;
     lessons.iter_mut().for_each(Lesson::redact);
     Ok(lessons)
 }
 
 /// Returns the lessons that have proved themselves, each with the line that it would add to SOUL.md. Nothing
 /// is written: a person decides.
-pub fn proposals(group: &View<'_>) -> Result<Vec<Proposal>> {
-    Ok(lessons(group)?.iter().filter_map(|lesson| lesson.proposal(group.now())).collect())
+pub fn proposals(view: &View<'_>) -> Result<Vec<Proposal>> {
+    Ok(lessons(view)?.iter().filter_map(|lesson| lesson.proposal(view.now())).collect())
 }
 
 /// Returns the gating policies, and what is almost one (W8).
-pub fn policies(group: &View<'_>) -> Result<Policies> {
-    allow(group.caller())?;
-    Ok(policy::look(group))
+pub fn policies(view: &View<'_>) -> Result<Policies> {
+    allow(view.caller())?;
+    Ok(policy::look(view))
 }
 
 /// Tells of each text whether a lesson says it already.
@@ -343,9 +343,9 @@ pub(crate) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Opti
 }
 
 /// Forgets a lesson.
-pub fn forget(group: &mut View<'_>, number: i64) -> Result<Lesson> {
-    allow(group.caller())?;
-    lesson::forget(group, number)
+pub fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
+    allow(view.caller())?;
+    lesson::forget(view, number)
 }
 
 /// A skill gets what it needs handed over (A1).
@@ -432,27 +432,27 @@ fn frame(text: &str) -> String {
 
 /// Notes what was put in, so that it is not put in again at once. What costs nothing if it is lost needs no
 /// audit row.
-fn remember(group: &mut View<'_>, mut state: State, turn: &Turn) -> Result<()> {
-    let caller = group.caller();
+fn remember(view: &mut View<'_>, mut state: State, turn: &Turn) -> Result<()> {
+    let caller = view.caller();
     let lines = || turn.blocks.iter().flat_map(|block| &block.lines);
     state.note_injected(lines().map(|line| line.source.clone()));
     let shown: Vec<i64> = lines().filter_map(|line| rows::number(&line.source)).collect();
     state.lessons.extend(&shown);
-    group.note_returned(lines().filter_map(|line| line.source.parse().ok()));
-    let used: Vec<_> = lines().map(|line| (memory_file::lines_of(group, &line.source), &line.text)).collect();
+    view.note_returned(lines().filter_map(|line| line.source.parse().ok()));
+    let used: Vec<_> = lines().map(|line| (memory_file::lines_of(view, &line.source), &line.text)).collect();
     let uses = used.iter().flat_map(|(at, words)| at.iter().map(|lines| Use { lines: *lines, words }));
-    memory_file::note_used(group, &uses.collect::<Vec<_>>());
+    memory_file::note_used(view, &uses.collect::<Vec<_>>());
     // What is put in of a document is read by the session (W10): `TOOLS.md#L1-L3`.
     let paths: Vec<String> =
         lines().filter_map(|line| line.source.rsplit_once('#')).map(|(path, _)| path.to_owned()).collect();
-    seen::note(group, paths.iter().map(String::as_str));
-    group.write(|tx| {
+    seen::note(view, paths.iter().map(String::as_str));
+    view.write(|tx| {
         rows::count_injected(tx, &shown)?;
         state::save(tx, caller, &state)
     })
 }
 
-fn tell(group: &View<'_>, turn: &Turn) {
+fn tell(view: &View<'_>, turn: &Turn) {
     let lines: usize = turn.blocks.iter().map(|block| block.lines.len()).sum();
     let mut data = payload([
         ("type", "turn".into()),
@@ -467,5 +467,5 @@ fn tell(group: &View<'_>, turn: &Turn) {
             turn.left_out.iter().map(|one| json!(one.split(':').next().unwrap_or_default())).collect();
         data.insert("left_out".into(), names.into());
     }
-    group.tell("memory:read", data);
+    view.tell("memory:read", data);
 }

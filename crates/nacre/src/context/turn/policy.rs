@@ -58,7 +58,7 @@ pub struct Problem {
 }
 
 pub(super) fn offer(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
-    let policies = look(&turning.group).policies;
+    let policies = look(&turning.view).policies;
     // A rule stands before what is to be done.
     if policies.is_empty() || !turning.message.says_something() || !turning.message.is_command() {
         return Ok(Vec::new());
@@ -104,8 +104,8 @@ impl Policy {
 }
 
 /// Reads the file, as a session may see it.
-pub(super) fn look(group: &View<'_>) -> Policies {
-    parse(&workspace::text(group, group.visibility(), FILE, MOST))
+pub(super) fn look(view: &View<'_>) -> Policies {
+    parse(&workspace::text(view, view.visibility(), FILE, MOST))
 }
 
 pub(crate) fn parse(text: &str) -> Policies {

@@ -69,7 +69,7 @@ pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let mut offers = Vec::new();
     for Recalled { hit, weighed, .. } in &chosen {
         let text = match hit.kind {
-            exchange::KIND => match turning.group.read(|db| exchange::behind(db, &hit.id))? {
+            exchange::KIND => match turning.view.read(|db| exchange::behind(db, &hit.id))? {
                 Some(behind) => both(&behind.row, now),
                 None => continue,
             },
@@ -151,7 +151,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         return Ok(Vec::new());
     }
     let mut scope = vec![Scope::Entries, Scope::Sessions];
-    if turning.group.settings().documents.index {
+    if turning.view.settings().documents.index {
         scope.push(Scope::Memory);
     }
     let now = turning.caller.now;
@@ -168,14 +168,14 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
         explain: false,
         of_agent: false,
     };
-    let found = search::search(&mut turning.group, &request)?;
-    let Turning { group, message, .. } = turning;
-    group.read(|db| message.count(lookup::count(db)?, |word| lookup::df(db, word)))?;
+    let found = search::search(&mut turning.view, &request)?;
+    let Turning { view, message, .. } = turning;
+    view.read(|db| message.count(lookup::count(db)?, |word| lookup::df(db, word)))?;
     let mut recalled = Vec::new();
     let mut hits = found.hits;
     hits.extend(found.standing);
     // What steers the agent is short, and must be seen where no word says so.
-    for hit in turning.group.read(|db| search::behavioral(db, BEHAVIORAL))? {
+    for hit in turning.view.read(|db| search::behavioral(db, BEHAVIORAL))? {
         if hits.iter().all(|known| known.id != hit.id) {
             hits.push(hit);
         }
@@ -183,7 +183,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     turning.message.learn_names(hits.iter().map(|hit| hit.text.as_str()));
     for hit in hits {
         let behind = match hit.kind {
-            exchange::KIND => turning.group.read(|db| exchange::behind(db, &hit.id))?,
+            exchange::KIND => turning.view.read(|db| exchange::behind(db, &hit.id))?,
             _ => None,
         };
         if is_told(turning, &hit, behind.as_ref()) {

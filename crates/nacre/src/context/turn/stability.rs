@@ -256,8 +256,8 @@ fn frustration(words: &[String], prose: &str) -> usize {
 
 /// Reads the principles: the bullets with a name in bold, or a name and a colon, under a heading that speaks
 /// of principles, truths, values or a code.
-pub(super) fn principles(group: &View<'_>, visibility: Visibility) -> Vec<Principle> {
-    parse(&workspace::text(group, visibility, "SOUL.md", SOUL))
+pub(super) fn principles(view: &View<'_>, visibility: Visibility) -> Vec<Principle> {
+    parse(&workspace::text(view, visibility, "SOUL.md", SOUL))
 }
 
 fn parse(text: &str) -> Vec<Principle> {
@@ -377,11 +377,11 @@ fn forbidden(principle: &Principle, agent: &str, language: Language) -> Option<S
 static CLAIMS: List = words::CONVERSATION.list("claims");
 
 /// Finds what an answer claims to remember and nothing remembered bears out, or what was on another day.
-pub(super) fn doubts(group: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
+pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
     const BORNE_OUT: f64 = 0.5;
     const MOST: usize = 2;
     let agent = said::prose(&row.agent);
-    let language = group.settings().search.language();
+    let language = view.settings().search.language();
     let mut doubts = Vec::new();
     for sentence in said::sentences(&agent) {
         let lower = sentence.to_lowercase().replace('’', "'");
@@ -416,7 +416,7 @@ pub(super) fn doubts(group: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
             explain: false,
             of_agent: false,
         };
-        let found = search::search(group, &request)?;
+        let found = search::search(view, &request)?;
         let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= BORNE_OUT).collect();
         let claimed = cut(sentence, 140);
         if bearing.is_empty() {

@@ -69,13 +69,13 @@ fn set_time(path: &Path, at: Time) -> Result<()> {
 
 /// Puts the documents and transcripts of an export where there are none. What else stands there is left. `listed` are those
 /// that belong to it, where it says so: the folder may have files of an earlier export, which are gone since.
-pub(crate) fn take_in(group: &mut View<'_>, folder: &Path, listed: Option<&[String]>) -> Result<Put> {
+pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[String]>) -> Result<Put> {
     let listed: Option<HashSet<&str>> = listed.map(|listed| listed.iter().map(String::as_str).collect());
     let belongs = |folder: &str, name: &str| {
         listed.as_ref().is_none_or(|listed| listed.contains(format!("{folder}/{name}").as_str()))
     };
     let mut put = Put::default();
-    let held = change::hold(group)?;
+    let held = change::hold(view)?;
     let from = folder.join(DOCUMENTS);
     let found = if is_own(&from) { workspace::files(&from) } else { Vec::new() };
     for file in found.into_iter().filter(|file| belongs(DOCUMENTS, &file.path)) {
@@ -99,7 +99,7 @@ pub(crate) fn take_in(group: &mut View<'_>, folder: &Path, listed: Option<&[Stri
     drop(held);
     let from = folder.join(TRANSCRIPTS);
     if is_own(&from) {
-        put.added += session::put_back(group.folder(), &from, |name| belongs(TRANSCRIPTS, name))?;
+        put.added += session::put_back(view.folder(), &from, |name| belongs(TRANSCRIPTS, name))?;
     }
     Ok(put)
 }

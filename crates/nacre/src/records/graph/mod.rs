@@ -214,11 +214,11 @@ impl std::convert::From<guard::Refusal> for Error {
 }
 
 /// Takes facts, relations and aliases in from a file that a person wrote (G8).
-pub fn seed(group: &mut View<'_>, path: &Path) -> Result<Seeded> {
-    let caller = group.caller();
+pub fn seed(view: &mut View<'_>, path: &Path) -> Result<Seeded> {
+    let caller = view.caller();
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
     let seed = seed::parse(path, &text)?;
-    group.write(|tx| {
+    view.write(|tx| {
         let seeded = seed::take_in(tx, caller.now, &caller.session, &seed)?;
         let mut row = audit::Row::new("seed");
         row.detail.insert("added".into(), seeded.added.into());
@@ -228,11 +228,11 @@ pub fn seed(group: &mut View<'_>, path: &Path) -> Result<Seeded> {
 }
 
 /// Returns all that the graph holds now, for other programs to draw.
-pub fn picture(group: &View<'_>) -> Result<Picture> {
-    group.read_all(Picture::new)
+pub fn picture(view: &View<'_>) -> Result<Picture> {
+    view.read_all(Picture::new)
 }
 
 /// Lists what was read from documents and not taken into the graph, and why.
-pub fn kept_out(group: &View<'_>) -> Result<Vec<KeptOut>> {
-    group.read_all(kept_out_in)
+pub fn kept_out(view: &View<'_>) -> Result<Vec<KeptOut>> {
+    view.read_all(kept_out_in)
 }

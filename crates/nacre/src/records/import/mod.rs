@@ -269,13 +269,13 @@ pub struct Sample {
 /// Brings the memory of another program in (I5). What was brought in before is known again: what is the same stays, what
 /// changed at its source is changed here. `progress` is told how many items have been read.
 pub fn import(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     format: &'static Format,
     path: &Path,
     options: &Options,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Report> {
-    let caller = group.caller();
+    let caller = view.caller();
     let bad = |problem: String| Error::ForeignSource { format: format.name, path: path.to_owned(), problem };
     if caller.visibility == Visibility::Shared {
         return Err(Error::NeedsPrivate { tool: "import".into() });
@@ -284,31 +284,31 @@ pub fn import(
     let meant = if !format.inner.is_empty() && inner.exists() { &inner } else { path };
     let source = Source::open(meant, options.name.as_deref()).map_err(bad)?;
     // It would come in once more with every import.
-    if std::fs::canonicalize(group.folder()).is_ok_and(|own| source.path.starts_with(own)) {
-        return Err(bad("is in the group's own folder, which is searched as it is".to_owned()));
+    if std::fs::canonicalize(view.folder()).is_ok_and(|own| source.path.starts_with(own)) {
+        return Err(bad("is in the view's own folder, which is searched as it is".to_owned()));
     }
     if !format.is_at(&source.path) {
         return Err(bad(format!("is not {}", format.reads)));
     }
     if format.named && !options.dry_run {
-        claim_name(group, format, &source)?;
+        claim_name(view, format, &source)?;
     }
-    let mut sink = Sink::new(group, format, &source, options.dry_run, progress);
+    let mut sink = Sink::new(view, format, &source, options.dry_run, progress);
     (format.read)(&source, &mut sink)?;
     let report = sink.finish()?;
     if !options.dry_run
         && report.kinds.get("document").is_some_and(|counts| counts.added + counts.changed > 0)
     {
-        workspace::sync_with(group, &mut |done, _| progress(done))?;
+        workspace::sync_with(view, &mut |done, _| progress(done))?;
     }
     Ok(report)
 }
 
 /// Has one name mean one source: two folders of the same name must not take each other for changed.
-fn claim_name(group: &mut View<'_>, format: &Format, source: &Source) -> Result<()> {
-    let caller = group.caller();
+fn claim_name(view: &mut View<'_>, format: &Format, source: &Source) -> Result<()> {
+    let caller = view.caller();
     let here = source.path.to_string_lossy().into_owned();
-    let known = group.read_all(|db| identity::source(db, format.name, &source.name))?;
+    let known = view.read_all(|db| identity::source(db, format.name, &source.name))?;
     match known {
         Some(known) if known == here => return Ok(()),
         Some(known) if Path::new(&known).exists() => {
@@ -317,7 +317,7 @@ fn claim_name(group: &mut View<'_>, format: &Format, source: &Source) -> Result<
         // It was moved, or is new.
         _ => {}
     }
-    group.write(|tx| {
+    view.write(|tx| {
         identity::name_source(tx, format.name, &source.name, &here, caller.now)?;
         audit::append(tx, caller, &audit::Row::new("import_source"), audit::Outcome::Done)
     })

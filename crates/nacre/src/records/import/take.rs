@@ -130,7 +130,7 @@ struct Part {
 
 /// Takes items in, and keeps count.
 pub(super) struct Sink<'a> {
-    group: View<'a>,
+    view: View<'a>,
     caller: &'a Caller,
     format: &'static Format,
     source: &'a Source,
@@ -146,7 +146,7 @@ pub(super) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     pub(super) fn new(
-        group: &'a mut View<'_>,
+        view: &'a mut View<'_>,
         format: &'static Format,
         source: &'a Source,
         dry_run: bool,
@@ -164,8 +164,8 @@ impl<'a> Sink<'a> {
         };
         let (items, parts, paths) = (Vec::new(), Vec::new(), HashSet::new());
         Sink {
-            caller: group.caller(),
-            group: group.lend(),
+            caller: view.caller(),
+            view: view.lend(),
             format,
             source,
             report,
@@ -282,7 +282,7 @@ impl<'a> Sink<'a> {
                 far = before + messages;
                 progress(far);
             };
-            session::import_transcript(&mut self.group, input, name, told)
+            session::import_transcript(&mut self.view, input, name, told)
         };
         self.taken = far;
         let recorded = match recorded {
@@ -308,7 +308,7 @@ impl<'a> Sink<'a> {
         name: &str,
     ) -> Result<crate::records::session::Recorded> {
         let (mut added, mut present) = (0, 0);
-        let (samples, progress, group) = (&mut self.report.samples, &mut self.progress, &self.group);
+        let (samples, progress, group) = (&mut self.report.samples, &mut self.progress, &self.view);
         let mut references = Vec::new();
         let mut count = |references: &mut Vec<String>| -> Result<()> {
             let known = group.read_all(|db| known_messages(db, references))?;
@@ -355,7 +355,7 @@ impl<'a> Sink<'a> {
     /// Says what would become of parts.
     fn look(&mut self, parts: &[Part]) -> Result<()> {
         for part in parts {
-            let (steps, gone) = self.group.read_all(|db| steps(db, self.format, part))?;
+            let (steps, gone) = self.view.read_all(|db| steps(db, self.format, part))?;
             for step in &steps {
                 let kind = step.known.as_ref().map_or(step.item.thing.kind(), kind_of);
                 let counts = self.count(kind);
@@ -387,10 +387,10 @@ impl<'a> Sink<'a> {
             return Ok(());
         }
         let (mut written, mut told) = (Vec::new(), Vec::new());
-        let known: Vec<HashMap<String, Row>> = self.group.read_all(|db| {
+        let known: Vec<HashMap<String, Row>> = self.view.read_all(|db| {
             parts.iter().map(|part| identity::of_part(db, self.format.name, &part.hash)).collect()
         })?;
-        let held = change::hold(&mut self.group)?;
+        let held = change::hold(&mut self.view)?;
         for (part, known) in parts.iter().zip(&known) {
             for item in part.items.iter().filter(is_document) {
                 let Thing::Document { path, text } = &item.thing else { continue };
@@ -410,7 +410,7 @@ impl<'a> Sink<'a> {
         let changes = |placed: Placed| matches!(placed, Placed::Added | Placed::Changed | Placed::Adopted);
         let any = written.iter().filter(|(.., placed, _)| changes(*placed)).count();
         if any > 0 {
-            self.group.write(|tx| {
+            self.view.write(|tx| {
                 for (part, item, key, hash, _, path) in
                     written.iter().filter(|(.., placed, _)| changes(*placed))
                 {
@@ -451,16 +451,16 @@ impl<'a> Sink<'a> {
     /// Writes all but documents.
     fn write_records(&mut self, parts: &[Part]) -> Result<()> {
         let (caller, format) = (self.caller, self.format);
-        let known = |group: &View<'_>| group.read_all(|db| unchanged(db, format, parts));
+        let known = |view: &View<'_>| view.read_all(|db| unchanged(db, format, parts));
         // A source that is as it was costs no write.
-        if let Some(present) = known(&self.group)? {
+        if let Some(present) = known(&self.view)? {
             for (kind, count) in present {
                 self.count(kind).present += count;
             }
             return Ok(());
         }
-        let group_name = self.group.name().to_string();
-        let done = self.group.write_indexed(|tx, lexicon| {
+        let group_name = self.view.name().to_string();
+        let done = self.view.write_indexed(|tx, lexicon| {
             let mut done = Done::default();
             let taker = Taker { tx, caller, format, group: &group_name };
             taker.take(lexicon, parts, &mut done)?;
@@ -490,7 +490,7 @@ impl<'a> Sink<'a> {
 
     /// Whether what a file says is private here: by its name, or because it says so.
     pub(super) fn is_private(&self, path: &str, text: &str) -> bool {
-        is_private(&self.group.settings().visibility.private, path) || is_marked(text)
+        is_private(&self.view.settings().visibility.private, path) || is_marked(text)
     }
 
     pub(super) fn now(&self) -> Time {

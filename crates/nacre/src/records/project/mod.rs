@@ -89,20 +89,20 @@ pub struct Extracted {
 /// Takes the items out of a folder, in place of those taken out before. `progress` is told how many files have been
 /// looked at. One that was stopped goes on where it was.
 pub fn extract(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     folder: &Path,
     name: Option<&ProjectName>,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Extracted> {
     let real = real(folder)?;
-    let project = group.write(|tx| adopt(tx, &real, name))?;
-    extract_project(group, &project, progress)
+    let project = view.write(|tx| adopt(tx, &real, name))?;
+    extract_project(view, &project, progress)
 }
 
 /// Forgets a project and its items. Its folder is left as it is.
-pub fn forget(group: &mut View<'_>, name: &ProjectName) -> Result<Project> {
-    let caller = group.caller();
-    group.write_indexed(|tx, lexicon| {
+pub fn forget(view: &mut View<'_>, name: &ProjectName) -> Result<Project> {
+    let caller = view.caller();
+    view.write_indexed(|tx, lexicon| {
         let project = known(tx, name)?;
         let mut writer = Writer::new(tx, lexicon)?;
         let sql = "SELECT id FROM items WHERE project = $1";
@@ -126,8 +126,8 @@ pub fn forget(group: &mut View<'_>, name: &ProjectName) -> Result<Project> {
 }
 
 /// Returns the projects, by name.
-pub fn list(group: &View<'_>) -> Result<Vec<Project>> {
-    group.read(all)
+pub fn list(view: &View<'_>) -> Result<Vec<Project>> {
+    view.read(all)
 }
 
 /// The real name of a folder.
@@ -214,13 +214,13 @@ fn files(db: &Connection, project: i64) -> Result<HashMap<String, FileRow>> {
 
 /// Takes the items out of a project's folder.
 fn extract_project(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     project: &Project,
     progress: &mut dyn FnMut(usize),
 ) -> Result<Extracted> {
-    let caller = group.caller();
+    let caller = view.caller();
     let root = PathBuf::from(&project.folder);
-    let mut before = group.read_all(|db| files(db, project.number))?;
+    let mut before = view.read_all(|db| files(db, project.number))?;
     let (mut passed, mut batch) = (Passed::default(), Batch::default());
     let (mut looked, mut read, mut unchanged) = (0, 0, 0);
     walk::walk(&root, &mut passed, &mut |seen, language, passed| {
@@ -257,7 +257,7 @@ fn extract_project(
             }
         }
         if batch.is_full() {
-            batch.write(group, caller, project)?;
+            batch.write(view, caller, project)?;
             progress(looked);
         }
         Ok(())
@@ -284,13 +284,13 @@ fn extract_project(
             gone += 1;
             batch.put(path, None, Some(Said::default()));
             if batch.is_full() {
-                batch.write(group, caller, project)?;
+                batch.write(view, caller, project)?;
             }
         }
     }
-    batch.write(group, caller, project)?;
+    batch.write(view, caller, project)?;
     let (added, removed) = (batch.added, batch.removed);
-    let items = group.write(|tx| {
+    let items = view.write(|tx| {
         if kept.is_none() {
             let sql = "UPDATE projects SET extracted_at = $2 WHERE number = $1";
             tx.run(sql, (project.number, caller.now))?;
@@ -309,7 +309,7 @@ fn extract_project(
             ("path", project.name.as_str().into()),
             ("delta", (count(added) - count(removed)).into()),
         ]);
-        group.tell("memory:write", data);
+        view.tell("memory:write", data);
     }
     let Passed { others, ignored, skipped, .. } = passed;
     Ok(Extracted {
@@ -403,13 +403,13 @@ impl Batch {
         self.files.len() >= FILES || self.items >= ITEMS
     }
 
-    fn write(&mut self, group: &mut View<'_>, caller: &Caller, project: &Project) -> Result<()> {
+    fn write(&mut self, view: &mut View<'_>, caller: &Caller, project: &Project) -> Result<()> {
         let files = std::mem::take(&mut self.files);
         self.items = 0;
         if files.is_empty() {
             return Ok(());
         }
-        let (added, removed) = group.write_indexed(|tx, lexicon| {
+        let (added, removed) = view.write_indexed(|tx, lexicon| {
             // Another process may have forgotten it meanwhile.
             known(tx, &project.name)?;
             let mut writer = Writer::new(tx, lexicon)?;
@@ -442,10 +442,10 @@ impl Batch {
 }
 
 /// Takes in a tasks.json in the form of seed 002: all of it, or nothing (K2).
-pub fn import_tasks(group: &mut View<'_>, path: &Path) -> Result<TasksImported> {
-    let caller = group.caller();
+pub fn import_tasks(view: &mut View<'_>, path: &Path) -> Result<TasksImported> {
+    let caller = view.caller();
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
-    group.write(|tx| {
+    view.write(|tx| {
         let done = task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
         let mut row = audit::Row::new("task_import");
         row.detail.insert("tasks".into(), done.added.into());

@@ -69,21 +69,21 @@ pub struct Appended {
 }
 
 /// Adds messages to a session's transcript, all of them or, where one is refused, none.
-pub fn append(group: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<Appended> {
-    let caller = group.caller();
+pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<Appended> {
+    let caller = view.caller();
     if drafts.is_empty() {
         let (tool, field, problem) = ("session_append".into(), "messages".into(), "is empty".into());
         return Err(Error::BadArgument { tool, field, problem, nearest: None });
     }
     drafts.iter().try_for_each(check)?;
-    take_in::check_seen(group, caller, session)?;
-    let files = Files::of(group.folder(), session)?;
-    let lock = transcript::lock(group.folder())?;
-    let (mut state, mut warnings) = ready(group, session, &files, &lock)?;
+    take_in::check_seen(view, caller, session)?;
+    let files = Files::of(view.folder(), session)?;
+    let lock = transcript::lock(view.folder())?;
+    let (mut state, mut warnings) = ready(view, session, &files, &lock)?;
     // Another may have begun it meanwhile.
-    take_in::check_seen(group, caller, session)?;
+    take_in::check_seen(view, caller, session)?;
     let new = state.lines == 0;
-    let (lines, ids) = group.read_all(|db| lines(db, session, &state, drafts, caller.now))?;
+    let (lines, ids) = view.read_all(|db| lines(db, session, &state, drafts, caller.now))?;
     let mut odd = take_in::Odd::default();
     if !lines.is_empty() {
         let mut bytes = Vec::new();
@@ -97,14 +97,14 @@ pub fn append(group: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Re
         if new {
             // How the file begins is known only now.
             state.taken = 0;
-            (state, odd) = take_in::catch_up(group, session, &files, Author::Caller, &lock)?;
+            (state, odd) = take_in::catch_up(view, session, &files, Author::Caller, &lock)?;
         } else {
             state.ended_at = None;
-            take_in::take_in(group, session, &mut state, &placed, Author::Caller, &mut odd)?;
+            take_in::take_in(view, session, &mut state, &placed, Author::Caller, &mut odd)?;
         }
     }
     if new {
-        listing::write(group, &lock)?;
+        listing::write(view, &lock)?;
     }
     drop(lock);
     warnings.extend(odd.warnings());
@@ -112,7 +112,7 @@ pub fn append(group: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Re
         let delta: usize = lines.iter().map(|line| line.text().chars().count()).sum();
         let path = session.as_str().into();
         let data = payload([("type", "session".into()), ("path", path), ("delta", delta.into())]);
-        group.tell("memory:write", data);
+        view.tell("memory:write", data);
     }
     let (added, present) = (lines.len(), drafts.len() - lines.len());
     let tokens = state.tokens;
@@ -127,46 +127,46 @@ pub fn append(group: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Re
         compacted: None,
     };
     if added > 0 {
-        due(group, session, &state, &mut done)?;
+        due(view, session, &state, &mut done)?;
     }
     Ok(done)
 }
 
 /// Makes a transcript ready to be written: out of the archive, without a torn line, all of it taken in.
 pub(super) fn ready(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     session: &SessionId,
     files: &Files,
     lock: &Lock,
 ) -> Result<(State, Vec<String>)> {
     let mut warnings = Vec::new();
-    retention::bring_back(group, session, files, lock)?;
+    retention::bring_back(view, session, files, lock)?;
     if let Some(aside) = transcript::mend(files, lock)? {
         warnings
             .push(format!("the last line was torn when it was written; it is kept in `{}`", aside.display()));
     }
-    let (state, odd) = take_in::catch_up(group, session, files, Author::Unknown, lock)?;
+    let (state, odd) = take_in::catch_up(view, session, files, Author::Unknown, lock)?;
     warnings.extend(odd.warnings());
     Ok((state, warnings))
 }
 
 /// Does what is due after a message: the agent is asked to store what lasts, and only then older lines are summed
 /// up. What goes wrong with that does not make the message unsaid.
-fn due(group: &mut View<'_>, session: &SessionId, state: &State, done: &mut Appended) -> Result<()> {
-    let settings = group.settings().session.clone();
+fn due(view: &mut View<'_>, session: &SessionId, state: &State, done: &mut Appended) -> Result<()> {
+    let settings = view.settings().session.clone();
     let compaction = i64::try_from(settings.compact_tokens).unwrap_or(i64::MAX);
     let least = compaction.min(i64::try_from(settings.flush_threshold()).unwrap_or(i64::MAX));
     if state.tokens < least {
         return Ok(());
     }
     // The count goes by everything; the context may have less.
-    let flush = flush::check(group, session, &flush::Count::default())?;
+    let flush = flush::check(view, session, &flush::Count::default())?;
     done.tokens = i64::try_from(flush.tokens).unwrap_or(i64::MAX);
     let overflows = settings.compact != Compact::Off && done.tokens >= compaction;
     if flush.due {
         done.flush = Some(flush);
     } else if overflows {
-        match compact::compact(group, session) {
+        match compact::compact(view, session) {
             Ok(compacted) => {
                 done.tokens = i64::try_from(compacted.after).unwrap_or(i64::MAX);
                 done.compacted = Some(compacted);

@@ -57,15 +57,15 @@ struct Plan {
 }
 
 /// Sums up all but the newest lines of a transcript.
-pub(crate) fn compact(group: &mut View<'_>, session: &SessionId) -> Result<Compacted> {
-    let caller = group.caller();
-    let mode = group.settings().session.compact;
+pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compacted> {
+    let caller = view.caller();
+    let mode = view.settings().session.compact;
     if mode == Compact::Off {
         return Err(Error::CompactionOff);
     }
-    take_in::check_seen(group, caller, session)?;
-    let files = Files::of(group.folder(), session)?;
-    let plan = plan(group, session, &files)?;
+    take_in::check_seen(view, caller, session)?;
+    let files = Files::of(view.folder(), session)?;
+    let plan = plan(view, session, &files)?;
     let nothing = |note: &str| Compacted {
         covered: 0,
         kept: plan.kept.len(),
@@ -79,11 +79,11 @@ pub(crate) fn compact(group: &mut View<'_>, session: &SessionId) -> Result<Compa
     let Some(last) = plan.older.last() else {
         return Ok(nothing("there is nothing older than what is kept"));
     };
-    let made = summary::make(group, &Told { before: plan.before.as_ref(), lines: &plan.older });
-    let entry = narrative::before_compaction(group, session, &made, (&plan.older, &plan.kept))?;
+    let made = summary::make(view, &Told { before: plan.before.as_ref(), lines: &plan.older });
+    let entry = narrative::before_compaction(view, session, &made, (&plan.older, &plan.kept))?;
 
-    let lock = transcript::lock(group.folder())?;
-    let (mut state, _) = ready(group, session, &files, &lock)?;
+    let lock = transcript::lock(view.folder())?;
+    let (mut state, _) = ready(view, session, &files, &lock)?;
     if state.compactions != plan.compactions {
         return Ok(nothing("another process has compacted it meanwhile"));
     }
@@ -108,9 +108,9 @@ pub(crate) fn compact(group: &mut View<'_>, session: &SessionId) -> Result<Compa
             None
         }
     };
-    (state, _) = take_in::catch_up(group, session, &files, Author::Caller, &lock)?;
-    note(group, session, &state, plan.older.len())?;
-    listing::write(group, &lock)?;
+    (state, _) = take_in::catch_up(view, session, &files, Author::Caller, &lock)?;
+    note(view, session, &state, plan.older.len())?;
+    listing::write(view, &lock)?;
     drop(lock);
     let after = usize::try_from(state.tokens).unwrap_or(0);
     let data = payload([
@@ -118,7 +118,7 @@ pub(crate) fn compact(group: &mut View<'_>, session: &SessionId) -> Result<Compa
         ("before", plan.tokens.into()),
         ("after", after.into()),
     ]);
-    group.tell("memory:compact", data);
+    view.tell("memory:compact", data);
     Ok(Compacted {
         covered: plan.older.len(),
         kept: plan.kept.len(),
@@ -131,23 +131,23 @@ pub(crate) fn compact(group: &mut View<'_>, session: &SessionId) -> Result<Compa
     })
 }
 
-fn plan(group: &mut View<'_>, session: &SessionId, files: &Files) -> Result<Plan> {
-    let lock = transcript::lock(group.folder())?;
-    let (state, _) = ready(group, session, files, &lock)?;
-    let tokens = usize::try_from(context::tokens(group, files)?).unwrap_or(0);
+fn plan(view: &mut View<'_>, session: &SessionId, files: &Files) -> Result<Plan> {
+    let lock = transcript::lock(view.folder())?;
+    let (state, _) = ready(view, session, files, &lock)?;
+    let tokens = usize::try_from(context::tokens(view, files)?).unwrap_or(0);
     let all = Wanted { results: None, tokens: usize::MAX };
-    let Some(view) = context::read(files, all)? else {
+    let Some(window) = context::read(files, all)? else {
         return Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) });
     };
-    let mut older = view.lines;
-    let mut at = older.len().saturating_sub(group.settings().session.keep_recent);
+    let mut older = window.lines;
+    let mut at = older.len().saturating_sub(view.settings().session.keep_recent);
     // Results stay with their calls.
     let is = |at: usize, role| older.get(at).is_some_and(|line: &Line| line.role == role);
     while at > 0 && (is(at, Role::ToolResult) || is(at - 1, Role::ToolCall)) {
         at -= 1;
     }
     let kept = older.split_off(at);
-    Ok(Plan { older, kept, before: view.summary, tokens, compactions: state.compactions })
+    Ok(Plan { older, kept, before: window.summary, tokens, compactions: state.compactions })
 }
 
 /// Makes a new file of the summary and all that follows the last line it covers. Returns where the old one is.
@@ -175,9 +175,9 @@ fn rewrite(files: &Files, summary: &Line, last: &Line, number: i64, _lock: &Lock
     Ok(aside.display().to_string())
 }
 
-fn note(group: &mut View<'_>, session: &SessionId, state: &State, covered: usize) -> Result<()> {
-    let caller = group.caller();
-    group.write(|tx| {
+fn note(view: &mut View<'_>, session: &SessionId, state: &State, covered: usize) -> Result<()> {
+    let caller = view.caller();
+    view.write(|tx| {
         take_in::save(tx, session, state)?;
         let mut row = audit::Row::new("session_compact");
         row.ids.push(session.as_str().to_owned());

@@ -58,56 +58,56 @@ pub(super) struct Wanted {
 
 /// Returns the context of a session, with `memory` put before it; `None`: it has no transcript of ours.
 pub(crate) fn context(
-    group: &View<'_>,
+    view: &View<'_>,
     caller: &Caller,
     session: &SessionId,
     tokens: Option<usize>,
     memory: Option<String>,
 ) -> Result<Option<Context>> {
-    take_in::check_seen(group, caller, session)?;
-    let settings = &group.settings().session;
+    take_in::check_seen(view, caller, session)?;
+    let settings = &view.settings().session;
     let tokens = tokens.unwrap_or_else(|| settings.window.saturating_sub(settings.reserve).max(1));
-    let files = Files::of(group.folder(), session)?;
+    let files = Files::of(view.folder(), session)?;
     let Some(input) = files.open()? else { return Ok(None) };
     let room = tokens.saturating_sub(memory.as_deref().map_or(0, text::tokens)).max(1);
     let wanted = Wanted { results: Some(settings.keep_tool_results), tokens: room };
-    let known = group.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
-    let view = view(input, wanted, known).map_err(Error::io(&files.plain()))?;
-    let (tokens, results_left_out, cut) = (view.tokens(), view.results_left_out, view.cut);
-    let messages = view.summary.into_iter().chain(view.lines).collect();
+    let known = view.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
+    let window = window(input, wanted, known).map_err(Error::io(&files.plain()))?;
+    let (tokens, results_left_out, cut) = (window.tokens(), window.results_left_out, window.cut);
+    let messages = window.summary.into_iter().chain(window.lines).collect();
     let tokens = tokens + memory.as_deref().map_or(0, text::tokens);
     Ok(Some(Context { session: session.clone(), memory, messages, tokens, results_left_out, cut }))
 }
 
 /// Returns how many tokens the context of a transcript has.
-pub(super) fn tokens(group: &View<'_>, files: &Files) -> Result<i64> {
-    let results = Some(group.settings().session.keep_tool_results);
-    let view = read(files, Wanted { results, tokens: usize::MAX })?;
-    Ok(i64::try_from(view.map_or(0, |view| view.tokens())).unwrap_or(i64::MAX))
+pub(super) fn tokens(view: &View<'_>, files: &Files) -> Result<i64> {
+    let results = Some(view.settings().session.keep_tool_results);
+    let window = read(files, Wanted { results, tokens: usize::MAX })?;
+    Ok(i64::try_from(window.map_or(0, |window| window.tokens())).unwrap_or(i64::MAX))
 }
 
 pub(super) fn read(files: &Files, wanted: Wanted) -> Result<Option<Window>> {
     let Some(input) = files.open()? else { return Ok(None) };
-    Ok(Some(view(input, wanted, None).map_err(Error::io(&files.plain()))?))
+    Ok(Some(window(input, wanted, None).map_err(Error::io(&files.plain()))?))
 }
 
 /// Reads from the end until the last summary and what it left, or until enough is there. `summary_at`: where the last
 /// summary was, as far as the database knows; used only where the reading ends before it.
-fn view(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -> std::io::Result<Window> {
-    let mut view = Window { lines: Vec::new(), summary: None, results_left_out: 0, cut: false };
+fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -> std::io::Result<Window> {
+    let mut window = Window { lines: Vec::new(), summary: None, results_left_out: 0, cut: false };
     let (mut tokens, mut results) = (0, 0);
     let mut lines = Backwards::new(&mut input)?;
     while let Some((_, bytes)) = lines.next()? {
         let Some(mut line) = Line::read(&bytes) else { continue };
         let covered = |summary: &Line| summary.covers.as_ref().is_some_and(|covers| covers[1] == line.id);
-        if view.summary.as_ref().is_some_and(covered) && line.role != Role::Summary {
+        if window.summary.as_ref().is_some_and(covered) && line.role != Role::Summary {
             break;
         }
         match line.role {
             Role::Summary => {
-                if view.summary.is_none() {
+                if window.summary.is_none() {
                     tokens += line.tokens();
-                    view.summary = Some(line);
+                    window.summary = Some(line);
                 }
                 continue;
             }
@@ -115,32 +115,32 @@ fn view(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -
                 results += 1;
                 if wanted.results.is_some_and(|most| results > most) {
                     line.content = Some(left_out(line.text()));
-                    view.results_left_out += 1;
+                    window.results_left_out += 1;
                 }
             }
             _ if line.is_silence() && wanted.results.is_some() => continue,
             _ => {}
         }
         tokens += line.tokens();
-        if tokens > wanted.tokens && !view.lines.is_empty() {
-            view.cut = true;
+        if tokens > wanted.tokens && !window.lines.is_empty() {
+            window.cut = true;
             break;
         }
-        view.lines.push(line);
+        window.lines.push(line);
     }
-    view.lines.reverse();
-    if view.cut {
+    window.lines.reverse();
+    if window.cut {
         // A result whose call did not fit says nothing.
-        let whole = view.lines.iter().position(|line| line.role != Role::ToolResult).unwrap_or(0);
-        view.lines.drain(..whole);
-        if view.summary.is_none()
+        let whole = window.lines.iter().position(|line| line.role != Role::ToolResult).unwrap_or(0);
+        window.lines.drain(..whole);
+        if window.summary.is_none()
             && let Some(at) = summary_at
         {
             let found = Forwards::from(&mut input, at)?.next()?.and_then(|(_, bytes)| Line::read(&bytes));
-            view.summary = found.filter(|line| line.role == Role::Summary);
+            window.summary = found.filter(|line| line.role == Role::Summary);
         }
     }
-    Ok(view)
+    Ok(window)
 }
 
 /// What stands in place of a result that is left out.

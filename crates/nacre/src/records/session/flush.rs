@@ -48,13 +48,13 @@ pub struct Count<'a> {
 }
 
 /// Tells whether a flush is due, and notes that it was asked for.
-pub fn check(group: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Result<Flush> {
-    let caller = group.caller();
-    take_in::check_seen(group, caller, session)?;
-    let settings = group.settings().session.clone();
-    let files = Files::of(group.folder(), session)?;
+pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Result<Flush> {
+    let caller = view.caller();
+    take_in::check_seen(view, caller, session)?;
+    let settings = view.settings().session.clone();
+    let files = Files::of(view.folder(), session)?;
     let ours = files.exists();
-    let here = if ours { usize::try_from(context::tokens(group, &files)?).unwrap_or(0) } else { 0 };
+    let here = if ours { usize::try_from(context::tokens(view, &files)?).unwrap_or(0) } else { 0 };
     let tokens = here.max(count.tokens.unwrap_or(0)).saturating_add(tokens(count.message));
     let mut threshold = settings.flush_threshold();
     if ours && settings.compact != Compact::Off {
@@ -69,7 +69,7 @@ pub fn check(group: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Re
     if tokens < threshold && !count.compacts {
         return Ok(Flush { note: None, ..quiet("") });
     }
-    let asked = match group.write(|tx| ask(tx, session, caller.now)) {
+    let asked = match view.write(|tx| ask(tx, session, caller.now)) {
         Err(Error::ReadOnly { .. }) => {
             return Ok(quiet("the home can't be written, so nothing could be stored"));
         }
@@ -80,17 +80,17 @@ pub fn check(group: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Re
         return Ok(quiet("the agent was asked in this cycle already"));
     }
     if settings.flush == Mode::Summary {
-        summarise(group, session, &files)?;
-        super::flush(group, session);
+        summarise(view, session, &files)?;
+        super::flush(view, session);
         return Ok(quiet("a summary was stored"));
     }
-    super::flush(group, session);
-    Ok(Flush { due: true, prompt: Some(prompt(group, before)), tokens, threshold, note: None })
+    super::flush(view, session);
+    Ok(Flush { due: true, prompt: Some(prompt(view, before)), tokens, threshold, note: None })
 }
 
 /// Notes that a host has compacted a conversation: a new cycle begins.
-pub(crate) fn compacted(group: &mut View<'_>, session: &SessionId) -> Result<()> {
-    group.write(|tx| {
+pub(crate) fn compacted(view: &mut View<'_>, session: &SessionId) -> Result<()> {
+    view.write(|tx| {
         let sql = "INSERT INTO flushes (session, cycle) VALUES ($1, 1) ON CONFLICT (session) DO UPDATE SET cycle = flushes.cycle + 1";
         tx.run(sql, [session])?;
         Ok(())
@@ -130,8 +130,8 @@ fn standing(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>, O
     Ok((ours + theirs, asked, at))
 }
 
-fn prompt(group: &View<'_>, before: Option<Time>) -> String {
-    let offered = |name: &str| group.settings().tools.offer.iter().any(|one| one == name);
+fn prompt(view: &View<'_>, before: Option<Time>) -> String {
+    let offered = |name: &str| view.settings().tools.offer.iter().any(|one| one == name);
     let mut with = vec!["memory_store"];
     if offered("memory_write") {
         with.push("memory_write");
@@ -150,11 +150,11 @@ fn prompt(group: &View<'_>, before: Option<Time>) -> String {
 }
 
 /// Stores a summary in the agent's place, where the settings say so.
-fn summarise(group: &mut View<'_>, session: &SessionId, files: &Files) -> Result<()> {
-    let Some((lines, narrated)) = narrative::not_told(group, session, files)? else { return Ok(()) };
+fn summarise(view: &mut View<'_>, session: &SessionId, files: &Files) -> Result<()> {
+    let Some((lines, narrated)) = narrative::not_told(view, session, files)? else { return Ok(()) };
     if let Some(last) = lines.last() {
-        let text = summary::brief(group, &Told { before: None, lines: &lines }, MAX_CONTENT);
-        narrative::store(group, session, &text, (&lines, last), narrated.as_deref())?;
+        let text = summary::brief(view, &Told { before: None, lines: &lines }, MAX_CONTENT);
+        narrative::store(view, session, &text, (&lines, last), narrated.as_deref())?;
     }
     Ok(())
 }

@@ -21,15 +21,15 @@ struct Listed {
     archived: bool,
 }
 
-pub(super) fn write(group: &View<'_>, _lock: &Lock) -> Result<()> {
+pub(super) fn write(view: &View<'_>, _lock: &Lock) -> Result<()> {
     let mut listed = Vec::new();
-    for (id, state) in group.read_all(take_in::all)? {
+    for (id, state) in view.read_all(take_in::all)? {
         let Ok(id) = id.parse::<SessionId>() else { continue };
         let State { first_at, ended_at, compactions, archived_at, .. } = state;
         let archived = archived_at.is_some();
-        let file = Files::of(group.folder(), &id)?.shown(archived);
+        let file = Files::of(view.folder(), &id)?.shown(archived);
         listed.push(Listed { id, file, started_at: first_at, ended_at, compactions, archived });
     }
     let bytes = serde_json::to_vec_pretty(&serde_json::json!({ "sessions": listed }))?;
-    files::write_quickly(&transcript::folder(group.folder()).join("sessions.json"), &bytes)
+    files::write_quickly(&transcript::folder(view.folder()).join("sessions.json"), &bytes)
 }

@@ -49,15 +49,15 @@ pub(crate) use transcript::{NO_REPLY, folder, listed, put_back};
 
 /// Notes that a host compacts a conversation (S4). Returns whether its agent was asked before to store what
 /// lasts.
-pub fn compacts(group: &mut View<'_>) -> Result<bool> {
-    let caller = group.caller();
-    let asked = group.read_all(|db| was_asked(db, &caller.session))?;
-    flush(group, &caller.session);
-    host_compacted(group, &caller.session)?;
+pub fn compacts(view: &mut View<'_>) -> Result<bool> {
+    let caller = view.caller();
+    let asked = view.read_all(|db| was_asked(db, &caller.session))?;
+    flush(view, &caller.session);
+    host_compacted(view, &caller.session)?;
     Ok(asked)
 }
 
 /// Tells that a conversation is about to be compacted (S4).
-pub fn flush(group: &View<'_>, about: &SessionId) {
-    group.tell("memory:flush", payload([("sessionId", about.as_str().into())]));
+pub fn flush(view: &View<'_>, about: &SessionId) {
+    view.tell("memory:flush", payload([("sessionId", about.as_str().into())]));
 }

@@ -36,42 +36,42 @@ pub struct Ended {
 }
 
 /// Ends a session: what was said since the last summary is summed up in an entry. It may go on afterwards.
-pub fn end(group: &mut View<'_>, session: &SessionId) -> Result<Ended> {
-    let caller = group.caller();
-    take_in::check_seen(group, caller, session)?;
-    let files = Files::of(group.folder(), session)?;
+pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<Ended> {
+    let caller = view.caller();
+    take_in::check_seen(view, caller, session)?;
+    let files = Files::of(view.folder(), session)?;
     let nothing = Ended { session: session.clone(), messages: 0, entry: None, by: None, note: None };
-    let Some((lines, narrated)) = not_told(group, session, &files)? else {
+    let Some((lines, narrated)) = not_told(view, session, &files)? else {
         return Err(Error::NoTranscript { given: shorten(session.as_str()) });
     };
     let messages = lines.iter().filter(|line| is_said(line)).count();
     let mut done = Ended { messages, ..nothing };
-    if let Some(last) = lines.last().filter(|_| messages > 0 && group.settings().session.summary_entry) {
-        let made = summary::make(group, &Told { before: None, lines: &lines });
-        done.entry = store(group, session, &made.text, (&lines, last), narrated.as_deref())?;
+    if let Some(last) = lines.last().filter(|_| messages > 0 && view.settings().session.summary_entry) {
+        let made = summary::make(view, &Told { before: None, lines: &lines });
+        done.entry = store(view, session, &made.text, (&lines, last), narrated.as_deref())?;
         (done.by, done.note) = (Some(made.by), made.note);
     }
-    let lock = transcript::lock(group.folder())?;
-    group.write(|tx| {
+    let lock = transcript::lock(view.folder())?;
+    view.write(|tx| {
         let mut state = take_in::load(tx, session)?.unwrap_or_default();
         state.ended_at = Some(caller.now);
         take_in::save(tx, session, &state)
     })?;
-    listing::write(group, &lock)?;
+    listing::write(view, &lock)?;
     Ok(done)
 }
 
 /// The same for what compaction is about to sum up, with the summary that it made.
 pub(super) fn before_compaction(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     session: &SessionId,
     made: &Made,
     (older, kept): (&[Line], &[Line]),
 ) -> Result<Option<EntryId>> {
-    if !group.settings().session.summary_entry {
+    if !view.settings().session.summary_entry {
         return Ok(None);
     }
-    let narrated = group.read_all(|db| take_in::load(db, session))?.and_then(|state| state.narrated);
+    let narrated = view.read_all(|db| take_in::load(db, session))?.and_then(|state| state.narrated);
     if kept.iter().any(|line| Some(line.key()) == narrated) {
         // A flush or an end has summed up these and more.
         return Ok(None);
@@ -81,14 +81,14 @@ pub(super) fn before_compaction(
     let Some(last) = new.last().filter(|_| new.iter().any(is_said)) else { return Ok(None) };
     let text = match told {
         None => made.text.clone(),
-        Some(_) => summary::brief(group, &Told { before: None, lines: new }, MAX_CONTENT),
+        Some(_) => summary::brief(view, &Told { before: None, lines: new }, MAX_CONTENT),
     };
-    store(group, session, &text, (new, last), narrated.as_deref())
+    store(view, session, &text, (new, last), narrated.as_deref())
 }
 
 /// What no entry sums up yet, and the last line that one does. `None`: there is no transcript.
 pub(super) fn not_told(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     session: &SessionId,
     files: &Files,
 ) -> Result<Option<(Vec<Line>, Option<String>)>> {
@@ -96,10 +96,10 @@ pub(super) fn not_told(
         return Ok(None);
     }
     let state = if files.plain().exists() {
-        let lock = transcript::lock(group.folder())?;
-        append::ready(group, session, files, &lock)?.0
+        let lock = transcript::lock(view.folder())?;
+        append::ready(view, session, files, &lock)?.0
     } else {
-        group.read_all(|db| take_in::load(db, session))?.unwrap_or_default()
+        view.read_all(|db| take_in::load(db, session))?.unwrap_or_default()
     };
     let all = Wanted { results: None, tokens: usize::MAX };
     let mut lines = context::read(files, all)?.map_or_else(Vec::new, |view| view.lines);
@@ -115,21 +115,21 @@ fn is_said(line: &Line) -> bool {
 
 /// Stores the entry, unless another process has summed up the same lines meanwhile.
 pub(super) fn store(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     session: &SessionId,
     text: &str,
     (lines, last): (&[Line], &Line),
     narrated: Option<&str>,
 ) -> Result<Option<EntryId>> {
-    let caller = group.caller();
+    let caller = view.caller();
     let day = lines[0].timestamp.day_in_words();
     let said = lines.iter().filter(|line| is_said(line)).count();
     let plural = if said == 1 { "" } else { "s" };
     let head = format!("Session {} ({day}, {said} message{plural}):\n", shorten(session.as_str()));
     let room = MAX_CONTENT - head.chars().count();
-    let content = format!("{head}{}", summary::shorten(group, text, room));
-    let name = group.name().clone();
-    let entry = group.write(|tx| {
+    let content = format!("{head}{}", summary::shorten(view, text, room));
+    let name = view.name().clone();
+    let entry = view.write(|tx| {
         let mut state = take_in::load(tx, session)?.unwrap_or_default();
         if state.narrated.as_deref() != narrated {
             return Ok(None);
@@ -168,6 +168,6 @@ pub(super) fn store(
     let delta = entry.content.chars().count();
     let path = entry.id.as_str().into();
     let data = payload([("type", "entry".into()), ("path", path), ("delta", delta.into())]);
-    group.tell("memory:write", data);
+    view.tell("memory:write", data);
     Ok(Some(entry.id))
 }

@@ -39,22 +39,22 @@ pub struct Recorded {
 
 /// Takes a transcript in. `progress` is told how many messages have been read.
 pub fn import(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     input: impl BufRead,
     name: &str,
     mut progress: impl FnMut(usize),
 ) -> Result<Recorded> {
-    let caller = group.caller();
+    let caller = view.caller();
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let (mut batch, mut bytes) = (Vec::new(), 0);
     let mut sessions: BTreeSet<String> = BTreeSet::new();
-    let mut flush = |group: &mut View<'_>, batch: &mut Vec<Message>| -> Result<()> {
+    let mut flush = |view: &mut View<'_>, batch: &mut Vec<Message>| -> Result<()> {
         let together = batch.chunk_by(|one, next| one.session == next.session);
         sessions.extend(together.map(|messages| messages[0].session.clone()));
         let (new, old) = match batch.is_empty() {
             true => (0, 0),
             false => {
-                group.write_indexed(|tx, lexicon| record(tx, lexicon, caller, batch, "session_import"))?
+                view.write_indexed(|tx, lexicon| record(tx, lexicon, caller, batch, "session_import"))?
             }
         };
         (added, present, seen) = (added + new, present + old, seen + batch.len());
@@ -69,24 +69,24 @@ pub fn import(
             return Ok(());
         }
         bytes = 0;
-        flush(group, &mut batch)
+        flush(view, &mut batch)
     })?;
-    flush(group, &mut batch)?;
-    note_format(group, &sessions, read.format)?;
+    flush(view, &mut batch)?;
+    note_format(view, &sessions, read.format)?;
     Ok(Recorded { read, added, present })
 }
 
 /// Notes what form the sessions came in, where that is not known yet: it is, once all is read.
-fn note_format(group: &mut View<'_>, sessions: &BTreeSet<String>, format: Format) -> Result<()> {
+fn note_format(view: &mut View<'_>, sessions: &BTreeSet<String>, format: Format) -> Result<()> {
     let unknown = |db: &Connection| -> Result<Vec<i64>> {
         let sql = "SELECT number FROM sessions WHERE id = $1 AND format = 'import'";
         let found = sessions.iter().map(|id| db.row(sql, [id], |row| row.get(0)));
         found.filter_map(Result::transpose).collect()
     };
-    if group.read_all(unknown)?.is_empty() {
+    if view.read_all(unknown)?.is_empty() {
         return Ok(());
     }
-    group.write(|tx| {
+    view.write(|tx| {
         for number in unknown(tx)? {
             let sql = "UPDATE sessions SET format = $2 WHERE number = $1";
             tx.run(sql, (number, format.as_str()))?;

@@ -25,22 +25,22 @@ pub(crate) struct Retained {
 }
 
 /// Packs what is due. One that can't be packed keeps no other from it.
-pub(crate) fn retain(group: &mut View<'_>) -> Result<Retained> {
-    let caller = group.caller();
+pub(crate) fn retain(view: &mut View<'_>) -> Result<Retained> {
+    let caller = view.caller();
     let mut retained = Retained::default();
-    take_in::catch_up_all(group)?;
-    let days = group.settings().session.retention_days;
+    take_in::catch_up_all(view)?;
+    let days = view.settings().session.retention_days;
     if days == 0 {
         return Ok(retained);
     }
     let before = caller.now.plus_days(-days);
     let due = |state: &State| state.last_at.is_some_and(|last| last < before);
-    for (id, state) in group.read_all(take_in::all)? {
+    for (id, state) in view.read_all(take_in::all)? {
         let Ok(session) = id.parse::<SessionId>() else { continue };
         if !due(&state) {
             continue;
         }
-        match pack_one(group, &session, &due) {
+        match pack_one(view, &session, &due) {
             Ok(packed) => retained.packed += usize::from(packed),
             Err(error) => retained.failed.push(format!("`{}` failed: {error}", shorten(session.as_str()))),
         }
@@ -49,34 +49,29 @@ pub(crate) fn retain(group: &mut View<'_>) -> Result<Retained> {
 }
 
 /// Packs one, where it is due. One at a time, so that nobody waits long.
-fn pack_one(group: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> bool) -> Result<bool> {
-    let caller = group.caller();
-    let files = Files::of(group.folder(), session)?;
+fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> bool) -> Result<bool> {
+    let caller = view.caller();
+    let files = Files::of(view.folder(), session)?;
     if !files.plain().exists() {
         return Ok(false);
     }
-    let lock = transcript::lock(group.folder())?;
+    let lock = transcript::lock(view.folder())?;
     transcript::mend(&files, &lock)?;
-    let (mut state, _) = take_in::catch_up(group, session, &files, Author::Unknown, &lock)?;
+    let (mut state, _) = take_in::catch_up(view, session, &files, Author::Unknown, &lock)?;
     if !due(&state) || !files.plain().exists() {
         return Ok(false);
     }
     pack(&files)?;
     state.archived_at = Some(caller.now);
-    note(group, session, &state, "session_archive")?;
+    note(view, session, &state, "session_archive")?;
     let plain = files.plain();
     fs::remove_file(&plain).map_err(Error::io(&plain))?;
-    listing::write(group, &lock)?;
+    listing::write(view, &lock)?;
     Ok(true)
 }
 
 /// Brings a transcript back out of the archive, where it is there.
-pub(super) fn bring_back(
-    group: &mut View<'_>,
-    session: &SessionId,
-    files: &Files,
-    lock: &Lock,
-) -> Result<()> {
+pub(super) fn bring_back(view: &mut View<'_>, session: &SessionId, files: &Files, lock: &Lock) -> Result<()> {
     let (plain, packed) = (files.plain(), files.packed());
     if !packed.exists() {
         return Ok(());
@@ -87,12 +82,12 @@ pub(super) fn bring_back(
         files::write_whole(&plain, &bytes)?;
         transcript::sync_folder(&plain);
     }
-    if let Some(mut state) = group.read_all(|db| take_in::load(db, session))? {
+    if let Some(mut state) = view.read_all(|db| take_in::load(db, session))? {
         state.archived_at = None;
-        note(group, session, &state, "session_restore")?;
+        note(view, session, &state, "session_restore")?;
     }
     fs::remove_file(&packed).map_err(Error::io(&packed))?;
-    listing::write(group, lock)
+    listing::write(view, lock)
 }
 
 fn pack(files: &Files) -> Result<()> {
@@ -116,9 +111,9 @@ fn pack(files: &Files) -> Result<()> {
     Ok(())
 }
 
-fn note(group: &mut View<'_>, session: &SessionId, state: &State, action: &str) -> Result<()> {
-    let caller = group.caller();
-    group.write(|tx| {
+fn note(view: &mut View<'_>, session: &SessionId, state: &State, action: &str) -> Result<()> {
+    let caller = view.caller();
+    view.write(|tx| {
         take_in::save(tx, session, state)?;
         let mut row = audit::Row::new(action);
         row.ids.push(session.as_str().to_owned());

@@ -51,13 +51,13 @@ const INSTRUCTION: &str = "Sum up the conversation that follows, for the assista
     that stands in it. Answer with the summary alone, in at most";
 
 /// Makes a summary, by the model of the settings where there is one.
-pub(crate) fn make(group: &View<'_>, told: &Told<'_>) -> Made {
-    let language = group.settings().search.language();
+pub(crate) fn make(view: &View<'_>, told: &Told<'_>) -> Made {
+    let language = view.settings().search.language();
     let parts = parts(told);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
     let most = (length / SHARE).clamp(LEAST, MOST);
     let extract = || extract(&parts, most, language);
-    let Some(chat) = &group.services().chat else {
+    let Some(chat) = &view.services().chat else {
         return Made { text: extract(), by: EXTRACTIVE.to_owned(), note: None };
     };
     let whole: String = parts.iter().map(|part| format!("{}: {}\n", part.by, part.text)).collect();
@@ -84,14 +84,14 @@ pub(crate) fn make(group: &View<'_>, told: &Told<'_>) -> Made {
 }
 
 /// Makes a summary of at most so many characters, without a model.
-pub(crate) fn brief(group: &View<'_>, told: &Told<'_>, most: usize) -> String {
+pub(crate) fn brief(view: &View<'_>, told: &Told<'_>, most: usize) -> String {
     let parts = parts(told);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
-    extract(&parts, (length / SHARE).clamp(LEAST.min(most), most), group.settings().search.language())
+    extract(&parts, (length / SHARE).clamp(LEAST.min(most), most), view.settings().search.language())
 }
 
 /// Shortens a summary, by its own sentences.
-pub(crate) fn shorten(group: &View<'_>, text: &str, most: usize) -> String {
+pub(crate) fn shorten(view: &View<'_>, text: &str, most: usize) -> String {
     if text.chars().count() <= most {
         return text.to_owned();
     }
@@ -102,7 +102,7 @@ pub(crate) fn shorten(group: &View<'_>, text: &str, most: usize) -> String {
             None => Part { by: "", text: line.into() },
         })
         .collect();
-    extract(&parts, most, group.settings().search.language())
+    extract(&parts, most, view.settings().search.language())
 }
 
 /// One thing that was said.

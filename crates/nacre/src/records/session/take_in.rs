@@ -42,11 +42,11 @@ pub(crate) struct State {
 
 /// Refuses a session that the caller does not see as if it had no transcript (W3). What stands in a file that the
 /// database has not heard of may have been said in private: whoever said it was killed, or the database was lost.
-pub(crate) fn check_seen(group: &View<'_>, caller: &Caller, session: &SessionId) -> Result<()> {
+pub(crate) fn check_seen(view: &View<'_>, caller: &Caller, session: &SessionId) -> Result<()> {
     let known = |db: &Connection| is_known(db, session.as_str());
-    let hidden = match group.read_all(known)? {
-        true => !group.read(known)?,
-        false => !caller.visibility.is_private() && Files::of(group.folder(), session)?.exists(),
+    let hidden = match view.read_all(known)? {
+        true => !view.read(known)?,
+        false => !caller.visibility.is_private() && Files::of(view.folder(), session)?.exists(),
     };
     if hidden {
         Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) })
@@ -169,19 +169,19 @@ pub(crate) enum Author {
 
 /// Takes in what the file has and the database has not. Returns where the transcript stands then.
 pub(crate) fn catch_up(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     session: &SessionId,
     files: &Files,
     author: Author,
     _lock: &Lock,
 ) -> Result<(State, Odd)> {
-    let mut state = group.read_all(|db| load(db, session))?.unwrap_or_default();
+    let mut state = view.read_all(|db| load(db, session))?.unwrap_or_default();
     let mut odd = Odd::default();
     let Some(mut input) = files.open()? else {
         if state.taken > 0 {
             // Its file was taken away. What was said is still found; a new file starts anew.
             state = State { compactions: state.compactions, narrated: state.narrated, ..State::default() };
-            group.write(|tx| {
+            view.write(|tx| {
                 tx.run("DELETE FROM transcript_ids WHERE session = $1", [session])?;
                 save(tx, session, &state)
             })?;
@@ -224,29 +224,29 @@ pub(crate) fn catch_up(
         }
         compacted |= read.iter().any(|(_, line)| line.role == Role::Summary);
         state.taken = lines.at;
-        take_in(group, session, &mut state, &read, author, &mut odd)?;
+        take_in(view, session, &mut state, &read, author, &mut odd)?;
     }
     if compacted {
-        state.tokens = context::tokens(group, files)?;
-        group.write(|tx| save(tx, session, &state))?;
+        state.tokens = context::tokens(view, files)?;
+        view.write(|tx| save(tx, session, &state))?;
     }
     Ok((state, odd))
 }
 
 /// Takes lines in, with what the state says after them, in one transaction.
 pub(crate) fn take_in(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],
     author: Author,
     odd: &mut Odd,
 ) -> Result<()> {
-    let caller = group.caller();
+    let caller = view.caller();
     let seq = u32::try_from(state.lines).unwrap_or(u32::MAX);
     let mut after = state.clone();
     let mut found = Odd::default();
-    group.write_derived(|tx, lexicon| {
+    view.write_derived(|tx, lexicon| {
         let values = note(tx, session, &mut after, lines, &mut found)?;
         let mut messages: Vec<Message> = Vec::new();
         import::read_own(&values, session.as_str(), seq, |message| {
@@ -319,22 +319,22 @@ fn head(input: &mut (impl Read + Seek)) -> std::io::Result<String> {
 }
 
 /// Takes in whatever transcripts have that the database has not, all of them. Returns how many had something.
-pub(crate) fn catch_up_all(group: &mut View<'_>) -> Result<usize> {
-    let ids = transcript::all(group.folder());
+pub(crate) fn catch_up_all(view: &mut View<'_>) -> Result<usize> {
+    let ids = transcript::all(view.folder());
     if ids.is_empty() {
         return Ok(0);
     }
-    let lock = transcript::lock(group.folder())?;
+    let lock = transcript::lock(view.folder())?;
     let mut changed = 0;
     for id in ids {
-        let files = Files::of(group.folder(), &id)?;
-        let before = group.read_all(|db| load(db, &id))?;
+        let files = Files::of(view.folder(), &id)?;
+        let before = view.read_all(|db| load(db, &id))?;
         // One that is put away does not change.
         if before.as_ref().is_some_and(|state| state.archived_at.is_some()) && !files.plain().exists() {
             continue;
         }
         // One that can't be read keeps no other from being found; who asks for it is told.
-        if let Ok((after, _)) = catch_up(group, &id, &files, Author::Unknown, &lock) {
+        if let Ok((after, _)) = catch_up(view, &id, &files, Author::Unknown, &lock) {
             changed += usize::from(before.as_ref() != Some(&after));
         }
     }

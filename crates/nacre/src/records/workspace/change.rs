@@ -48,17 +48,17 @@ struct Left {
 
 /// The workspace of a group, held by this process alone.
 pub(crate) struct Held<'g> {
-    pub(crate) group: View<'g>,
+    pub(crate) view: View<'g>,
     _lock: File,
 }
 
 /// Takes hold of the workspace, and ends what a dead process began.
-pub(crate) fn hold<'v>(group: &'v mut View<'_>) -> Result<Held<'v>> {
-    crate::base::files::create_folder(group.folder())?;
-    let path = group.folder().join(LOCK);
+pub(crate) fn hold<'v>(view: &'v mut View<'_>) -> Result<Held<'v>> {
+    crate::base::files::create_folder(view.folder())?;
+    let path = view.folder().join(LOCK);
     let lock = crate::base::files::append_private(&path).map_err(Error::io(&path))?;
     lock.lock().map_err(Error::io(&path))?;
-    let mut held = Held { group: group.lend(), _lock: lock };
+    let mut held = Held { view: view.lend(), _lock: lock };
     // What could not be done of it is on record, and no reason to refuse what comes now.
     held.settle()?;
     Ok(held)
@@ -71,7 +71,7 @@ pub(crate) fn is_unsettled(db: &Connection) -> Result<bool> {
 
 impl Held<'_> {
     pub(crate) fn folder(&self) -> &Path {
-        self.group.folder()
+        self.view.folder()
     }
 
     /// Reads a file whole; `None`: there is none.
@@ -109,7 +109,7 @@ impl Held<'_> {
                 return Err(Error::FileChanged { path: path.to_string() });
             }
         }
-        let value = self.group.write(|tx| {
+        let value = self.view.write(|tx| {
             let value = records(tx)?;
             let sql = "INSERT INTO file_changes (cause, path, before, after) VALUES ($1, $2, $3, $4)";
             for Change { path, before, after } in changes {
@@ -128,7 +128,7 @@ impl Held<'_> {
     /// Does what is decided and not done.
     fn settle(&mut self) -> Result<Left> {
         let mut all = Left::default();
-        for (cause, changes) in self.group.read_all(undone)? {
+        for (cause, changes) in self.view.read_all(undone)? {
             let left = match cause.starts_with(RESTORE) {
                 true => self.apply_each(&changes),
                 false => self.apply(&changes),
@@ -178,8 +178,8 @@ impl Held<'_> {
 
     /// Takes out what is done, or what can't be.
     fn forget(&mut self, cause: &str, left: &Left) -> Result<()> {
-        let (now, in_the_way) = (self.group.now(), !left.in_the_way.is_empty());
-        self.group.write(|tx| {
+        let (now, in_the_way) = (self.view.now(), !left.in_the_way.is_empty());
+        self.view.write(|tx| {
             tx.run("DELETE FROM file_changes WHERE cause = $1", [cause])?;
             // A proposal that could not be applied waits again.
             if in_the_way && let Some(number) = cause.strip_prefix("proposal ") {

@@ -64,22 +64,22 @@ pub struct Appended {
 }
 
 /// Adds a line to the log of today.
-pub fn append(group: &mut View<'_>, draft: &Draft) -> Result<Appended> {
-    let added = add(group, draft);
+pub fn append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+    let added = add(view, draft);
     if let Err(error) = &added {
-        group.record_refusal("log", error);
+        view.record_refusal("log", error);
     }
     added
 }
 
 /// The same within a call, which keeps its own record of refusals.
-pub(crate) fn add(group: &mut View<'_>, draft: &Draft) -> Result<Appended> {
-    let caller = group.caller();
+pub(crate) fn add(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+    let caller = view.caller();
     allow(caller)?;
     let mut tries = 0;
     let mut added = loop {
         tries += 1;
-        match try_append(group, draft) {
+        match try_append(view, draft) {
             // An editor saved it in this moment: then it goes behind what that wrote.
             Err(Error::FileChanged { .. }) if tries < TRIES => {}
             added => break added?,
@@ -88,7 +88,7 @@ pub(crate) fn add(group: &mut View<'_>, draft: &Draft) -> Result<Appended> {
     if !added.duplicate {
         let delta = added.text.chars().count();
         let data = [("type", "log".into()), ("path", added.path.as_str().into()), ("delta", delta.into())];
-        tell(group, data);
+        tell(view, data);
     }
     added.text = redact::text(&added.text).into_owned();
     Ok(added)
@@ -101,13 +101,13 @@ fn allow(caller: &Caller) -> Result<()> {
     }
 }
 
-fn tell(group: &View<'_>, data: [(&str, serde_json::Value); 3]) {
-    group.tell("memory:write", payload(data));
+fn tell(view: &View<'_>, data: [(&str, serde_json::Value); 3]) {
+    view.tell("memory:write", payload(data));
 }
 
-fn try_append(group: &mut View<'_>, draft: &Draft) -> Result<Appended> {
-    let caller = group.caller();
-    let mut held = change::hold(group)?;
+fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+    let caller = view.caller();
+    let mut held = change::hold(view)?;
     let Longer { path, before, after, line, number } = longer(&held, draft)?;
     let duplicate = before.as_ref() == Some(&after);
     if !duplicate {
@@ -134,9 +134,9 @@ pub(crate) struct Longer {
 
 /// Makes the log of today with a line more.
 pub(crate) fn longer(held: &Held<'_>, draft: &Draft) -> Result<Longer> {
-    let caller = held.group.caller();
+    let caller = held.view.caller();
     let (line, day) = (draft.line()?, caller.zone.day(caller.now));
-    let path = path_of(&held.group, day);
+    let path = path_of(&held.view, day);
     let before = held.read(&path)?;
     let now = before.clone().unwrap_or_else(|| format!("# {day}\n\n").into_bytes());
     let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not a text" };
@@ -194,18 +194,18 @@ pub struct Shown {
 }
 
 /// Shows the log of today.
-pub fn today(group: &View<'_>) -> Result<Shown> {
-    let caller = group.caller();
+pub fn today(view: &View<'_>) -> Result<Shown> {
+    let caller = view.caller();
     allow(caller)?;
-    let path = path_of(group, caller.zone.day(caller.now));
-    let text = files::text(group, caller.visibility, path.as_str(), change::LARGEST);
+    let path = path_of(view, caller.zone.day(caller.now));
+    let text = files::text(view, caller.visibility, path.as_str(), change::LARGEST);
     Ok(Shown { path: path.to_string(), text: redact::document(&text).into_owned() })
 }
 
 /// The path of a day's log.
-fn path_of(group: &View<'_>, day: Day) -> FilePath {
-    let own = group.settings().log.folder == settings::LogFolder::Daily;
-    let used = own || logs_in(group, DAILY).next().is_some();
+fn path_of(view: &View<'_>, day: Day) -> FilePath {
+    let own = view.settings().log.folder == settings::LogFolder::Daily;
+    let used = own || logs_in(view, DAILY).next().is_some();
     let folder = if used { DAILY } else { FOLDER };
     format!("{folder}/{day}.md").parse().expect("a day is a name")
 }
@@ -224,14 +224,14 @@ impl Log {
 }
 
 /// All logs but those of the archive, oldest first.
-pub(crate) fn logs(group: &View<'_>) -> Vec<Log> {
-    let mut logs: Vec<Log> = logs_in(group, FOLDER).chain(logs_in(group, DAILY)).collect();
+pub(crate) fn logs(view: &View<'_>) -> Vec<Log> {
+    let mut logs: Vec<Log> = logs_in(view, FOLDER).chain(logs_in(view, DAILY)).collect();
     logs.sort();
     logs
 }
 
-fn logs_in(group: &View<'_>, folder: &str) -> impl Iterator<Item = Log> {
-    let place = group.folder().join(folder);
+fn logs_in(view: &View<'_>, folder: &str) -> impl Iterator<Item = Log> {
+    let place = view.folder().join(folder);
     // A link is not followed: what is behind it is not ours.
     let own = std::fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
     let entries = own.then(|| std::fs::read_dir(place).ok()).flatten();
@@ -263,27 +263,27 @@ pub struct Retired {
 }
 
 /// Moves lines that have had their time from the logs to the archive (W4). Looking costs no write.
-pub fn retire(group: &mut View<'_>) -> Result<Retired> {
-    let caller = group.caller();
+pub fn retire(view: &mut View<'_>) -> Result<Retired> {
+    let caller = view.caller();
     allow(caller)?;
-    if group.read_all(change::is_unsettled)? {
+    if view.read_all(change::is_unsettled)? {
         // What a dead process has decided is done first.
-        drop(change::hold(group)?);
+        drop(change::hold(view)?);
     }
-    let (today, keep) = (caller.zone.day(caller.now), group.settings().log);
+    let (today, keep) = (caller.zone.day(caller.now), view.settings().log);
     let mut retired = Retired::default();
-    for log in logs(group) {
+    for log in logs(view) {
         let age = today.days_since(log.day);
         if ![keep.low, 0.0].iter().any(|importance| is_over(&keep, *importance, age)) {
             continue;
         }
-        match retire_one(group, &log, &keep, age) {
+        match retire_one(view, &log, &keep, age) {
             Ok(0) => {}
             Ok(lines) => {
                 retired.lines += lines;
                 retired.logs.push(log.path.to_string());
                 let (path, delta) = (log.path.as_str().into(), lines.into());
-                tell(group, [("type", "retention".into()), ("path", path), ("delta", delta)]);
+                tell(view, [("type", "retention".into()), ("path", path), ("delta", delta)]);
             }
             // One that can't be had now is no reason to leave the others.
             Err(error @ (Error::FileChanged { .. } | Error::FileTooLarge { .. } | Error::BadPath { .. })) => {
@@ -301,15 +301,15 @@ fn is_over(keep: &settings::Log, importance: f64, age: i64) -> bool {
 }
 
 /// Moves what is due of one log. Returns how many lines.
-fn retire_one(group: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) -> Result<usize> {
-    let caller = group.caller();
+fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) -> Result<usize> {
+    let caller = view.caller();
     // Without the lock first: mostly nothing is due.
-    let seen = files::read(group.folder(), &log.path, change::LARGEST)?.unwrap_or_default();
+    let seen = files::read(view.folder(), &log.path, change::LARGEST)?.unwrap_or_default();
     if due(&seen, keep, age).is_none() {
         return Ok(0);
     }
-    let private = group.settings().visibility.private.clone();
-    let mut held = change::hold(group)?;
+    let private = view.settings().visibility.private.clone();
+    let mut held = change::hold(view)?;
     let Some(before) = held.read(&log.path)? else { return Ok(0) };
     let Some((kept, moved)) = due(&before, keep, age) else { return Ok(0) };
     // What only private sessions see stays so.

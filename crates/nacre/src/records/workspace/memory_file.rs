@@ -87,31 +87,31 @@ impl std::fmt::Display for Stale {
 }
 
 /// Looks at it, as a session may see it.
-pub fn look(group: &View<'_>, most: usize) -> Result<MemoryFile> {
-    let text = files::text(group, group.visibility(), PATH, change::LARGEST);
-    of_text(group, &text, most)
+pub fn look(view: &View<'_>, most: usize) -> Result<MemoryFile> {
+    let text = files::text(view, view.visibility(), PATH, change::LARGEST);
+    of_text(view, &text, most)
 }
 
 /// Asks to prune a file that is about to be written, where it is MEMORY.md and too long.
-pub(crate) fn advice(group: &View<'_>, path: &str, after: &[u8]) -> Option<String> {
-    advice_of(group, path, &files::lossy(after))
+pub(crate) fn advice(view: &View<'_>, path: &str, after: &[u8]) -> Option<String> {
+    advice_of(view, path, &files::lossy(after))
 }
 
 /// The same of its text.
-pub(crate) fn advice_of(group: &View<'_>, path: &str, text: &str) -> Option<String> {
+pub(crate) fn advice_of(view: &View<'_>, path: &str, text: &str) -> Option<String> {
     if path != PATH {
         return None;
     }
-    of_text(group, text, NAMED).ok()?.advice()
+    of_text(view, text, NAMED).ok()?.advice()
 }
 
-fn of_text(group: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
-    let now = group.now();
-    let settings = group.settings().memory_file;
+fn of_text(view: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
+    let now = view.now();
+    let settings = view.settings().memory_file;
     let (max_lines, max_chars) = (settings.max_lines, settings.max_chars);
     let (lines, chars) = (text.lines().count(), text.chars().count());
     let over = lines > max_lines || chars > max_chars;
-    let known = group.read_all(known)?;
+    let known = view.read_all(known)?;
     let masked = redact::document(text);
     let masked: Vec<&str> = masked.lines().collect();
     let mut stalest: Vec<Stale> = telling(text)
@@ -174,31 +174,31 @@ pub(crate) struct Use<'a> {
 }
 
 /// The lines of MEMORY.md that a hit of this id is made from: a part of it, or a fact that it says.
-pub(crate) fn lines_of(group: &View<'_>, id: &str) -> Vec<[i64; 2]> {
+pub(crate) fn lines_of(view: &View<'_>, id: &str) -> Vec<[i64; 2]> {
     let part = || {
         let (from, to) = id.strip_prefix(PATH)?.strip_prefix("#L")?.split_once("-L")?;
         Some([from.parse().ok()?, to.parse().ok()?])
     };
     let cited = || {
         let (kind, _) = id.rsplit_once('-')?;
-        let (_, cites) = group.read(|db| graph::cites_of(db, kind, id)).ok()??;
+        let (_, cites) = view.read(|db| graph::cites_of(db, kind, id)).ok()??;
         Some(cites.into_iter().filter(|cite| cite.path == PATH).map(|cite| [cite.line, cite.line]).collect())
     };
     // A chunk goes by its number too.
     let chunk = || {
         id.strip_prefix(PATH)?.strip_prefix('#')?;
         let sql = "SELECT first_line, last_line FROM passages WHERE kind = 'chunk' AND ref = $1";
-        group.read(|db| db.row(sql, [id], |row| Ok([row.get(0)?, row.get(1)?]))).ok()?
+        view.read(|db| db.row(sql, [id], |row| Ok([row.get(0)?, row.get(1)?]))).ok()?
     };
     part().or_else(chunk).map(|lines| vec![lines]).or_else(cited).unwrap_or_default()
 }
 
 /// Returns which lines, by their hashes, were used.
-pub(crate) fn used(group: &View<'_>, language: Language, uses: &[Use<'_>]) -> Vec<String> {
+pub(crate) fn used(view: &View<'_>, language: Language, uses: &[Use<'_>]) -> Vec<String> {
     if uses.is_empty() {
         return Vec::new();
     }
-    let text = files::text(group, crate::base::caller::Visibility::Private, PATH, change::LARGEST);
+    let text = files::text(view, crate::base::caller::Visibility::Private, PATH, change::LARGEST);
     let all: Vec<(usize, &str)> = telling(&text).collect();
     let words = |text: &str| -> BTreeSet<String> {
         analyse::words(text, language).into_iter().filter(|word| !language.is_common(word)).collect()
@@ -226,7 +226,7 @@ pub(crate) fn write_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Resu
 }
 
 /// Notes that lines of MEMORY.md were of use (W6).
-pub(crate) fn note_used(group: &mut View<'_>, uses: &[Use<'_>]) {
-    let used = used(group, group.settings().search.language(), uses);
-    group.note_used_lines(used);
+pub(crate) fn note_used(view: &mut View<'_>, uses: &[Use<'_>]) {
+    let used = used(view, view.settings().search.language(), uses);
+    view.note_used_lines(used);
 }

@@ -146,34 +146,34 @@ pub(crate) fn make(
         return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
     }
     let base = held.read(path)?;
-    let rules = &held.group.settings().visibility.private;
+    let rules = &held.view.settings().visibility.private;
     let seen = |bytes: &Option<Vec<u8>>| {
         Visibility::Shared.sees_file(rules, path.as_str(), bytes.as_deref().unwrap_or_default())
     };
     let private = !(seen(&base) && seen(&after));
     let draft =
         Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
-    make_in(&mut held.group, draft)
+    make_in(&mut held.view, draft)
 }
 
 /// Proposes a call of a tool.
-pub(crate) fn make_call(group: &mut View<'_>, tool: &str, arguments: &Value) -> Result<Made> {
-    make_call_for(group, tool, arguments, "", &[])
+pub(crate) fn make_call(view: &mut View<'_>, tool: &str, arguments: &Value) -> Result<Made> {
+    make_call_for(view, tool, arguments, "", &[])
 }
 
 /// The same, with why and what it was made from.
 pub(crate) fn make_call_for(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     tool: &str,
     arguments: &Value,
     reason: &str,
     sources: &[String],
 ) -> Result<Made> {
-    let caller = group.caller();
+    let caller = view.caller();
     let proposed = Some(serde_json::to_vec(arguments)?);
     let private = caller.visibility.is_private();
     let draft = Draft { kind: Kind::Call, target: tool, base: None, proposed, reason, sources, private };
-    make_in(group, draft)
+    make_in(view, draft)
 }
 
 struct Draft<'a> {
@@ -186,19 +186,19 @@ struct Draft<'a> {
     private: bool,
 }
 
-fn make_in(group: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
-    let caller = group.caller();
+fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
+    let caller = view.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "propose".into(), role: caller.role.as_str() });
     }
     let Draft { kind, target, base, proposed, reason, sources, private } = draft;
     let reason: String = reason.chars().take(LONGEST_REASON).collect();
     let sources = serde_json::to_string(sources)?;
-    let limits = group.settings().limits.clone();
+    let limits = view.settings().limits.clone();
     let limit = if caller.untrusted { limits.untrusted.propose } else { limits.propose };
     let kind_name = if kind == Kind::File { "file" } else { "call" };
     let diff = shown(kind, target, base.as_deref(), proposed.as_deref()).to_string();
-    let (number, state, answer, is_new) = group.write(|tx| {
+    let (number, state, answer, is_new) = view.write(|tx| {
         // What this session does not see it can't be told of either.
         let sql = "SELECT number, state, answer FROM proposals WHERE kind = $1 AND target = $2
             AND base IS NOT DISTINCT FROM $3 AND proposed IS NOT DISTINCT FROM $4 AND (state = 'pending' AND (session = $5 OR private <= $6) OR state = 'denied' AND session = $5
@@ -227,7 +227,7 @@ fn make_in(group: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
         Ok((number, "pending".to_owned(), String::new(), true))
     })?;
     if is_new {
-        tell(group, "proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
+        tell(view, "proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
     }
     let state = State::ALL.iter().copied().find(|known| known.as_str() == state).unwrap_or(State::Pending);
     Ok(Made { number, state, answer, diff })
@@ -235,25 +235,25 @@ fn make_in(group: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
 
 /// Proposes a change of a file for a person to look at, whatever the policy.
 pub fn propose(
-    group: &mut View<'_>,
+    view: &mut View<'_>,
     path: &FilePath,
     after: Option<Vec<u8>>,
     reason: &str,
 ) -> Result<Proposal> {
-    let caller = group.caller();
-    let mut held = change::hold(group)?;
+    let caller = view.caller();
+    let mut held = change::hold(view)?;
     check_seen(&held, caller, path)?;
     if held.read(path)? == after {
         return Err(Error::NothingToChange { path: path.to_string() });
     }
     let made = make(&mut held, path, after, reason, &[])?;
     drop(held);
-    get(group, made.number)
+    get(view, made.number)
 }
 
 /// Refuses a file that the session does not see: what is shown of a proposal would show it.
 pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> Result<()> {
-    let rules = &held.group.settings().visibility.private;
+    let rules = &held.view.settings().visibility.private;
     let hidden = || Err(Error::HiddenFile { path: path.to_string() });
     if !caller.visibility.sees(rules, path.as_str(), "") {
         return hidden();
@@ -263,54 +263,54 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
 }
 
 /// Lists proposals, the oldest first: those that wait, or all.
-pub fn list(group: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
-    begin(group)?;
-    let rows = group.read(|db| {
+pub fn list(view: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
+    begin(view)?;
+    let rows = view.read(|db| {
         let sql = format!("SELECT {COLUMNS} FROM proposals WHERE state = 'pending' OR $1 ORDER BY number");
         db.rows(&sql, [all], read_row)
     })?;
-    rows.into_iter().map(|row| row.shown(group)).collect()
+    rows.into_iter().map(|row| row.shown(view)).collect()
 }
 
 /// Returns one proposal.
-pub fn get(group: &mut View<'_>, number: i64) -> Result<Proposal> {
-    begin(group)?;
-    find(group, number)?.shown(group)
+pub fn get(view: &mut View<'_>, number: i64) -> Result<Proposal> {
+    begin(view)?;
+    find(view, number)?.shown(view)
 }
 
 /// Returns what a proposal was made from and what it proposes, whole.
-pub(crate) fn texts(group: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
-    find(group, number).map(|row| [row.base, row.proposed])
+pub(crate) fn texts(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
+    find(view, number).map(|row| [row.base, row.proposed])
 }
 
 /// Applies a proposal. Only a person can.
-pub(crate) fn approve(group: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
-    let caller = group.caller();
+pub(crate) fn approve(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
+    let caller = view.caller();
     person_only(caller, "approve")?;
-    begin(group)?;
-    decide_on(group, number, run)
+    begin(view)?;
+    decide_on(view, number, run)
 }
 
 /// Denies a proposal. Only a person can.
-pub fn deny(group: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
-    let caller = group.caller();
+pub fn deny(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
+    let caller = view.caller();
     person_only(caller, "deny")?;
-    begin(group)?;
-    refuse(group, number, reason)
+    begin(view)?;
+    refuse(view, number, reason)
 }
 
 /// Notes what a client says the person said about a proposal of this session. That is no proof of a person: it decides
 /// only where `write.accept` says so.
-pub(crate) fn answered(group: &mut View<'_>, number: i64, accepted: bool, run: RunCall) -> Result<Proposal> {
-    let caller = group.caller();
-    begin(group)?;
-    let row = find(group, number)?;
+pub(crate) fn answered(view: &mut View<'_>, number: i64, accepted: bool, run: RunCall) -> Result<Proposal> {
+    let caller = view.caller();
+    begin(view)?;
+    let row = find(view, number)?;
     if row.session != caller.session.as_str() {
         return Err(Error::NoProposal { number });
     }
     if row.state == State::Pending {
         let said = if accepted { "accept" } else { "decline" };
-        group.write(|tx| {
+        view.write(|tx| {
             let sql = "UPDATE proposals SET client = $2 WHERE number = $1 AND state = 'pending'";
             tx.run(sql, (number, said))?;
             record(
@@ -322,48 +322,48 @@ pub(crate) fn answered(group: &mut View<'_>, number: i64, accepted: bool, run: R
                 audit::Outcome::Done,
             )
         })?;
-        if group.settings().write.accept == Accept::Client {
+        if view.settings().write.accept == Accept::Client {
             return match accepted {
-                true => decide_on(group, number, run),
-                false => refuse(group, number, "declined in the client"),
+                true => decide_on(view, number, run),
+                false => refuse(view, number, "declined in the client"),
             };
         }
     }
-    find(group, number)?.shown(group)
+    find(view, number)?.shown(view)
 }
 
 /// Makes a proposal whose file was changed meanwhile one of the file as it is now, with both changes. It waits on.
-pub fn rebase(group: &mut View<'_>, number: i64) -> Result<Proposal> {
-    let caller = group.caller();
+pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
+    let caller = view.caller();
     person_only(caller, "rebase")?;
-    begin(group)?;
-    let mut held = change::hold(group)?;
-    let row = find(&held.group, number)?;
+    begin(view)?;
+    let mut held = change::hold(view)?;
+    let row = find(&held.view, number)?;
     row.check_pending()?;
     let now = held.read(&row.path()?)?;
     let (Some(base), Some(now), Some(proposed)) = (&row.base, &now, &row.proposed) else {
         return Err(row.conflict());
     };
     let Some(merged) = diff::merge(base, now, proposed) else { return Err(row.conflict()) };
-    held.group.write(|tx| {
+    held.view.write(|tx| {
         let sql = "UPDATE proposals SET base = $2, proposed = $3, client = NULL WHERE number = $1 AND state = 'pending'";
         tx.run(sql, (number, now, &merged))?;
         record(tx, caller, "rebase", number, size(Some(&merged)), audit::Outcome::Done)
     })?;
     drop(held);
-    find(group, number)?.shown(group)
+    find(view, number)?.shown(view)
 }
 
 /// Undoes what a proposal did to its file, if the file is still as the proposal left it. Only a person can.
-pub fn revert(group: &mut View<'_>, number: i64) -> Result<Proposal> {
-    let caller = group.caller();
+pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
+    let caller = view.caller();
     person_only(caller, "revert")?;
-    begin(group)?;
-    let row = find(group, number)?;
+    begin(view)?;
+    let row = find(view, number)?;
     if row.state != State::Approved || row.kind != Kind::File {
         return Err(Error::NotReverted { number, state: row.state.as_str(), kind: row.kind_name() });
     }
-    let mut held = change::hold(group)?;
+    let mut held = change::hold(view)?;
     let path = row.path()?;
     let change = Change { path: path.clone(), before: row.proposed.clone(), after: row.base.clone() };
     held.commit(&format!("revert {number}"), &[change], |tx| {
@@ -375,8 +375,8 @@ pub fn revert(group: &mut View<'_>, number: i64) -> Result<Proposal> {
     })?;
     drop(held);
     let delta = change::grown(row.proposed.as_deref(), row.base.as_deref());
-    tell(group, "file", path.as_str(), delta);
-    find(group, number)?.shown(group)
+    tell(view, "file", path.as_str(), delta);
+    find(view, number)?.shown(view)
 }
 
 fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
@@ -390,9 +390,9 @@ fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
 }
 
 /// Begins, and ends what a process began that died.
-fn begin(group: &mut View<'_>) -> Result<()> {
-    if group.read_all(change::is_unsettled)? {
-        drop(change::hold(group)?);
+fn begin(view: &mut View<'_>) -> Result<()> {
+    if view.read_all(change::is_unsettled)? {
+        drop(change::hold(view)?);
     }
     Ok(())
 }
@@ -401,21 +401,21 @@ fn begin(group: &mut View<'_>) -> Result<()> {
 pub(crate) type RunCall = fn(&mut View<'_>, &Caller, &str, Value, i64) -> Result<()>;
 
 /// Applies a proposal, once: whoever comes second finds it decided.
-fn decide_on(group: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
-    let row = find(group, number)?;
+fn decide_on(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
+    let row = find(view, number)?;
     row.check_pending()?;
     match row.kind {
-        Kind::Call => run_call(group, &row, run)?,
-        Kind::File => apply(group, number)?,
+        Kind::Call => run_call(view, &row, run)?,
+        Kind::File => apply(view, number)?,
     }
-    find(group, number)?.shown(group)
+    find(view, number)?.shown(view)
 }
 
-fn apply(group: &mut View<'_>, number: i64) -> Result<()> {
-    let caller = group.caller();
-    let mut held = change::hold(group)?;
+fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
+    let caller = view.caller();
+    let mut held = change::hold(view)?;
     // Another may have rebased or decided it while this one waited.
-    let row = find(&held.group, number)?;
+    let row = find(&held.view, number)?;
     row.check_pending()?;
     let path = row.path()?;
     let stands = held.read(&path)? == row.proposed;
@@ -428,7 +428,7 @@ fn apply(group: &mut View<'_>, number: i64) -> Result<()> {
     drop(held);
     match done {
         Err(Error::FileChanged { .. }) => {
-            group.write(|tx| {
+            view.write(|tx| {
                 record(tx, caller, "approve", number, size(row.proposed.as_deref()), audit::Outcome::Refused)
             })?;
             Err(row.conflict())
@@ -436,20 +436,20 @@ fn apply(group: &mut View<'_>, number: i64) -> Result<()> {
         done => {
             done?;
             let delta = change::grown(row.base.as_deref(), row.proposed.as_deref());
-            tell(group, "file", path.as_str(), delta);
+            tell(view, "file", path.as_str(), delta);
             Ok(())
         }
     }
 }
 
 /// Runs a call as the agent that proposed it, which may be of another time and session than who approves it.
-fn run_call(group: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
-    let caller = group.caller();
+fn run_call(view: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
+    let caller = view.caller();
     let session: SessionId = row.session.parse()?;
     let visibility = if row.private { Visibility::Private } else { Visibility::Shared };
     let agent = Caller { visibility, ..Caller::agent(session, caller.now) };
     let arguments = serde_json::from_slice(row.proposed.as_deref().unwrap_or_default())?;
-    run(&mut group.enter(&agent)?, caller, &row.target, arguments, row.number)
+    run(&mut view.enter(&agent)?, caller, &row.target, arguments, row.number)
 }
 
 /// Takes what a deleted entry said out of every proposal that would have stored it, whatever became of that (E4): of
@@ -495,15 +495,15 @@ fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: 
     Err(state.map_or(Error::NoProposal { number }, |state| Error::AlreadyDecided { number, state }))
 }
 
-fn refuse(group: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
-    let caller = group.caller();
-    let row = find(group, number)?;
+fn refuse(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
+    let caller = view.caller();
+    let row = find(view, number)?;
     let reason: String = reason.chars().take(LONGEST_REASON).collect();
-    group.write(|tx| {
+    view.write(|tx| {
         decided(tx, caller, number, State::Denied, &reason)?;
         record(tx, caller, "deny", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     })?;
-    find(group, number)?.shown(group)
+    find(view, number)?.shown(view)
 }
 
 fn record(
@@ -520,9 +520,9 @@ fn record(
     audit::append(db, caller, &row, outcome)
 }
 
-fn tell(group: &View<'_>, kind: &str, target: &str, delta: i64) {
+fn tell(view: &View<'_>, kind: &str, target: &str, delta: i64) {
     let data = payload([("type", kind.into()), ("path", target.into()), ("delta", delta.into())]);
-    group.tell("memory:write", data);
+    view.tell("memory:write", data);
 }
 
 fn size(bytes: Option<&[u8]>) -> usize {
@@ -586,9 +586,9 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
 }
 
 /// Finds one that the session under way sees.
-fn find(group: &View<'_>, number: i64) -> Result<Stored> {
+fn find(view: &View<'_>, number: i64) -> Result<Stored> {
     let sql = format!("SELECT {COLUMNS} FROM proposals WHERE number = $1");
-    group.read(|db| db.row(&sql, [number], read_row))?.ok_or(Error::NoProposal { number })
+    view.read(|db| db.row(&sql, [number], read_row))?.ok_or(Error::NoProposal { number })
 }
 
 impl Stored {
@@ -616,12 +616,12 @@ impl Stored {
     }
 
     /// Makes what is shown of it, with what stands in its way.
-    fn shown(self, group: &View<'_>) -> Result<Proposal> {
+    fn shown(self, view: &View<'_>) -> Result<Proposal> {
         let diff = shown(self.kind, &self.target, self.base.as_deref(), self.proposed.as_deref());
         let (mut since, mut mergeable) = (None, false);
         if self.kind == Kind::File && self.state == State::Pending {
             // A link or a folder that stands there by now is in the way too; applying says what it is.
-            let found = self.path().and_then(|path| super::files::read(group.folder(), &path, LARGEST + 1));
+            let found = self.path().and_then(|path| super::files::read(view.folder(), &path, LARGEST + 1));
             let now = found.as_ref().ok().and_then(Option::as_deref);
             if found.is_err() || now != self.base.as_deref() && now != self.proposed.as_deref() {
                 since = Some(Diff::new(&self.target, self.base.as_deref(), now));

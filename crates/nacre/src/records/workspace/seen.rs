@@ -20,13 +20,13 @@ pub(crate) fn is_infrastructure(path: &str) -> bool {
 
 /// Marks an agent's session that is shown these files, where one of them is of that kind. Returns whether the session
 /// has seen such, now or before. That it can't be written down must not keep anything from being read.
-pub(crate) fn note<'p>(group: &mut View<'_>, paths: impl IntoIterator<Item = &'p str>) -> bool {
-    let caller = group.caller();
+pub(crate) fn note<'p>(view: &mut View<'_>, paths: impl IntoIterator<Item = &'p str>) -> bool {
+    let caller = view.caller();
     let now = paths.into_iter().any(is_infrastructure);
-    let before = group.read_all(|db| infrastructure(db, &caller.session)).unwrap_or(None).is_some();
+    let before = view.read_all(|db| infrastructure(db, &caller.session)).unwrap_or(None).is_some();
     if now && !before && caller.actor == Actor::Agent {
         let sql = "INSERT INTO seen (session, what, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
-        let _ = group.write(|tx| tx.run(sql, (&caller.session, INFRASTRUCTURE, caller.now)));
+        let _ = view.write(|tx| tx.run(sql, (&caller.session, INFRASTRUCTURE, caller.now)));
     }
     now || before
 }

@@ -438,35 +438,35 @@ fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
 
 /// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
 /// walk over the folder, and no write where nothing changed.
-pub fn sync(group: &mut View<'_>) -> Result<Synced> {
-    sync_with(group, &mut |_, _| {})
+pub fn sync(view: &mut View<'_>) -> Result<Synced> {
+    sync_with(view, &mut |_, _| {})
 }
 
 /// The same; `progress` is told how many documents have been looked at, and how many there are.
-pub fn sync_with(group: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<Synced> {
-    let caller = group.caller();
+pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<Synced> {
+    let caller = view.caller();
     // What a dead process has decided about files is done first.
-    if group.is_on_disk() && group.read_all(change::is_unsettled)? {
-        match change::hold(group) {
+    if view.is_on_disk() && view.read_all(change::is_unsettled)? {
+        match change::hold(view) {
             Ok(held) => drop(held),
             Err(Error::ReadOnly { .. }) => {}
             Err(error) => return Err(error),
         }
     }
-    if !group.settings().documents.index {
+    if !view.settings().documents.index {
         return Ok(Synced::default());
     }
-    let (found, graph) = (documents(group.folder()), group.settings().graph.documents);
-    sync_database(group.memory(), caller, found, graph, progress)
+    let (found, graph) = (documents(view.folder()), view.settings().graph.documents);
+    sync_database(view.memory(), caller, found, graph, progress)
 }
 
 /// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is
 /// indexed can still be searched.
-pub(crate) fn follow(group: &mut View<'_>) -> Option<String> {
-    if !group.may_have_changed() {
+pub(crate) fn follow(view: &mut View<'_>) -> Option<String> {
+    if !view.may_have_changed() {
         return None;
     }
-    let problem = sync(group).err()?;
-    group.look_again();
+    let problem = sync(view).err()?;
+    view.look_again();
     Some(format!("memory: the documents could not be indexed: {problem}"))
 }

@@ -133,11 +133,11 @@ pub struct Laid {
 }
 
 /// Writes the templates into the group's folder. What is there is never written to (W1).
-pub fn lay_templates(group: &View<'_>) -> Result<Laid> {
+pub fn lay_templates(view: &View<'_>) -> Result<Laid> {
     let mut laid = Laid::default();
     for template in TEMPLATES {
         let path: FilePath = template.path.parse().expect("a test parses every path");
-        if make(group, &path, template.text)? {
+        if make(view, &path, template.text)? {
             laid.made.push(template.path);
         } else {
             laid.kept.push(template.path);
@@ -147,8 +147,8 @@ pub fn lay_templates(group: &View<'_>) -> Result<Laid> {
 }
 
 /// Makes a file where nothing stands, and the folders above it. False: something stands there.
-fn make(group: &View<'_>, path: &FilePath, text: &str) -> Result<bool> {
-    let mut folder = group.folder().to_owned();
+fn make(view: &View<'_>, path: &FilePath, text: &str) -> Result<bool> {
+    let mut folder = view.folder().to_owned();
     let mut names: Vec<&str> = path.names().collect();
     let name = names.pop().expect("a path has a name");
     for below in names {

@@ -363,7 +363,7 @@ fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entr
         explain: false,
         of_agent: false,
     };
-    let found = search::search(call.group(), &request)?;
+    let found = search::search(call.view(), &request)?;
     call.tell("memory:search", payload([("query", query.into()), ("results", found.hits.len().into())]));
     let scores: Vec<(&str, f64)> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.score)).collect();
     let entries = call.read(|db| entry::get_all(db, scores.iter().map(|(id, _)| *id)))?;
@@ -409,8 +409,8 @@ impl Request for ChangeRequest {
     type Answer = ChangedOne;
     const NAME: &str = "mem0_update";
 
-    fn steers(&self, group: &View<'_>) -> Result<bool> {
-        Ok(is_behavioral(group, &self.id))
+    fn steers(&self, view: &View<'_>) -> Result<bool> {
+        Ok(is_behavioral(view, &self.id))
     }
 
     fn run(self, call: &mut Call<'_>) -> Ran<ChangedOne> {
@@ -497,8 +497,8 @@ impl Request for GoneRequest {
     type Answer = GoneAll;
     const NAME: &str = "mem0_delete";
 
-    fn steers(&self, group: &View<'_>) -> Result<bool> {
-        Ok(group.read(|db| self.going(db))?.iter().any(|entry| entry.behavioral))
+    fn steers(&self, view: &View<'_>) -> Result<bool> {
+        Ok(view.read(|db| self.going(db))?.iter().any(|entry| entry.behavioral))
     }
 
     fn run(self, call: &mut Call<'_>) -> Ran<GoneAll> {
@@ -525,7 +525,7 @@ impl Request for GoneRequest {
             Ok(gone)
         })?;
         // The text still stands in the write-ahead log until that is emptied.
-        call.group().forget_log()?;
+        call.view().forget_log()?;
         for Erased { entry, .. } in &gone {
             let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
             tell(call, &entry.id, delta.into());

@@ -358,7 +358,7 @@ fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
         Ok(gone)
     })?;
     // The text still stands in the write-ahead log until that is emptied.
-    call.group().forget_log()?;
+    call.view().forget_log()?;
     let gone: Vec<Gone> = gone.iter().map(String::as_str).map(Gone::of).collect();
     call.forget_in_checkpoints(&gone);
     Ok(())

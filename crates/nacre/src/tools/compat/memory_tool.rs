@@ -248,7 +248,7 @@ impl MemoryToolRequest {
             }
         }
         let (seen, mode) = (Seen::of(call), call.mode);
-        let mut held = change::hold(call.group())?;
+        let mut held = change::hold(call.view())?;
         let (given, place) = &places[0];
         let plan = match (self.command, place) {
             (Command::Delete, Place::Root) => say("Cannot delete the /memories directory itself".into()),
@@ -269,7 +269,7 @@ impl MemoryToolRequest {
         if decision == Decision::Propose {
             drop(held);
             let arguments: Value = serde_json::to_value(self).map_err(Error::from)?;
-            return Err(No::Wait(proposal::make_call(call.group(), MEMORY_TOOL, &arguments)?));
+            return Err(No::Wait(proposal::make_call(call.view(), MEMORY_TOOL, &arguments)?));
         }
         commit(mode, caller, &mut held, &plan)?;
         for Change { path, .. } in plan.changes.iter().filter(|change| change.after.is_none()) {
@@ -565,7 +565,7 @@ struct Seen {
 impl Seen {
     fn of(call: &mut Call<'_>) -> Seen {
         let (visibility, private) = (call.caller.visibility, call.settings().visibility.private.clone());
-        Seen { folder: call.group().folder().to_owned(), visibility, private }
+        Seen { folder: call.view().folder().to_owned(), visibility, private }
     }
 
     /// The bytes of a file; `None`: there is none, or a folder.

@@ -130,16 +130,16 @@ pub struct Restored {
 }
 
 /// Keeps the files and records as they are now (W7), to go back to.
-pub fn save(group: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
-    let caller = group.caller();
-    let mut held = change::hold(group)?;
+pub fn save(view: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
+    let caller = view.caller();
+    let mut held = change::hold(view)?;
     let saved = save_held(&mut held, caller, name, reason)?;
     thin_out(&held, &[&saved.id])?;
     Ok(saved)
 }
 
 fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
-    held.group.create()?;
+    held.view.create()?;
     let place = place(held.folder())?;
     crate::base::files::create_folder(&place)?;
     clear(&place)?;
@@ -149,7 +149,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
     crate::base::files::create_folder(&aside.join(FILES))?;
     let (files, left_out) = copy_files(held, &aside.join(FILES))?;
     crash::point("files kept");
-    let counts = write_records(&mut held.group, &aside.join(RECORDS))?;
+    let counts = write_records(&mut held.view, &aside.join(RECORDS))?;
     crash::point("records kept");
     let checkpoint = Checkpoint {
         format: FORMAT,
@@ -157,8 +157,8 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
         name,
         reason: reason.trim().to_owned(),
         at: caller.now,
-        group: held.group.name().to_string(),
-        schema: held.group.schema().migrations.steps.len(),
+        group: held.view.name().to_string(),
+        schema: held.view.schema().migrations.steps.len(),
         counts,
         files,
         left_out,
@@ -173,13 +173,13 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
     let mut row = audit::Row::new("checkpoint_save");
     row.ids.push(id);
     row.detail.insert("files".into(), checkpoint.files.len().into());
-    held.group.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    held.view.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
     Ok(checkpoint)
 }
 
 /// Lists the checkpoints, newest first.
-pub fn list(group: &View<'_>) -> Result<Checkpoints> {
-    list_in(&place(group.folder())?, group.name().as_str())
+pub fn list(view: &View<'_>) -> Result<Checkpoints> {
+    list_in(&place(view.folder())?, view.name().as_str())
 }
 
 fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
@@ -206,10 +206,10 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
 }
 
 /// Says what has become of files and records since a checkpoint.
-pub fn diff(group: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
-    let caller = group.caller();
+pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
+    let caller = view.caller();
     private_only(caller, "checkpoint diff")?;
-    let mut held = change::hold(group)?;
+    let mut held = change::hold(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| files::lossy(&bytes));
     let files = changes(&held, &folder, &checkpoint)?
@@ -220,28 +220,28 @@ pub fn diff(group: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
             now: text(before),
         })
         .collect();
-    let copy = Copy::of(held.group.schema(), &folder, &checkpoint)?;
-    let records = held.group.with_attached(&copy.0, |group| group.read_all(records::compare))?;
+    let copy = Copy::of(held.view.schema(), &folder, &checkpoint)?;
+    let records = held.view.with_attached(&copy.0, |view| view.read_all(records::compare))?;
     Ok(CheckpointDiff { id: checkpoint.id, files, records })
 }
 
 /// Goes back to a checkpoint, files and records as one. The state before becomes a checkpoint itself.
-pub fn restore(group: &mut View<'_>, id: &str) -> Result<Restored> {
-    let caller = group.caller();
+pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
+    let caller = view.caller();
     private_only(caller, "checkpoint restore")?;
-    let mut held = change::hold(group)?;
+    let mut held = change::hold(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
     let before = save_held(&mut held, caller, "before-restore", &reason)?;
-    let copy = Copy::of(held.group.schema(), &folder, &checkpoint)?;
+    let copy = Copy::of(held.view.schema(), &folder, &checkpoint)?;
     let changes = changes(&held, &folder, &checkpoint)?;
-    let language = held.group.settings().search.language();
-    let schema = held.group.schema();
+    let language = held.view.settings().search.language();
+    let schema = held.view.schema();
     let mut row = audit::Row::new("checkpoint_restore");
     row.ids.push(checkpoint.id.clone());
     row.detail.insert("files".into(), changes.len().into());
     let cause = format!("{}{}", change::RESTORE, checkpoint.id);
-    held.group.attach(&copy.0)?;
+    held.view.attach(&copy.0)?;
     let done = held.commit_far(&cause, &changes, |tx| {
         let rows = records::put_back(tx)?;
         index::rebuild(tx, schema, index::Documents::Forget, language)?;
@@ -249,7 +249,7 @@ pub fn restore(group: &mut View<'_>, id: &str) -> Result<Restored> {
         crash::point("records put back");
         Ok(rows)
     });
-    held.group.detach()?;
+    held.view.detach()?;
     let (rows, left) = done?;
     for file in &checkpoint.files {
         set_mode(held.folder(), file)?;
@@ -257,8 +257,8 @@ pub fn restore(group: &mut View<'_>, id: &str) -> Result<Restored> {
     thin_out(&held, &[&before.id, &checkpoint.id])?;
     drop(held);
     drop(copy);
-    group.forget_state();
-    super::sync(group)?;
+    view.forget_state();
+    super::sync(view)?;
     Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
 }
 
@@ -271,12 +271,12 @@ fn private_only(caller: &Caller, tool: &str) -> Result<()> {
 }
 
 /// Takes a checkpoint away for good. Returns its whole id.
-pub fn remove(group: &mut View<'_>, id: &str) -> Result<String> {
-    let caller = group.caller();
-    let mut held = change::hold(group)?;
+pub fn remove(view: &mut View<'_>, id: &str) -> Result<String> {
+    let caller = view.caller();
+    let mut held = change::hold(view)?;
     let place = place(held.folder())?;
     // A damaged one can be dropped too, by its whole name.
-    let id = match find(&place, held.group.name().as_str(), id) {
+    let id = match find(&place, held.view.name().as_str(), id) {
         Ok(checkpoint) => checkpoint.id,
         Err(Error::BadCheckpoint { .. }) => id.to_owned(),
         Err(error) => return Err(error),
@@ -284,19 +284,19 @@ pub fn remove(group: &mut View<'_>, id: &str) -> Result<String> {
     take_away(&place, &id)?;
     let mut row = audit::Row::new("checkpoint_drop");
     row.ids.push(id.clone());
-    held.group.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    held.view.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
     Ok(id)
 }
 
 /// Takes entries, entities, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
 /// checkpoints that still have them, and why.
-pub(crate) fn forget(group: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
-    let place = place(group.folder())?;
+pub(crate) fn forget(view: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
+    let place = place(view.folder())?;
     if gone.is_empty() || !place.is_dir() {
         return Ok(Vec::new());
     }
-    let held = change::hold(group)?;
-    let found = list_in(&place, held.group.name().as_str())?;
+    let held = change::hold(view)?;
+    let found = list_in(&place, held.view.name().as_str())?;
     let mut left = found.damaged;
     for mut checkpoint in found.checkpoints {
         if let Err(error) = forget_in(&place.join(&checkpoint.id), &mut checkpoint, gone) {
@@ -446,10 +446,10 @@ fn set_mode(folder: &Path, kept: &FileKept) -> Result<()> {
 }
 
 /// Writes a database with the records of the live one.
-fn write_records(group: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i64>> {
-    drop(Db::open(file, &group.schema().migrations, Damage::Leave)?);
-    let counts = group.with_attached(file, |group| {
-        group.outside(|db| {
+fn write_records(view: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i64>> {
+    drop(Db::open(file, &view.schema().migrations, Damage::Leave)?);
+    let counts = view.with_attached(file, |view| {
+        view.outside(|db| {
             db.batch("BEGIN")?;
             let counts = records::copy_out(db);
             db.batch(if counts.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
@@ -515,10 +515,10 @@ fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
 /// Finds a checkpoint and looks every file of it over.
 fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
     let place = place(held.folder())?;
-    let checkpoint = find(&place, held.group.name().as_str(), id)?;
+    let checkpoint = find(&place, held.view.name().as_str(), id)?;
     let folder = place.join(&checkpoint.id);
     let bad = |problem: String| Error::BadCheckpoint { path: folder.clone(), problem };
-    let known = held.group.schema().migrations.steps.len();
+    let known = held.view.schema().migrations.steps.len();
     if checkpoint.schema > known {
         let found = checkpoint.schema;
         let (found, known) = (i64::try_from(found).unwrap_or(i64::MAX), i64::try_from(known).unwrap_or(0));
@@ -621,8 +621,8 @@ fn take_away(place: &Path, id: &str) -> Result<()> {
 /// Takes the oldest away where there are more than are to be kept; those named here stay, and so does the last.
 fn thin_out(held: &Held<'_>, stay: &[&str]) -> Result<()> {
     let place = place(held.folder())?;
-    let keep = held.group.settings().checkpoints.keep.max(1);
-    let found = list_in(&place, held.group.name().as_str())?.checkpoints;
+    let keep = held.view.settings().checkpoints.keep.max(1);
+    let found = list_in(&place, held.view.name().as_str())?.checkpoints;
     for old in found.iter().skip(keep).filter(|old| !stay.contains(&old.id.as_str())) {
         take_away(&place, &old.id)?;
     }
