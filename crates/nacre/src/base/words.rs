@@ -28,6 +28,7 @@ macro_rules! files {
 files! {
     COMMON = "english/common.txt",
     CONVERSATION = "english/conversation.txt",
+    DATES = "english/dates.txt",
     EXTRACT = "english/extract.txt",
     GRAPH_KEYS = "english/graph-keys.txt",
     GRAPH_NAMES = "english/graph-names.txt",

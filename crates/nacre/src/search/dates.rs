@@ -6,22 +6,10 @@ use jiff::tz::TimeZone;
 
 use super::phrase::says;
 use crate::base::Time;
+use crate::base::words::{self, List};
 
-const MONTHS: [&str; 12] = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-];
-const WEEKDAYS: [&str; 7] = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"];
+static MONTHS: List = words::DATES.list("months");
+static WEEKDAYS: List = words::DATES.list("weekdays");
 const NUMBERS: &[(&str, f64)] = &[
     ("a", 1.0),
     ("an", 1.0),

@@ -12,7 +12,7 @@ use super::markdown;
 use super::openclaw;
 use super::source::{Source, head};
 use super::take::{Item, Sink, Thing};
-use super::zip::{self, Archive};
+use crate::base::zip::{self, Archive};
 use crate::base::{Error, Result};
 use crate::records::session::import::{Item as Piece, Values, moment};
 
@@ -173,7 +173,7 @@ fn memories(name: &str, number: usize, value: &Value, sink: &mut Sink<'_>) -> Re
 enum Files {
     One(std::path::PathBuf),
     Folder(std::path::PathBuf, Vec<String>),
-    Zip(Archive),
+    Zip(Archive<'static>),
 }
 
 impl Files {

@@ -19,7 +19,6 @@ mod openclaw;
 mod source;
 mod take;
 mod vault;
-mod zip;
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -370,7 +370,7 @@ pub(crate) fn is_day(word: &str) -> bool {
 pub(crate) fn month(word: &str) -> Option<u32> {
     let lower = lower(word);
     let known = words::DAYS.has(&lower);
-    let at = words::MONTHS.iter().position(|month| known && lower.starts_with(month))?;
+    let at = words::MONTHS.iter().position(|month| known && lower.starts_with(&month[..3]))?;
     u32::try_from(at + 1).ok()
 }
 

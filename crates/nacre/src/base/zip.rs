@@ -1,7 +1,7 @@
 //! Reads files out of a zip archive as a stream: nothing is unpacked to disk, and no more of it is held than a window.
 
 use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use flate2::Crc;
@@ -18,9 +18,27 @@ const RATIO: u64 = 200;
 const SMALL: u64 = 64 << 20;
 
 /// An archive and the files in it.
-pub(super) struct Archive {
-    file: File,
+pub struct Archive<'a> {
+    source: Source<'a>,
+    size: u64,
     members: Vec<Member>,
+}
+
+enum Source<'a> {
+    File(File),
+    Bytes(&'a [u8]),
+}
+
+trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
+impl<'a> Source<'a> {
+    fn open(&self) -> io::Result<Box<dyn ReadSeek + 'a>> {
+        Ok(match self {
+            Source::File(file) => Box::new(file.try_clone()?),
+            Source::Bytes(bytes) => Box::new(Cursor::new(*bytes)),
+        })
+    }
 }
 
 struct Member {
@@ -34,16 +52,31 @@ struct Member {
 }
 
 /// Tells whether a file begins as an archive does.
-pub(super) fn is_one(path: &Path) -> bool {
-    super::source::head(path).starts_with(b"PK\x03\x04")
+pub fn is_one(path: &Path) -> bool {
+    let mut head = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && begins(&head)
 }
 
-impl Archive {
+/// Tells whether bytes begin as an archive does.
+pub fn begins(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
+}
+
+impl<'a> Archive<'a> {
     /// Opens an archive; the error says what is wrong with it.
-    pub(super) fn open(path: &Path) -> Result<Archive, String> {
+    pub fn open(path: &Path) -> Result<Archive<'a>, String> {
+        Archive::list(Source::File(File::open(path).map_err(|problem| format!("can't be read: {problem}"))?))
+    }
+
+    /// Reads an archive that is in memory.
+    pub fn of(bytes: &'a [u8]) -> Result<Archive<'a>, String> {
+        Archive::list(Source::Bytes(bytes))
+    }
+
+    fn list(source: Source<'a>) -> Result<Archive<'a>, String> {
         let cut = || "is a damaged archive: its list of files can't be read".to_owned();
-        let mut file = File::open(path).map_err(|problem| format!("can't be read: {problem}"))?;
-        let size = file.metadata().map_err(|_| cut())?.len();
+        let mut file = source.open().map_err(|_| cut())?;
+        let size = file.seek(SeekFrom::End(0)).map_err(|_| cut())?;
         let tail = size.min(END + COMMENT);
         let tail = bytes_at(&mut file, size - tail, tail).ok_or_else(cut)?;
         let end = (0..=tail.len().saturating_sub(22)).rev().find(|at| tail[*at..].starts_with(b"PK\x05\x06"));
@@ -76,16 +109,17 @@ impl Archive {
             });
             at += 46 + name + extra + comment;
         }
-        Ok(Archive { file, members })
+        drop(file);
+        Ok(Archive { source, size, members })
     }
 
     /// The names of the files, which are only compared.
-    pub(super) fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|member| member.name.as_str())
     }
 
     /// Reads a file of the archive; the error says why it can't be.
-    pub(super) fn read(&self, name: &str) -> Result<Unpacked, String> {
+    pub fn read(&self, name: &str) -> Result<Unpacked<'a>, String> {
         let member = self.members.iter().find(|member| member.name == name).ok_or("is not there")?;
         let too_large = member.unpacked > LARGEST;
         if member.flags & 1 != 0 {
@@ -98,15 +132,19 @@ impl Archive {
             ));
         }
         let cut = || "is cut off".to_owned();
-        let mut file = self.file.try_clone().map_err(|problem| problem.to_string())?;
+        let mut file = self.source.open().map_err(|problem| problem.to_string())?;
         let local = bytes_at(&mut file, member.at, 30).ok_or_else(cut)?;
         if !local.starts_with(b"PK\x03\x04") {
             return Err(cut());
         }
         let (name, extra) = (u16_at(&local, 26).ok_or_else(cut)?, u16_at(&local, 28).ok_or_else(cut)?);
-        file.seek(SeekFrom::Start(member.at + 30 + u64::from(name) + u64::from(extra))).map_err(|_| cut())?;
+        let start = member.at + 30 + u64::from(name) + u64::from(extra);
+        if start + member.packed > self.size {
+            return Err(cut());
+        }
+        file.seek(SeekFrom::Start(start)).map_err(|_| cut())?;
         let packed = BufReader::with_capacity(1 << 16, file.take(member.packed));
-        let input: Box<dyn Read> = match member.method {
+        let input: Box<dyn Read + 'a> = match member.method {
             0 => Box::new(packed),
             8 => Box::new(DeflateDecoder::new(packed)),
             method => return Err(format!("is packed by method {method}, which is not known")),
@@ -116,29 +154,42 @@ impl Archive {
 }
 
 /// The content of a file of an archive. Ends with an error where it is not what the archive says.
-pub(super) struct Unpacked {
-    input: Box<dyn Read>,
+pub struct Unpacked<'a> {
+    input: Box<dyn Read + 'a>,
     left: u64,
     crc: Crc,
     expected: u32,
 }
 
-impl Read for Unpacked {
+impl Unpacked<'_> {
+    /// Returns how many bytes are left, by what the archive says.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+}
+
+impl Read for Unpacked<'_> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let damaged = || io::Error::other("the archive is damaged here");
-        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
-        if room == 0 {
-            let whole = self.left > 0 || self.crc.sum() == self.expected;
-            return if whole { Ok(0) } else { Err(damaged()) };
+        let damaged = |why: &str| io::Error::other(format!("the archive is damaged here: {why}"));
+        if out.is_empty() {
+            return Ok(0);
         }
-        let written = self.input.read(&mut out[..room]).map_err(|problem| match problem.kind() {
+        // One byte more than is left shows whether it is longer than the archive says.
+        let mut more = [0];
+        let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
+        let out = if room == 0 { &mut more } else { &mut out[..room] };
+        let written = self.input.read(out).map_err(|problem| match problem.kind() {
             io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData | io::ErrorKind::UnexpectedEof => {
-                damaged()
+                damaged("it can't be unpacked")
             }
             _ => problem,
         })?;
-        if written == 0 {
-            return Err(damaged());
+        match (room, written) {
+            (0, 0) if self.crc.sum() == self.expected => return Ok(0),
+            (0, 0) => return Err(damaged("its checksum is another")),
+            (0, _) => return Err(damaged("it unpacks to more than it says")),
+            (_, 0) => return Err(damaged("it is shorter than it says")),
+            _ => {}
         }
         self.crc.update(&out[..written]);
         self.left -= written as u64;
@@ -146,7 +197,7 @@ impl Read for Unpacked {
     }
 }
 
-fn bytes_at(file: &mut File, at: u64, length: u64) -> Option<Vec<u8>> {
+fn bytes_at(file: &mut dyn ReadSeek, at: u64, length: u64) -> Option<Vec<u8>> {
     file.seek(SeekFrom::Start(at)).ok()?;
     let mut bytes = Vec::new();
     file.take(length).read_to_end(&mut bytes).ok()?;
@@ -223,11 +274,14 @@ mod tests {
         assert_eq!(read(&archive(&text, 0, crc, size)).unwrap(), text);
         let good = archive(&packed, 8, crc, size);
         for (bytes, problem) in [
-            (archive(&packed, 8, crc ^ 1, size), "the archive is damaged here"),
-            (archive(&packed, 8, crc, size + 1), "the archive is damaged here"),
-            (archive(&packed, 8, crc, size - 1), "the archive is damaged here"),
-            (archive(&packed[..1000], 8, crc, size), "the archive is damaged here"),
-            (archive(&text[..9], 8, crc, size), "the archive is damaged here"),
+            (archive(&packed, 8, crc ^ 1, size), "the archive is damaged here: its checksum is another"),
+            (archive(&packed, 8, crc, size + 1), "the archive is damaged here: it is shorter than it says"),
+            (
+                archive(&packed, 8, crc, size - 1),
+                "the archive is damaged here: it unpacks to more than it says",
+            ),
+            (archive(&packed[..1000], 8, crc, size), "the archive is damaged here: it can't be unpacked"),
+            (archive(&text[..9], 8, crc, size), "the archive is damaged here: it can't be unpacked"),
             (archive(&packed, 99, crc, size), "is packed by method 99, which is not known"),
             (
                 archive(&packed[..100], 8, crc, 3 << 30),
