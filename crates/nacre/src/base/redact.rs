@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use regex::Regex;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// What stands in a secret's place.
 pub const MASK: &str = "[REDACTED]";
@@ -273,15 +273,7 @@ pub fn value(value: &mut Value) {
             }
         }
         Value::Array(items) => items.iter_mut().for_each(self::value),
-        Value::Object(fields) => {
-            if fields.keys().any(|key| matches!(text(key), Cow::Owned(_))) {
-                *fields = std::mem::take(fields)
-                    .into_iter()
-                    .map(|(key, value)| (text(&key).into_owned(), value))
-                    .collect();
-            }
-            fields.iter_mut().for_each(|(_, value)| self::value(value));
-        }
+        Value::Object(fields) => fields.redact(),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }
@@ -335,6 +327,18 @@ impl Redact for String {
 impl Redact for Value {
     fn redact(&mut self) {
         value(self);
+    }
+}
+
+impl Redact for Map<String, Value> {
+    fn redact(&mut self) {
+        if self.keys().any(|key| matches!(text(key), Cow::Owned(_))) {
+            *self = std::mem::take(self)
+                .into_iter()
+                .map(|(key, value)| (text(&key).into_owned(), value))
+                .collect();
+        }
+        self.iter_mut().for_each(|(_, value)| self::value(value));
     }
 }
 

@@ -16,7 +16,7 @@ use crate::base::caller::Caller;
 use crate::base::caller::{Visibility, is_marked, is_private};
 use crate::base::frame::{one_line, without_marks};
 use crate::base::markdown::front_matter;
-use crate::base::redact;
+use crate::base::redact::{self, redact};
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
 use crate::context::brief::{Brief, MadeBy};
@@ -73,6 +73,11 @@ pub struct Part {
     /// What else there is to say, such as why it is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+redact! {
+    Boot { markdown, parts, plugin / chars, tokens, generated_at }
+    Part { path, note / chars, cut, missing, private }
 }
 
 /// The name of a project: it stands in the name of its file.

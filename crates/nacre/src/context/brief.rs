@@ -9,6 +9,7 @@ use crate::base::frame::{
     BEHAVIORAL, CLOSE, FACTS, FIXED, HEADING, INTRODUCTION, NOTHING, OPEN, WARNING, one_line,
 };
 use crate::base::ids::EntryId;
+use crate::base::redact::redact;
 use crate::base::{Result, Time, settings};
 use crate::context::turn;
 use crate::records::entry::{self, Entry, EntryType, Provenance, Tags};
@@ -62,6 +63,12 @@ pub struct BriefEntry {
     pub age_days: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provenance: Option<Provenance>,
+}
+
+redact! {
+    Brief { markdown, entries, plugin / generated_at, entry_count, brief_count }
+    MadeBy { name, problem }
+    BriefEntry { id, content, tags, provenance / number, r#type, behavioral, age_days }
 }
 
 /// Makes the brief: current entries, behavioural and recent first, within the limits (B1).

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::base::ids::CollectionName;
+use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time, files};
 use crate::group::View;
@@ -62,6 +63,10 @@ pub struct Collection {
     /// Why it can't be searched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+}
+
+redact! {
+    Collection { name, sources, absent, problem / documents, passages, bytes, added_at, indexed_at }
 }
 
 /// What indexing a collection found and did.

@@ -8,6 +8,7 @@ use super::hit::{Contender, Evidence, Hit};
 use super::rank::{MAX_STANDING_HITS, Ranking};
 use super::request::Request;
 use crate::base::Result;
+use crate::base::redact::redact;
 use crate::index::{Language, Scope, analyse};
 use crate::records::entry::{self, Entry};
 use crate::store::Connection;
@@ -31,6 +32,10 @@ pub struct Found {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub infrastructure_seen: bool,
+}
+
+redact! {
+    Found { hits, standing, missing, note / infrastructure_seen }
 }
 
 /// Turns a ranking into the answer.

@@ -7,6 +7,7 @@ use super::part::Part;
 use super::request::Request;
 use super::score::Scorer;
 use crate::base::ids::{CollectionName, EntryId, ProjectName};
+use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::index::{Scope, analyse};
 use crate::records::entry::{self, Entry, EntryType, Tags};
@@ -147,6 +148,20 @@ pub struct Why {
 pub struct ScorePart {
     pub part: &'static str,
     pub value: f64,
+}
+
+redact! {
+    Hit {
+        id, text, why, entry, message, document, graph, item, task
+        / kind, score, relevance, at, explain
+    }
+    EntryHit { tags, superseded_by / number, r#type, behavioral }
+    MessageHit { session, message, author }
+    DocumentHit { collection, path / lines }
+    GraphHit { cites }
+    ItemHit { project, title / item, confidence }
+    TaskHit { milestone / status, priority }
+    Why { words / lane, rank, similarity }
 }
 
 /// A hit in the ranking, with what the final order depends on.

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::call::{Call, Ran};
 use super::tool::Request;
 use crate::base::diff::Diff;
-use crate::base::redact;
+use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time};
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::edit::Last;
@@ -39,6 +39,10 @@ pub struct FileShown {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     #[schemars(skip)]
     pub infrastructure_seen: bool,
+}
+
+redact! {
+    FileShown { path, text / lines, total_lines, private, infrastructure_seen }
 }
 
 /// Reads a file for the session.
@@ -176,6 +180,10 @@ pub struct Written {
     pub diff: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
+}
+
+redact! {
+    Written { path, diff, note / written, proposal, status }
 }
 
 impl Request for WriteRequest {

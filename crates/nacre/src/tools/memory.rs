@@ -12,7 +12,7 @@ use super::limits::Action;
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{CollectionName, EntryId, EntryRef};
-use crate::base::redact::redact;
+use crate::base::redact::{Redact, redact};
 use crate::base::settings::DefaultType;
 use crate::base::{Error, Result, Time};
 use crate::context::brief::{self, Brief};
@@ -443,6 +443,10 @@ pub struct Collections {
     pub collections: Vec<Collection>,
 }
 
+redact! {
+    Collections { collections }
+}
+
 impl Request for CollectionsRequest {
     type Answer = Collections;
     const NAME: &str = "collection_list";
@@ -525,6 +529,20 @@ pub struct Link {
     pub superseded_by: Option<EntryId>,
 }
 
+impl Redact for Got {
+    fn redact(&mut self) {
+        match self {
+            Got::Entry(entry) => entry.redact(),
+            Got::File(file) => file.redact(),
+        }
+    }
+}
+
+redact! {
+    EntryWithPast { entry, chain, versions, imported }
+    Link { id, content, superseded_by / number }
+}
+
 impl Request for GetRequest {
     type Answer = Got;
     const NAME: &str = "memory_get";
@@ -580,6 +598,12 @@ impl Request for GetRequest {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
 pub struct Changed(#[schemars(with = "Which")] pub Entry);
+
+impl Redact for Changed {
+    fn redact(&mut self) {
+        self.0.redact();
+    }
+}
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "a schema")]
@@ -721,6 +745,10 @@ pub struct Deleted {
     /// Checkpoints that still have it, because they can't be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub still_in: Vec<String>,
+}
+
+redact! {
+    Deleted { entry, still_in }
 }
 
 impl Request for DeleteRequest {

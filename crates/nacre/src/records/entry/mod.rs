@@ -15,7 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Map;
 
 use crate::base::ids::{EntryId, EntryRef, SessionId};
-use crate::base::redact;
+use crate::base::redact::{self, Redact, redact};
 use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
 use crate::index::{Passage, Standing};
@@ -173,6 +173,12 @@ impl Tags {
     }
 }
 
+impl Redact for Tags {
+    fn redact(&mut self) {
+        self.0.redact();
+    }
+}
+
 impl<'de> Deserialize<'de> for Tags {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tags, D::Error> {
         #[derive(Deserialize)]
@@ -278,6 +284,16 @@ pub struct Data {
     /// Who said it.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub role: Option<String>,
+}
+
+redact! {
+    Entry {
+        id, content, tags, supersedes, superseded_by, data, provenance
+        / number, r#type, behavioral, score, superseded_at, archived_at, last_hit_at, last_returned_at, private
+    }
+    Provenance { session, group, narrative_id, task_id / timestamp, source }
+    Data { owner, metadata, expires, role }
+    Version { content, tags, session / r#type, until, private }
 }
 
 impl Entry {

@@ -27,6 +27,7 @@ use serde::Serialize;
 
 use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
+use crate::base::redact::redact;
 use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
@@ -86,6 +87,10 @@ pub(crate) struct Origin<'a> {
 pub struct Cite {
     pub path: String,
     pub line: i64,
+}
+
+redact! {
+    Cite { path / line }
 }
 
 fn cites(db: &Connection, kind: &str, id: i64) -> Result<Vec<Cite>> {

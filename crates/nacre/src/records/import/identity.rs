@@ -8,31 +8,34 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::ids::EntryId;
+use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
 /// Where something stood before it was imported.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Origin {
+pub struct Origin {
     /// The file, within the source.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) path: String,
+    pub path: String,
+    /// The line of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) line: Option<usize>,
+    pub line: Option<usize>,
     /// Its id there.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) id: String,
+    pub id: String,
     /// The headings above it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
-    pub(super) section: String,
+    pub section: String,
+    /// Who wrote it.
     #[serde(default)]
-    pub(super) author: Author,
+    pub author: Author,
 }
 
 /// Who wrote what is imported, as far as the format says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Author {
+pub enum Author {
     /// The person.
     User,
     /// The person's agent.
@@ -40,6 +43,17 @@ pub(super) enum Author {
     Agent,
     /// Anyone: what it says never steers an agent.
     Others,
+}
+
+impl Author {
+    /// Returns the author's name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Author::User => "user",
+            Author::Agent => "agent",
+            Author::Others => "others",
+        }
+    }
 }
 
 /// Where an entry came from, as it is shown.
@@ -51,12 +65,17 @@ pub struct Imported {
     /// Where it stood, its id there, who wrote it.
     #[serde(flatten)]
     #[schemars(with = "serde_json::Map<String, Value>")]
-    pub origin: Value,
+    pub origin: Origin,
     /// Its time at the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
     /// When it was last taken in.
     pub imported_at: Time,
+}
+
+redact! {
+    Imported { format, origin / at, imported_at }
+    Origin { path, id, section / line, author }
 }
 
 /// What is known of an item.
@@ -143,7 +162,7 @@ pub(crate) fn of_entry(db: &Connection, entry: &EntryId) -> Result<Option<Import
     let sql = "SELECT format, origin, at, imported_at FROM imports WHERE kind = 'entry' AND ref = $1
         ORDER BY own DESC, imported_at LIMIT 1";
     db.row(sql, [entry], |row| {
-        let origin = serde_json::from_str(row.text(1)?).unwrap_or(Value::Object(serde_json::Map::new()));
+        let origin = serde_json::from_str(row.text(1)?).unwrap_or_default();
         Ok(Imported { format: row.get(0)?, origin, at: row.get(2)?, imported_at: row.get(3)? })
     })
 }

@@ -33,7 +33,7 @@ use crate::records::session::Recorded;
 use crate::records::workspace;
 use crate::store::audit;
 
-pub use identity::Imported as Provenance;
+pub use identity::{Author, Imported as Provenance, Origin};
 pub(crate) use identity::{forget, of_entry};
 use source::Source;
 use take::Sink;
