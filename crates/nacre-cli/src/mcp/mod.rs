@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
-use nacre::call::has_workspace;
+use nacre::call::{BootRequest, BriefRequest, has_workspace};
 use nacre::proposal::{self, State};
 use nacre::settings::{Accept, Inject};
 use nacre::{Access, Actor, Answer, COMPAT_APIS, COMPAT_TOOLS, Caller, Home, Role, SKILL, TOOLS, View};
@@ -43,21 +43,21 @@ pub use seat::Seat;
 struct Start {
     name: &'static str,
     uri: &'static str,
-    tool: &'static str,
     about: &'static str,
+    read: fn(&mut View<'_>) -> nacre::Result<String>,
 }
 
 static BRIEF: Start = Start {
     name: "brief",
     uri: "memory://brief",
-    tool: "memory_brief",
     about: "What is remembered from earlier sessions: preferences and instructions first, then facts",
+    read: |view| Ok(nacre::run(view, BriefRequest::default())?.text),
 };
 static BOOT: Start = Start {
     name: "boot",
     uri: "memory://boot",
-    tool: "memory_boot",
     about: "What a session starts with: the files of the workspace, the brief, which skills there are",
+    read: |view| Ok(nacre::run(view, BootRequest::default())?.text),
 };
 
 const MARKDOWN: &str = "text/markdown";
@@ -119,14 +119,6 @@ impl Server {
         self.seat.ask(who.clone(), call).await
     }
 
-    /// Calls a tool whose answer the person has agents given, whether or not they may ask for it by
-    /// themselves.
-    async fn given(&self, who: &Who, tool: &'static str) -> nacre::Result<Answer> {
-        let mut who = who.clone();
-        who.caller.actor = Actor::Person;
-        self.seat.ask(who, move |view| nacre::call(view, tool, json!({}))).await
-    }
-
     /// Puts a proposal that a call made to the person, where the client can. The answer says what came of it; `Err`: the
     /// client is to ask, and to call again.
     async fn put_to_person(
@@ -185,11 +177,13 @@ impl Server {
         answer
     }
 
-    /// The brief or the boot, within its time limit; without it the session starts all the same (B3).
-    async fn start(&self, who: &Who, tool: &'static str) -> String {
+    /// The brief or the boot, within its time limit; without it the session starts all the same (B3). The person has agents
+    /// given it, whether or not they may ask for it by themselves.
+    async fn start(&self, mut who: Who, start: &Start) -> String {
+        who.caller.actor = Actor::Person;
         let limit = Duration::from_millis(self.home.settings().brief.time_limit_ms);
-        match tokio::time::timeout(limit, self.given(who, tool)).await {
-            Ok(Ok(answer)) => answer.text,
+        match tokio::time::timeout(limit, self.seat.ask(who, start.read)).await {
+            Ok(Ok(text)) => text,
             Ok(Err(error)) => {
                 format!("The memory could not be read ({error}). The memory tools may still work.")
             }
@@ -355,7 +349,7 @@ impl ServerHandler for Server {
     ) -> Result<ReadResourceResponse, ErrorData> {
         let who = self.seat.who(&context)?;
         let text = match self.named_start(&request.uri).filter(|start| start.uri == request.uri) {
-            Some(start) => Some(self.start(&who, start.tool).await),
+            Some(start) => Some(self.start(who, start).await),
             None if self.gives_files() => {
                 let uri = request.uri.clone();
                 let read = move |view: &mut View<'_>| nacre::call::resource(view, &uri);
@@ -416,7 +410,7 @@ impl ServerHandler for Server {
                 None,
             ));
         };
-        let message = PromptMessage::new_text(rmcp::model::Role::User, self.start(&who, start.tool).await);
+        let message = PromptMessage::new_text(rmcp::model::Role::User, self.start(who, start).await);
         Ok(GetPromptResult::new(vec![message]).with_description(start.about).into())
     }
 }
