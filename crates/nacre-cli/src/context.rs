@@ -210,10 +210,7 @@ impl Context {
         R: Request,
         R::Answer: Redact,
     {
-        match self.run(request)?.outcome {
-            Outcome::Done(answer) => Ok(answer),
-            Outcome::Waits(waiting) => Err(anyhow!(waiting.note)),
-        }
+        done(self.run(request)?)
     }
 
     /// Shows a reply: to a program as JSON, to a person in words.
@@ -224,10 +221,26 @@ impl Context {
         }
     }
 
+    /// Returns the answer to render for a person. JSON, and the note of a request that waits, are shown here.
+    pub fn to_render<'a, A: Serialize>(&self, reply: &'a Reply<A>) -> Result<Option<&'a A>> {
+        match &reply.outcome {
+            Outcome::Done(answer) if !self.global.json => Ok(Some(answer)),
+            _ => self.show(reply).map(|()| None),
+        }
+    }
+
     /// Calls a tool as whoever runs this command.
     pub fn call(&self, tool: &str, request: &impl Serialize) -> Result<Answer> {
         let arguments = serde_json::to_value(request)?;
         self.enter(|view| nacre::call_across(&self.home, view, tool, arguments))
+    }
+}
+
+/// Returns the answer to a request that waits for nobody.
+pub fn done<A>(reply: Reply<A>) -> Result<A> {
+    match reply.outcome {
+        Outcome::Done(answer) => Ok(answer),
+        Outcome::Waits(waiting) => Err(anyhow!(waiting.note)),
     }
 }
 

@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nacre::diff::{Diff, Mark};
 use nacre::{Kind, Time};
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Writes to standard output. That the reader has gone is no failure: `nacre search | head` ends quietly.
 pub fn out(text: &str) -> Result<()> {
@@ -270,10 +270,7 @@ pub fn line(text: &str, width: usize) -> String {
 }
 
 /// How long ago, in the fewest characters.
-pub fn age(now: Time, then: &Value) -> String {
-    let Some(then) = then.as_str().and_then(Time::parse) else {
-        return String::new();
-    };
+pub fn age(now: Time, then: Time) -> String {
     match now.whole_days_since(then) {
         0 => "today".into(),
         days => format!("{days}d ago"),
@@ -281,9 +278,9 @@ pub fn age(now: Time, then: &Value) -> String {
 }
 
 /// Columns set out under each other.
-pub fn table(rows: &[(String, String)]) -> String {
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    rows.iter().map(|(name, value)| format!("{name:width$}  {}\n", plain(value))).collect()
+pub fn table<N: AsRef<str>>(rows: &[(N, String)]) -> String {
+    let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    rows.iter().map(|(name, value)| format!("{:width$}  {}\n", name.as_ref(), plain(value))).collect()
 }
 
 /// The width to write in.

@@ -119,8 +119,6 @@ pub fn status(context: &Context) -> Result<ExitCode> {
     for path in &status.set_aside {
         rows.push(("set aside", format!("{} (damaged; see `nacre doctor`)", path.display())));
     }
-    let rows: Vec<(String, String)> =
-        rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     render::out(&render::table(&rows))?;
     Ok(ExitCode::SUCCESS)
 }
@@ -334,10 +332,10 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     }
     let mut rows = synced_rows(&done);
     if renewed.all > 0 {
-        rows.push(("index".into(), made_anew(&renewed)));
+        rows.push(("index", made_anew(&renewed)));
     }
     if context.home.embedder().is_some() {
-        rows.push(("vectors".into(), vectors(&embedded)));
+        rows.push(("vectors", vectors(&embedded)));
     }
     render::out(&render::table(&rows))?;
     Ok(ExitCode::SUCCESS)
@@ -359,12 +357,12 @@ fn vectors(embedded: &nacre::Embedded) -> String {
 }
 
 /// What became of each document, for people.
-pub fn synced_rows(done: &Synced) -> Vec<(String, String)> {
+pub fn synced_rows(done: &Synced) -> Vec<(&'static str, String)> {
     /// More of one kind are counted, not listed; `--json` has them all.
     const SHOWN: usize = 50;
     let paths = |paths: &[String]| paths.to_vec();
     let notes = |notes: &[Note]| notes.iter().map(|note| format!("{} {}", note.path, note.why)).collect();
-    let mut rows: Vec<(String, String)> = Vec::new();
+    let mut rows = Vec::new();
     for (what, which) in [
         ("added", paths(&done.added)),
         ("changed", paths(&done.changed)),
@@ -376,14 +374,14 @@ pub fn synced_rows(done: &Synced) -> Vec<(String, String)> {
         let more = which.len().saturating_sub(SHOWN);
         // A file's name may hold anything, line breaks too.
         let shown = which.iter().take(SHOWN).map(|found| line(found, usize::MAX));
-        rows.extend(shown.map(|shown| (what.to_owned(), shown)));
+        rows.extend(shown.map(|shown| (what, shown)));
         if more > 0 {
-            rows.push((what.to_owned(), format!("and {more} more")));
+            rows.push((what, format!("and {more} more")));
         }
     }
-    rows.push(("unchanged".to_owned(), done.unchanged.to_string()));
+    rows.push(("unchanged", done.unchanged.to_string()));
     if done.kept > 0 {
-        rows.push(("kept".to_owned(), format!("{} as they were last read", done.kept)));
+        rows.push(("kept", format!("{} as they were last read", done.kept)));
     }
     rows
 }
@@ -431,7 +429,7 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
     } else if ran.is_empty() {
         render::out("Nothing is due; `nacre maintain --list` says when.")?;
     } else {
-        let rows: Vec<_> = ran.iter().map(|ran| (ran.name.to_owned(), ran.report.says.clone())).collect();
+        let rows: Vec<_> = ran.iter().map(|ran| (ran.name, ran.report.says.clone())).collect();
         render::out(&render::table(&rows))?;
     }
     Ok(if ran.iter().any(|ran| ran.failed) { ExitCode::FAILURE } else { ExitCode::SUCCESS })

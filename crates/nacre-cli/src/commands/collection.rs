@@ -5,9 +5,8 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::CollectionName;
-use nacre::call::{CollectionsRequest, SearchRequest};
+use nacre::call::{Collections, CollectionsRequest, SearchRequest};
 use nacre::collection::{Indexed, Reading};
-use serde_json::Value;
 
 use super::care::{megabytes, synced_rows};
 use super::entry::show_found;
@@ -26,7 +25,7 @@ pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
             let collection = Some(name);
             show_found(
                 context,
-                &SearchRequest { query, collection, limit, explain, ..SearchRequest::default() },
+                SearchRequest { query, collection, limit, explain, ..SearchRequest::default() },
             )
         }
         Collection::Drop { name, yes } => drop(context, &name, yes),
@@ -87,26 +86,22 @@ fn with_progress<T>(
 const NONE: &str = "There are no collections; `nacre collection add NAME FOLDER` makes one.";
 
 fn say(done: &Indexed) -> Result<()> {
-    let mut rows = vec![("collection".to_owned(), done.collection.to_string())];
+    let mut rows = vec![("collection", done.collection.to_string())];
     rows.extend(synced_rows(&done.synced));
     let others: Vec<String> =
         done.synced.others.iter().map(|(ending, count)| format!("{count} {}", line(ending, 20))).collect();
     if !others.is_empty() {
-        rows.push(("left out".to_owned(), format!("other kinds of files: {}", others.join(", "))));
+        rows.push(("left out", format!("other kinds of files: {}", others.join(", "))));
     }
     if let Some(aside) = &done.set_aside {
-        rows.push(("set aside".to_owned(), format!("{} was damaged; this one is new", aside.display())));
+        rows.push(("set aside", format!("{} was damaged; this one is new", aside.display())));
     }
     render::out(&render::table(&rows))
 }
 
 fn list(context: &Context) -> Result<ExitCode> {
-    let answer = context.call("collection_list", &CollectionsRequest {})?;
-    if context.global.json {
-        render::json(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let collections = answer.data["collections"].as_array().context("a list answers with collections")?;
+    let reply = context.run(CollectionsRequest {})?;
+    let Some(Collections { collections }) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     if collections.is_empty() {
         render::out(NONE)?;
         return Ok(ExitCode::SUCCESS);
@@ -114,25 +109,26 @@ fn list(context: &Context) -> Result<ExitCode> {
     let paint = Paint::stdout();
     let mut text = String::new();
     for collection in collections {
-        let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
-        let indexed = collection["indexed_at"].as_str().map_or("not indexed to its end".into(), |at| {
-            format!("indexed {}", at.get(..16).unwrap_or(at).replace('T', " "))
-        });
+        let indexed = match collection.indexed_at {
+            Some(at) => format!("indexed {}", at.to_string()[..16].replace('T', " ")),
+            None => "not indexed to its end".to_owned(),
+        };
         text.push_str(&format!(
             "{}  {} documents, {} passages, {:.1} MB, {indexed}\n",
-            paint.bold(&word(&collection["name"])),
-            collection["documents"],
-            collection["passages"],
-            megabytes(collection["bytes"].as_u64().unwrap_or(0)),
+            paint.bold(collection.name.as_str()),
+            collection.documents,
+            collection.passages,
+            megabytes(collection.bytes),
         ));
-        let absent = collection["absent"].as_array().cloned().unwrap_or_default();
-        for source in collection["sources"].as_array().into_iter().flatten() {
-            let is_absent =
-                if absent.contains(source) { "  (is not there; what was read of it is kept)" } else { "" };
-            text.push_str(&paint.dim(&format!("  {}{is_absent}\n", word(source))));
+        for source in &collection.sources {
+            let is_absent = match collection.absent.contains(source) {
+                true => "  (is not there; what was read of it is kept)",
+                false => "",
+            };
+            text.push_str(&paint.dim(&format!("  {}{is_absent}\n", line(source, usize::MAX))));
         }
-        if collection["problem"].is_string() {
-            text.push_str(&format!("  {}\n", paint.red(&word(&collection["problem"]))));
+        if let Some(problem) = &collection.problem {
+            text.push_str(&format!("  {}\n", paint.red(&line(problem, usize::MAX))));
         }
     }
     render::out(&text)?;

@@ -2,16 +2,28 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Context as _, Result};
-use nacre::call::{BriefRequest, GetRequest, SearchRequest, StoreRequest, UpdateRequest};
-use nacre::{Answer, EntryRef, Tags, Time};
-use serde_json::{Value, json};
+use anyhow::Result;
+use nacre::call::{BriefRequest, GetRequest, Got, SearchRequest, StoreRequest, UpdateRequest};
+use nacre::import::Provenance;
+use nacre::redact::Redact;
+use nacre::{Answer, EntryId, EntryRef, Hit, Outcome, Request, Tags, Time};
+use serde_json::Value;
 
 use super::input::text_or_stdin;
 use crate::args::{Brief, Search, Store, Update};
 use crate::context::Context;
 use crate::plugin;
 use crate::render::{self, Paint, age, line, plain};
+
+/// Runs a request and shows what came of it.
+pub fn run<R>(context: &Context, request: R) -> Result<ExitCode>
+where
+    R: Request,
+    R::Answer: Redact,
+{
+    context.show(&context.run(request)?)?;
+    Ok(ExitCode::SUCCESS)
+}
 
 pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
     let request = StoreRequest {
@@ -21,8 +33,7 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
         supersedes: args.supersedes,
         private: args.private.then_some(true),
     };
-    context.show(&context.run(request)?)?;
-    Ok(ExitCode::SUCCESS)
+    run(context, request)
 }
 
 pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
@@ -33,14 +44,7 @@ pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
         r#type: args.r#type,
         private: (args.private || args.public).then_some(args.private),
     };
-    let answer = context.call("memory_update", &request)?;
-    show_answer(context, &answer)
-}
-
-/// A tool that takes an entry and nothing else.
-pub fn named(context: &Context, tool: &str, id: &EntryRef) -> Result<ExitCode> {
-    let answer = context.call(tool, &json!({ "id": id }))?;
-    show_answer(context, &answer)
+    run(context, request)
 }
 
 /// Shows an answer as it is: its data to a program, its text to a person.
@@ -54,10 +58,12 @@ pub fn show_answer(context: &Context, answer: &Answer) -> Result<ExitCode> {
 }
 
 pub fn brief(context: &Context, args: &Brief) -> Result<ExitCode> {
-    let answer =
-        context.call("memory_brief", &BriefRequest { include_provenance: args.include_provenance })?;
-    plugin::note_brief(&answer);
-    show_answer(context, &answer)
+    let reply = context.run(BriefRequest { include_provenance: args.include_provenance })?;
+    if let Outcome::Done(brief) = &reply.outcome {
+        plugin::note_brief(brief.plugin.as_ref());
+    }
+    context.show(&reply)?;
+    Ok(ExitCode::SUCCESS)
 }
 
 pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
@@ -82,36 +88,30 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         explain: args.explain,
         of_agent: false,
     };
-    show_found(context, &request)
+    show_found(context, request)
 }
 
 /// Searches and shows what was found.
-pub fn show_found(context: &Context, request: &SearchRequest) -> Result<ExitCode> {
-    let answer = context.call("memory_search", request)?;
-    if context.global.json {
-        render::json(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let hits = answer.data["hits"].as_array().context("a search answers with hits")?;
-    if hits.is_empty() {
-        render::out(&plain(&answer.text))?;
+pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode> {
+    let explain = request.explain;
+    let reply = context.run(request)?;
+    let Some(found) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
+    if found.hits.is_empty() {
+        render::out(&plain(&reply.text))?;
         hint_other_groups(context);
     } else {
-        for missing in answer.data["missing"].as_array().into_iter().flatten().filter_map(Value::as_str) {
+        for missing in &found.missing {
             render::note(&format!("missing: {missing}"));
         }
     }
     let paint = Paint::stdout();
-    let mut text = String::new();
-    for hit in hits {
-        text.push_str(&hit_lines(hit, request.explain, context.now(), paint));
-    }
-    let standing = answer.data["standing"].as_array().into_iter().flatten();
-    for (place, hit) in standing.enumerate() {
-        if place == 0 {
-            text.push_str(&paint.dim("standing instructions and preferences that may apply:\n"));
-        }
-        text.push_str(&hit_lines(hit, request.explain, context.now(), paint));
+    let lines = |hits: &[Hit]| -> String {
+        hits.iter().map(|hit| hit_lines(hit, explain, context.now(), paint)).collect()
+    };
+    let mut text = lines(&found.hits);
+    if !found.standing.is_empty() {
+        text.push_str(&paint.dim("standing instructions and preferences that may apply:\n"));
+        text.push_str(&lines(&found.standing));
     }
     if !text.is_empty() {
         render::out(&text)?;
@@ -119,62 +119,59 @@ pub fn show_found(context: &Context, request: &SearchRequest) -> Result<ExitCode
     Ok(ExitCode::SUCCESS)
 }
 
-fn hit_lines(hit: &Value, explain: bool, now: Time, paint: Paint) -> String {
-    let word = |value: &Value| plain(value.as_str().unwrap_or_default());
-    let list = |value: &Value| value.as_array().into_iter().flatten().map(word).collect::<Vec<_>>();
-    let (head, kind) = match (hit["number"].as_i64(), hit["path"].as_str()) {
-        (Some(number), _) => (format!("[id:{number}]"), word(&hit["type"])),
-        _ if hit["kind"] == "item" => ("[item]".to_owned(), word(&hit["item"])),
-        _ if hit["kind"] == "task" => ("[task]".to_owned(), word(&hit["status"])),
-        (None, Some(_)) => ("[doc]".to_owned(), word(&hit["kind"])),
-        (None, None) if matches!(hit["kind"].as_str(), Some("fact" | "relation")) => {
-            ("[graph]".to_owned(), word(&hit["kind"]))
+fn hit_lines(hit: &Hit, explain: bool, now: Time, paint: Paint) -> String {
+    let (head, kind) = match hit {
+        Hit { entry: Some(entry), .. } => (&*format!("[id:{}]", entry.number), entry.r#type.as_str()),
+        Hit { item: Some(item), .. } => ("[item]", item.item.as_str()),
+        Hit { task: Some(task), .. } => ("[task]", task.status.as_str()),
+        Hit { document: Some(_), kind, .. } => ("[doc]", *kind),
+        Hit { graph: Some(_), kind, .. } => ("[graph]", *kind),
+        Hit { message, .. } => {
+            ("[msg]", message.as_ref().and_then(|message| message.author.as_deref()).unwrap_or_default())
         }
-        (None, None) => ("[msg]".to_owned(), word(&hit["author"])),
     };
-    let tags: String = list(&hit["tags"]).iter().map(|tag| format!(" #{}", tag.replace(' ', "_"))).collect();
+    let tags = hit.entry.iter().flat_map(|entry| entry.tags.iter());
+    let tags: String = tags.map(|tag| format!(" #{}", plain(tag).replace(' ', "_"))).collect();
     let mut text = format!(
         "{} {} {}{}{}\n",
         paint.bold(&format!("{head:7}")),
-        paint.cyan(&format!("{:11}", line(&kind, 11))),
-        line(&word(&hit["text"]), render::width().saturating_sub(22)),
+        paint.cyan(&format!("{:11}", line(&plain(kind), 11))),
+        line(&plain(&hit.text), render::width().saturating_sub(22)),
         paint.dim(&tags),
-        paint.dim(&format!("  ({})", age(now, &hit["at"]))),
+        paint.dim(&format!("  ({})", age(now, hit.at))),
     );
     let mut under = |line: String| text.push_str(&paint.dim(&format!("{:20}{line}\n", "")));
-    if let Some(newer) = hit["superseded_by"].as_str() {
-        under(format!("superseded by {}", plain(newer)));
+    if let Some(newer) = hit.entry.as_ref().and_then(|entry| entry.superseded_by.as_ref()) {
+        under(format!("superseded by {newer}"));
     }
-    if let Some(path) = hit["path"].as_str() {
-        let of = hit["collection"].as_str().map(|name| format!("{}: ", plain(name))).unwrap_or_default();
-        let of = hit["project"].as_str().map_or(of, |name| format!("{}: ", plain(name)));
-        let lines = match (&hit["lines"][0], &hit["lines"][1]) {
-            (first, _) if hit["kind"] == "item" => first.to_string(),
-            (first, last) => format!("{first}-{last}"),
-        };
-        under(format!("{of}{}:{lines}", line(path, usize::MAX)));
+    if let Some(document) = &hit.document {
+        let (path, [first, last]) = (line(&document.path, usize::MAX), document.lines);
+        under(match (&hit.item, &document.collection) {
+            (Some(item), _) => format!("{}: {path}:{first}", plain(item.project.as_str())),
+            (None, Some(collection)) => format!("{collection}: {path}:{first}-{last}"),
+            (None, None) => format!("{path}:{first}-{last}"),
+        });
     }
-    if hit["kind"] == "task" {
-        let of = hit["milestone"].as_str().map(|name| format!(" of {}", line(name, 40))).unwrap_or_default();
-        under(format!("{}{of}, priority {}", word(&hit["id"]), hit["priority"]));
+    if let Some(task) = &hit.task {
+        let of = task.milestone.as_deref().map(|name| format!(" of {}", line(name, 40))).unwrap_or_default();
+        under(format!("{}{of}, priority {}", plain(&hit.id), task.priority));
     }
-    for cite in hit["cites"].as_array().into_iter().flatten() {
-        under(format!("{}:{}", line(cite["path"].as_str().unwrap_or_default(), usize::MAX), cite["line"]));
+    for cite in hit.graph.iter().flat_map(|graph| &graph.cites) {
+        under(format!("{}:{}", line(&cite.path, usize::MAX), cite.line));
     }
-    if let Some(session) = hit["session"].as_str() {
-        under(format!("session {}, message {}", plain(session), word(&hit["message"])));
+    if let Some(found) = &hit.message {
+        under(format!("session {}, message {}", plain(&found.session), plain(&found.message)));
     }
     if explain {
-        for why in hit["why"].as_array().into_iter().flatten() {
-            let words = list(&why["words"]).join(", ");
-            let similarity = why["similarity"].as_f64().map(|near| format!(" {near:.2}")).unwrap_or_default();
-            under(format!("found by {}{similarity} {words}", word(&why["lane"])));
+        for why in &hit.why {
+            let words = plain(&why.words.join(", "));
+            let similarity = why.similarity.map(|near| format!(" {near:.2}")).unwrap_or_default();
+            under(format!("found by {}{similarity} {words}", why.lane));
         }
-        let parts = hit["explain"].as_array().cloned().unwrap_or_default();
-        let total: f64 = parts.iter().filter_map(|part| part["value"].as_f64()).sum();
-        under(format!("score {} of {total:.4}", hit["score"]));
-        for part in &parts {
-            under(format!("  {:>8.4}  {}", part["value"].as_f64().unwrap_or_default(), word(&part["part"])));
+        let total: f64 = hit.explain.iter().map(|part| part.value).sum();
+        under(format!("score {:?} of {total:.4}", hit.score));
+        for part in &hit.explain {
+            under(format!("  {:>8.4}  {}", part.value, part.part));
         }
     }
     text
@@ -189,87 +186,57 @@ fn hint_other_groups(context: &Context) {
     }
 }
 
-pub fn show(context: &Context, id: &EntryRef) -> Result<ExitCode> {
-    let answer = context.call("memory_get", &GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
-    if context.global.json {
-        render::json(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let entry = &answer.data;
-    let provenance = &entry["provenance"];
-    let tags = entry["tags"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_str)
-        .collect::<Vec<_>>()
-        .join(", ");
-    let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+pub fn show(context: &Context, id: EntryRef) -> Result<ExitCode> {
+    let reply = context.run(GetRequest { id: Some(id), ..GetRequest::default() })?;
+    let Some(Got::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
+    let entry = &found.entry;
+    let provenance = &entry.provenance;
     let mut rows = vec![
-        ("id", text(&entry["id"])),
-        ("number", text(&entry["number"])),
-        ("type", text(&entry["type"])),
-        ("tags", tags),
-        ("score", text(&entry["score"])),
+        ("id", entry.id.to_string()),
+        ("number", entry.number.to_string()),
+        ("type", entry.r#type.to_string()),
+        ("tags", entry.tags.iter().collect::<Vec<_>>().join(", ")),
+        ("score", entry.score.to_string()),
         (
             "stored",
-            format!(
-                "{} by {} in session {}",
-                text(&provenance["timestamp"]),
-                text(&provenance["source"]),
-                text(&provenance["session"])
-            ),
+            format!("{} by {} in session {}", provenance.timestamp, provenance.source, provenance.session),
         ),
     ];
-    for (name, key) in [
-        ("confirmed", "last_hit_at"),
-        ("last shown", "last_returned_at"),
-        ("supersedes", "supersedes"),
-        ("superseded by", "superseded_by"),
-        ("superseded", "superseded_at"),
-        ("archived", "archived_at"),
+    let time = |time: Option<Time>| time.map(|time| time.to_string());
+    let id = |id: &Option<EntryId>| id.as_ref().map(ToString::to_string);
+    for (name, value) in [
+        ("confirmed", time(entry.last_hit_at)),
+        ("last shown", time(entry.last_returned_at)),
+        ("supersedes", id(&entry.supersedes)),
+        ("superseded by", id(&entry.superseded_by)),
+        ("superseded", time(entry.superseded_at)),
+        ("archived", time(entry.archived_at)),
     ] {
-        if let Some(value) = entry[key].as_str() {
-            rows.push((name, value.to_owned()));
-        }
+        rows.extend(value.map(|value| (name, value)));
     }
-    let imported = &entry["imported"];
-    if let Some(format) = imported["format"].as_str() {
-        let told = ["path", "line", "section", "id"].into_iter().filter_map(|key| match &imported[key] {
-            Value::Null => None,
-            value => Some(format!("{key} {}", line(&text(value), 200))),
-        });
-        let told: Vec<String> = told.collect();
-        rows.push((
-            "imported",
-            format!("{} from {format}: {}", text(&imported["imported_at"]), told.join(", ")),
-        ));
-        rows.push(("written by", text(&imported["author"])));
-        if let Some(at) = imported["at"].as_str() {
-            rows.push(("its own time", at.to_owned()));
-        }
+    if let Some(imported) = &found.imported {
+        let Provenance { format, origin, at, imported_at } = imported;
+        let number = origin.line.map(|number| number.to_string()).unwrap_or_default();
+        let told =
+            [("path", &origin.path), ("line", &number), ("section", &origin.section), ("id", &origin.id)]
+                .into_iter()
+                .filter(|(_, value)| !value.is_empty())
+                .map(|(name, value)| format!("{name} {}", line(value, 200)));
+        let told = told.collect::<Vec<_>>().join(", ");
+        rows.push(("imported", format!("{imported_at} from {format}: {told}")));
+        rows.push(("written by", origin.author.as_str().to_owned()));
+        rows.extend(at.map(|at| ("its own time", at.to_string())));
     }
-    let rows: Vec<(String, String)> =
-        rows.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
-    render::out(&format!(
-        "{}\n\n{}",
-        plain(entry["content"].as_str().unwrap_or_default()),
-        render::table(&rows)
-    ))?;
+    render::out(&format!("{}\n\n{}", plain(&entry.content), render::table(&rows)))?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub fn history(context: &Context, id: &EntryRef) -> Result<ExitCode> {
-    let answer = context.call("memory_get", &GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
-    if context.global.json {
-        render::json(&answer.data)?;
-    } else {
-        let chain = answer.data["chain"].as_array().map_or(0, Vec::len);
-        let versions = answer.data["versions"].as_array().map_or(0, Vec::len);
-        render::out(&plain(&answer.text))?;
-        if chain + versions == 0 {
-            render::out("It has replaced nothing and reads as it was first stored.")?;
-        }
+pub fn history(context: &Context, id: EntryRef) -> Result<ExitCode> {
+    let reply = context.run(GetRequest { id: Some(id), ..GetRequest::default() })?;
+    let Some(Got::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
+    render::out(&plain(&reply.text))?;
+    if found.chain.is_empty() && found.versions.is_empty() {
+        render::out("It has replaced nothing and reads as it was first stored.")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -12,7 +12,7 @@ use std::sync::mpsc::channel;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, bail};
-use nacre::call::has_workspace;
+use nacre::call::{BootRequest, BriefRequest, has_workspace};
 use nacre::settings::{Flush, Inject};
 use nacre::spool::{self, Heard, What};
 use nacre::{Caller, Group, Home, SessionId, Settings, View, mark_injected, strip_injected, turn};
@@ -199,11 +199,10 @@ fn session_start(global: Global, input: &Input) -> Result<String> {
     let said = if files && has_workspace(&view) {
         boot(&mut view, &note)?
     } else if brief {
-        let brief = nacre::call(&mut view, "memory_brief", json!({}))?;
-        plugin::note_brief(&brief);
-        let plugins = brief.data["plugin"].is_object() && brief.data["plugin"]["problem"].is_null();
-        let nothing = brief.data["entry_count"] == 0 && !plugins;
-        if nothing { String::new() } else { brief.text }
+        let brief = context::done(nacre::run(&mut view, BriefRequest::default())?)?;
+        plugin::note_brief(brief.plugin.as_ref());
+        let by_plugin = brief.plugin.is_some_and(|plugin| plugin.problem.is_none());
+        if brief.entry_count == 0 && !by_plugin { String::new() } else { brief.markdown }
     } else {
         String::new()
     };
@@ -216,11 +215,12 @@ fn boot(view: &mut View<'_>, note: &str) -> Result<String> {
     let most = MOST - in_form("UserPromptSubmitted", " ").to_string().len();
     let mut room = MOST_BOOT - note.len();
     loop {
-        let boot = nacre::call(view, "memory_boot", json!({ "max_chars": room }))?;
-        let size = size(&boot.text);
+        let request = BootRequest { max_chars: Some(room), ..BootRequest::default() };
+        let boot = context::done(nacre::run(view, request)?)?;
+        let size = size(&boot.markdown);
         if size <= most || room < 2 * LEAST_BOOT {
-            plugin::note_brief(&boot);
-            return Ok(boot.text);
+            plugin::note_brief(boot.plugin.as_ref());
+            return Ok(boot.markdown);
         }
         room = (room * most / size * 95 / 100).max(LEAST_BOOT);
     }

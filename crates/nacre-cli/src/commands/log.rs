@@ -9,7 +9,6 @@ use nacre::promote::{self, Promotion, Step};
 use nacre::turn;
 use serde_json::json;
 
-use super::entry::show_answer;
 use super::input::text_or_stdin;
 use crate::args;
 use crate::context::Context;
@@ -34,7 +33,8 @@ pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
     if context.is_agent() {
         // The tool asks the write policy.
         let request = WriteRequest { content: text, category, importance, ..WriteRequest::default() };
-        return show_answer(context, &context.call("memory_write", &request)?);
+        context.show(&nacre::run(&mut view, request)?)?;
+        return Ok(ExitCode::SUCCESS);
     }
     let draft = Draft { text, category, importance };
     let done = daily::append(&mut view, &draft)?;

@@ -29,6 +29,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::CommandFactory;
 use clap::error::ErrorKind;
+use nacre::call::{DeleteRequest, DemoteRequest, ReinforceRequest};
 
 use crate::args::{self, Cli, Command, Proposal};
 use crate::context::{Context, Needs};
@@ -89,12 +90,12 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         Command::Init(args) => care::init(&context, args.bare),
         Command::Store(args) => entry::store(&context, args),
         Command::Search(args) => entry::search(&context, args),
-        Command::Show(args) => entry::show(&context, &args.id),
-        Command::History(args) => entry::history(&context, &args.id),
+        Command::Show(args) => entry::show(&context, args.id),
+        Command::History(args) => entry::history(&context, args.id),
         Command::Update(args) => entry::update(&context, args),
-        Command::Reinforce(args) => entry::named(&context, "memory_reinforce", &args.id),
-        Command::Demote(args) => entry::named(&context, "memory_demote", &args.id),
-        Command::Delete(args) => entry::named(&context, "memory_delete", &args.id),
+        Command::Reinforce(args) => entry::run(&context, ReinforceRequest { id: args.id }),
+        Command::Demote(args) => entry::run(&context, DemoteRequest { id: args.id }),
+        Command::Delete(args) => entry::run(&context, DeleteRequest { id: args.id }),
         Command::Get(args) => proposal::get(&context, &args),
         Command::Propose(args) => proposal::propose(&context, &args),
         Command::Pending(args) => proposal::pending(&context, &args),

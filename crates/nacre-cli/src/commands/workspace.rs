@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::call::BootRequest;
+use nacre::{BootPart, Outcome};
 
 use crate::args::Boot;
 use crate::context::Context;
@@ -11,22 +12,20 @@ use crate::{plugin, render};
 
 pub fn boot(context: &Context, args: Boot) -> Result<ExitCode> {
     let request = BootRequest { project: args.project, max_chars: args.max_chars };
-    let answer = context.call("memory_boot", &request)?;
-    plugin::note_brief(&answer);
-    if context.global.json {
-        render::json(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
+    let reply = context.run(request)?;
+    if let Outcome::Done(boot) = &reply.outcome {
+        plugin::note_brief(boot.plugin.as_ref());
     }
-    render::out(&answer.text)?;
-    let named = |key: &str| {
-        let parts = answer.data["parts"].as_array().into_iter().flatten();
-        let paths = parts.filter(|part| part[key] == true).filter_map(|part| part["path"].as_str());
-        paths.map(render::plain).collect::<Vec<_>>().join(", ")
+    let Some(boot) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
+    render::out(&boot.markdown)?;
+    let named = |is: fn(&BootPart) -> bool| {
+        let parts = boot.parts.iter().filter(|part| is(part));
+        parts.map(|part| render::plain(&part.path)).collect::<Vec<_>>().join(", ")
     };
-    let mut note = format!("about {} tokens", answer.data["tokens"]);
-    for (key, paths) in [("cut", named("cut")), ("missing", named("missing"))] {
+    let mut note = format!("about {} tokens", boot.tokens);
+    for (what, paths) in [("cut", named(|part| part.cut)), ("missing", named(|part| part.missing))] {
         if !paths.is_empty() {
-            note.push_str(&format!("; {key}: {paths}"));
+            note.push_str(&format!("; {what}: {paths}"));
         }
     }
     render::note(&note);

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use nacre::settings::{Hook, Plugin as Settings};
 use nacre::turn::{self, BriefPlugin, Said};
-use nacre::{Answer, GroupName, Home, SETTINGS_FILE, SessionId};
+use nacre::{GroupName, Home, MadeBy, SETTINGS_FILE, SessionId};
 use serde_json::json;
 
 use crate::render;
@@ -152,9 +152,8 @@ pub fn with_answers<T>(asked: &[Asked], turn: impl FnOnce(&[turn::Plugin<'_>]) -
 }
 
 /// Says that a plugin should have made a brief.
-pub fn note_brief(brief: &Answer) {
-    let plugin = &brief.data["plugin"];
-    if let (Some(name), Some(problem)) = (plugin["name"].as_str(), plugin["problem"].as_str()) {
+pub fn note_brief(plugin: Option<&MadeBy>) {
+    if let Some(MadeBy { name, problem: Some(problem) }) = plugin {
         render::note(&format!("left out: plugin {name}: {problem}"));
     }
 }

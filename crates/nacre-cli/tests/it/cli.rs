@@ -119,6 +119,40 @@ fn a_memory_changes_and_goes() {
 }
 
 #[test]
+fn a_credential_leaves_through_no_command() {
+    let secret = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
+    let home = Sealed::new();
+    home.json(["store", &format!("The old key is {secret}")]);
+    home.json(["store", &format!("The key is {secret}"), "--supersedes", "1"]);
+    home.json(["update", "2", &format!("The new key is {secret}"), "--tag", secret]);
+    let book = home.beside("keys.md");
+    std::fs::write(&book, format!("# Keys\n\nThe key is {secret}\n")).unwrap();
+    home.json(["collection", "add", secret, &book]);
+    let commands: &[&[&str]] = &[
+        &["search", "key", "--explain", "--include-superseded", "--scope", "entries", "--scope", "sources"],
+        &["show", "2"],
+        &["history", "2"],
+        &["brief", "--include-provenance"],
+        &["boot"],
+        &["collection", "list"],
+        &["update", "2", "--type", "fact"],
+        &["reinforce", "2"],
+        &["demote", "2"],
+    ];
+    let check = |args: &[&str]| {
+        let done = home.run(args);
+        let said = format!("{}{}", done.stdout, done.stderr);
+        assert_eq!(done.status, 0, "{args:?} {said}");
+        assert!(!said.contains(secret), "{args:?} says {said}");
+    };
+    for command in commands {
+        check(command);
+        check(&[&["--json"], *command].concat());
+    }
+    check(&["--json", "delete", "2"]);
+}
+
+#[test]
 fn looking_after_it() {
     let home = Sealed::new();
     home.json(["store", "One"]);
