@@ -76,7 +76,7 @@ pub use tools::home::{Home, SETTINGS_FILE};
 pub use tools::status::{Documents, Status, status};
 pub use tools::{
     Access, Answer, COMPAT_APIS, COMPAT_TOOLS, CompatApi, Outcome, Reply, Request, TOOLS, Tool, Waiting,
-    call, call_across, maintain, run, spool, tool,
+    call, call_across, maintain, run, run_json, spool, tool,
 };
 
 /// Proposals: writes that wait for a person.

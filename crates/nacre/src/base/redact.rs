@@ -338,7 +338,7 @@ impl Redact for Map<String, Value> {
                 .map(|(key, value)| (text(&key).into_owned(), value))
                 .collect();
         }
-        self.iter_mut().for_each(|(_, value)| self::value(value));
+        self.values_mut().for_each(value);
     }
 }
 
@@ -349,6 +349,12 @@ impl<T: Redact> Redact for Option<T> {
 }
 
 impl<T: Redact> Redact for Vec<T> {
+    fn redact(&mut self) {
+        self.iter_mut().for_each(Redact::redact);
+    }
+}
+
+impl<T: Redact, const N: usize> Redact for [T; N] {
     fn redact(&mut self) {
         self.iter_mut().for_each(Redact::redact);
     }

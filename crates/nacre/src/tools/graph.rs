@@ -11,6 +11,7 @@ use super::tool::Request;
 use crate::base::caller::Actor;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
+use crate::base::redact::redact;
 use crate::base::{Error, Time};
 use crate::group::Recalled as Recalling;
 use crate::records::graph::fact::{self, Draft, Filter};
@@ -151,6 +152,8 @@ pub struct FactSet {
     pub known: bool,
 }
 
+redact! { FactSet { fact, replaced / known } }
+
 impl Request for FactRequest {
     type Answer = FactSet;
     const NAME: &str = "fact_upsert";
@@ -238,6 +241,8 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub still_in: Vec<String>,
 }
+
+redact! { Facts { facts, still_in } }
 
 impl Request for FactsRequest {
     type Answer = Facts;
@@ -347,6 +352,8 @@ pub struct RelationAdded {
     pub known: bool,
 }
 
+redact! { RelationAdded { relation / known } }
+
 impl Request for RelationRequest {
     type Answer = RelationAdded;
     const NAME: &str = "relation_add";
@@ -405,6 +412,8 @@ pub struct Relations {
     /// By subject and predicate.
     pub relations: Vec<Relation>,
 }
+
+redact! { Relations { relations } }
 
 impl Request for RelationsRequest {
     type Answer = Relations;
@@ -518,6 +527,8 @@ pub struct AliasSet {
     pub removed: bool,
 }
 
+redact! { AliasSet { alias, entity / known, removed } }
+
 impl Request for AliasRequest {
     type Answer = AliasSet;
     const NAME: &str = "alias_add";
@@ -585,6 +596,8 @@ pub struct Entities {
     pub aliases: Vec<Alias>,
 }
 
+redact! { Entities { entities, aliases } }
+
 impl Request for EntitiesRequest {
     type Answer = Entities;
     const NAME: &str = "entity_list";
@@ -644,6 +657,8 @@ pub struct Joined {
     pub other: String,
     pub note: String,
 }
+
+redact! { Joined { one, other, note } }
 
 impl Request for EntityRequest {
     type Answer = Joined;
@@ -727,6 +742,8 @@ pub struct Rules {
     /// In words.
     pub rules: Vec<String>,
 }
+
+redact! { Rules { rules } }
 
 impl Request for RuleRequest {
     type Answer = Rules;

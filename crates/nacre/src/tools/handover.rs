@@ -7,7 +7,7 @@ use super::call::{Call, Ran};
 use super::memory::SearchRequest;
 use super::tool::Request;
 use crate::base::frame::one_line;
-use crate::base::redact;
+use crate::base::redact::{self, redact};
 use crate::base::text::tokens;
 use crate::base::{Error, Time};
 
@@ -64,6 +64,12 @@ pub struct Payload {
 pub struct Handed {
     pub memory_snippet: String,
     pub project_context: String,
+}
+
+redact! {
+    Handover { from, to, payload / r#type }
+    Payload { action, context }
+    Handed { memory_snippet, project_context }
 }
 
 impl Request for HandoverRequest {

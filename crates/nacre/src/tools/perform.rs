@@ -72,11 +72,7 @@ fn call_as<R: Request>(
     arguments: Value,
     way: Way<'_>,
 ) -> Result<Answer> {
-    let request: R = serde_json::from_value(arguments).map_err(|problem| {
-        // The schema has been checked: what is left is an id or a time in a form that the schema can't say.
-        let (tool, field) = (tool.name.into(), "arguments".into());
-        Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
-    })?;
+    let request: R = read(tool, arguments)?;
     let now = view.now();
     let outcome = perform(view, tool, request, way)?;
     let proposal = match &outcome {
@@ -84,6 +80,15 @@ fn call_as<R: Request>(
         Outcome::Waits(waiting) => (waiting.state == State::Pending).then_some(waiting.proposal),
     };
     Ok(Answer { text: say::<R>(&outcome, now), data: serde_json::to_value(&outcome)?, proposal })
+}
+
+/// Reads a request from arguments that fit its schema.
+pub(super) fn read<R: Request>(tool: &Tool, arguments: Value) -> Result<R> {
+    serde_json::from_value(arguments).map_err(|problem| {
+        // What is left is an id or a time in a form that the schema can't say.
+        let (tool, field) = (tool.name.into(), "arguments".into());
+        Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
+    })
 }
 
 /// Says an outcome in few words.

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::access;
 use super::call::Way;
-use super::perform::{Outcome, Reply, perform, say};
+use super::perform::{Outcome, Reply, perform, read, say};
 use super::schema::{self, MAX_DEPTH, Unknown};
 use super::table::{TOOLS, tool};
 use super::tool::{Access, Answer, Request, Tool};
@@ -61,9 +61,33 @@ where
 {
     let tool = known(R::NAME)?;
     check(view, tool, serde_json::to_value(&request)?)?;
+    reply(view, tool, |_| Ok(request))
+}
+
+/// Calls the tool of a request with arguments that come from outside, for a caller who reads the answer's fields.
+pub fn run_json<R>(view: &mut View<'_>, arguments: Value) -> Result<Reply<R::Answer>>
+where
+    R: Request,
+    R::Answer: Redact,
+{
+    let tool = known(R::NAME)?;
+    let arguments = check(view, tool, arguments)?;
+    reply(view, tool, |view| read::<R>(tool, access::own_group(view, arguments)?))
+}
+
+fn reply<R>(
+    view: &mut View<'_>,
+    tool: &'static Tool,
+    request: impl FnOnce(&View<'_>) -> Result<R>,
+) -> Result<Reply<R::Answer>>
+where
+    R: Request,
+    R::Answer: Redact,
+{
     let now = view.now();
     let mut outcome = refused(view, tool, |view| {
         access::authorise(view, tool)?;
+        let request = request(view)?;
         perform(view, tool, request, Way { approved: None, run_approved })
     })?;
     let text = redact::text(&say::<R>(&outcome, now)).into_owned();

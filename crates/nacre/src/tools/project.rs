@@ -11,6 +11,7 @@ use super::limits::Action;
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::{ProjectName, TaskId};
+use crate::base::redact::redact;
 use crate::base::{Error, Time};
 use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
@@ -52,6 +53,8 @@ pub struct Items {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
 }
+
+redact! { Items { items, missing / total } }
 
 impl Request for ItemsRequest {
     type Answer = Items;
@@ -163,6 +166,11 @@ pub struct TaskShown {
     /// Every change of its status, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<Change>,
+}
+
+redact! {
+    Tasks { tasks }
+    TaskShown { task, history }
 }
 
 impl Request for TasksRequest {
@@ -325,6 +333,8 @@ pub struct TaskChanged {
     /// False: it stood so already.
     pub changed: bool,
 }
+
+redact! { TaskChanged { task / archived, changed } }
 
 impl Request for TaskUpdateRequest {
     type Answer = TaskChanged;

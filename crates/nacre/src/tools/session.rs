@@ -10,6 +10,7 @@ use super::call::{Call, Ran};
 use super::tool::Request;
 use crate::base::frame::one_line;
 use crate::base::ids::SessionId;
+use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Time};
 use crate::context::boot;
@@ -37,6 +38,8 @@ pub struct Sessions {
     /// How many there are in all.
     pub total: i64,
 }
+
+redact! { Sessions { sessions / total } }
 
 impl Request for SessionsRequest {
     type Answer = Sessions;
@@ -96,6 +99,8 @@ pub struct SessionShown {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub infrastructure_seen: bool,
 }
+
+redact! { SessionShown { session, messages / next, infrastructure_seen } }
 
 impl Request for SessionRequest {
     type Answer = SessionShown;

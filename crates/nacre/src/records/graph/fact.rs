@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::name::{self, Entity};
 use super::{Cite, EntityId, Origin, Source, activation, cite, cites, guard, source_name};
-use crate::base::redact;
+use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time, text};
 use crate::index::{self, Lexicon, Passage, Writer};
 use crate::store::{Connection, Params, Row};
@@ -43,6 +43,13 @@ pub struct Fact {
     pub last_accessed: Option<Time>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cites: Vec<Cite>,
+}
+
+redact! {
+    Fact {
+        id, entity, key, value, category, source, cites
+        / importance, permanent, since, until, activation, tier, access_count, last_accessed
+    }
 }
 
 /// A fact to be.

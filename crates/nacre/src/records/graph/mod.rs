@@ -89,9 +89,7 @@ pub struct Cite {
     pub line: i64,
 }
 
-redact! {
-    Cite { path / line }
-}
+redact! { Cite { path / line } }
 
 fn cites(db: &Connection, kind: &str, id: i64) -> Result<Vec<Cite>> {
     let sql = "SELECT path, line FROM citations WHERE kind = $1 AND id = $2 ORDER BY path";
@@ -182,6 +180,8 @@ pub struct KeptOut {
     pub what: String,
     pub reason: String,
 }
+
+redact! { KeptOut { path, what, reason / line } }
 
 /// Lists what was read and not taken in.
 fn kept_out_in(db: &Connection) -> Result<Vec<KeptOut>> {

@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{EntityId, Origin, Source, guard, source_name};
+use crate::base::redact::redact;
 use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Writer, analyse};
@@ -40,6 +41,11 @@ pub struct EntityShown {
     pub aliases: Vec<String>,
     pub facts: i64,
     pub relations: i64,
+}
+
+redact! {
+    Alias { alias, entity }
+    EntityShown { name, category, aliases / facts, relations }
 }
 
 /// Returns a name as it is looked up. Empty where it has neither letters nor digits.

@@ -17,6 +17,7 @@ use super::name::Entity;
 use super::question::{Asked, Mention, Question};
 use super::relation::{self, Relation};
 use super::{Cite, EntityId, activation, cites, guard, intent, name};
+use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::index::embed::builtin;
 use crate::index::{self, Language, analyse};
@@ -95,6 +96,11 @@ pub struct Known {
     /// The share of what is asked that it has, in steps.
     #[serde(skip)]
     covered: i64,
+}
+
+redact! {
+    Recalled { known, entities, note, missing, lacks }
+    Known { id, text, cites, why / kind, score, combined, since, until, linked, activation, covered }
 }
 
 /// A fact or relation of an entity, as it is compared with what is asked.

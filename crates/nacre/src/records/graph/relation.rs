@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Cite, Origin, Source, activation, cites, fact, guard, name, source_name};
-use crate::base::redact;
+use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Passage, Writer};
 use crate::store::{Connection, Params, Row};
@@ -34,6 +34,13 @@ pub struct Relation {
     pub last_accessed: Option<Time>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cites: Vec<Cite>,
+}
+
+redact! {
+    Relation {
+        id, subject, predicate, object, source, cites
+        / since, until, activation, tier, access_count, last_accessed
+    }
 }
 
 /// What became of one that was said.

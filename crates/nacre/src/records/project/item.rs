@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::Said;
 use super::extract::{Found, ItemType};
 use crate::base::ids::ProjectName;
+use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::index::{Passage, Writer};
 use crate::store::{Connection, Row};
@@ -40,6 +41,11 @@ pub struct ItemOf {
     pub item: Item,
     /// The project.
     pub project: ProjectName,
+}
+
+redact! {
+    Item { id, title, content, source_file / r#type, line_number, confidence, extracted_at }
+    ItemOf { item, project }
 }
 
 /// Which items.

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::TaskId;
+use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
 use crate::index::{self, Passage};
@@ -102,6 +103,14 @@ pub struct Change {
     /// `person` or `agent`.
     pub actor: String,
     pub session: String,
+}
+
+redact! {
+    Task {
+        milestone, description, acceptance_criteria
+        / id, priority, status, created, completed, blocked_by, ready, archived
+    }
+    Change { actor, session / at, status }
 }
 
 /// Who writes, and when.

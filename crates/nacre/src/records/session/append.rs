@@ -12,6 +12,7 @@ use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Line, Lock, Role};
 use super::{listing, retention};
 use crate::base::ids::SessionId;
+use crate::base::redact::redact;
 use crate::base::settings::Compact;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
@@ -67,6 +68,8 @@ pub struct Appended {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub compacted: Option<Compacted>,
 }
+
+redact! { Appended { session, ids, warnings, flush, compacted / added, present, tokens } }
 
 /// Adds messages to a session's transcript, all of them or, where one is refused, none.
 pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<Appended> {

@@ -16,6 +16,7 @@ use super::take_in::{self, Author, State};
 use super::transcript::{self, Files, Forwards, Line, Lock, Role};
 use super::{listing, narrative};
 use crate::base::ids::{EntryId, SessionId};
+use crate::base::redact::redact;
 use crate::base::settings::Compact;
 use crate::base::{Error, Result, files};
 use crate::group::View;
@@ -46,6 +47,8 @@ pub struct Compacted {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
 }
+
+redact! { Compacted { by, note, entry, aside / covered, kept, before, after } }
 
 /// What is to be summed up.
 struct Plan {

@@ -11,6 +11,7 @@ use super::take_in;
 use super::transcript::{Backwards, Files, Forwards, Line, ReadSeek, Role};
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
+use crate::base::redact::redact;
 use crate::base::text;
 use crate::base::{Error, Result};
 use crate::group::View;
@@ -32,6 +33,8 @@ pub struct Context {
     /// Whether older messages were left out that no summary covers, because they did not fit.
     pub cut: bool,
 }
+
+redact! { Context { session, memory, messages / tokens, results_left_out, cut } }
 
 /// What there is of a transcript since its last compaction.
 pub(super) struct Window {

@@ -11,6 +11,7 @@ use super::summary::{self, Told};
 use super::transcript::Files;
 use super::{context, narrative, take_in};
 use crate::base::ids::SessionId;
+use crate::base::redact::redact;
 use crate::base::settings::{Compact, Flush as Mode};
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
@@ -35,6 +36,8 @@ pub struct Flush {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
+
+redact! { Flush { prompt, note / due, tokens, threshold } }
 
 /// What a host knows of its conversation. All of it may be missing.
 #[derive(Clone, Copy, Debug, Default)]

@@ -10,6 +10,7 @@ use super::take_in;
 use super::transcript::{self, Files, Line, Role};
 use super::{append, listing};
 use crate::base::ids::{EntryId, SessionId};
+use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
 use crate::group::View;
@@ -34,6 +35,8 @@ pub struct Ended {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
+
+redact! { Ended { session, entry, by, note / messages } }
 
 /// Ends a session: what was said since the last summary is summed up in an entry. It may go on afterwards.
 pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<Ended> {

@@ -4,6 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::record::is_known;
+use crate::base::redact::redact;
 use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
 use crate::store::{Connection, Row};
@@ -39,6 +40,11 @@ pub struct Said {
     pub author: Option<String>,
     pub at: Time,
     pub text: String,
+}
+
+redact! {
+    Session { id, format / messages, started_at, ended_at, archived }
+    Said { id, author, text / number, at }
 }
 
 const COLUMNS: &str =

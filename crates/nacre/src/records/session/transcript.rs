@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::gzip;
 use crate::base::ids::SessionId;
+use crate::base::redact::redact;
 use crate::base::text::{percent_decode, shorten, tokens};
 use crate::base::{Error, Result, Time, files};
 
@@ -96,6 +97,8 @@ pub struct Line {
     pub by: Option<String>,
     pub timestamp: Time,
 }
+
+redact! { Line { id, content, name, input, covers, by / role, timestamp } }
 
 impl Line {
     /// Reads a line of a file; `None`: it is none of ours.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use super::filter::Filter;
 use crate::base::caller::Actor;
 use crate::base::ids::{EntryId, EntryRef};
+use crate::base::redact::{Redact, redact};
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::Scope;
@@ -39,29 +40,37 @@ pub(super) fn wrong(tool: &str, field: &str, problem: impl Into<String>) -> Erro
 /// One memory, as mem0 has it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub(super) struct Remembered {
-    id: EntryId,
-    memory: String,
-    user_id: Option<String>,
-    agent_id: Option<String>,
-    app_id: Option<String>,
-    run_id: Option<String>,
-    hash: String,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct Memory {
+    pub id: EntryId,
+    pub memory: String,
+    pub user_id: Option<String>,
+    pub agent_id: Option<String>,
+    pub app_id: Option<String>,
+    pub run_id: Option<String>,
+    pub hash: String,
     #[schemars(with = "Option<Map<String, Value>>")]
-    metadata: Option<Map<String, Value>>,
-    categories: Vec<String>,
-    created_at: Time,
-    updated_at: Time,
-    expiration_date: Option<String>,
+    pub metadata: Option<Map<String, Value>>,
+    pub categories: Vec<String>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub expiration_date: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    score: Option<f64>,
+    pub score: Option<f64>,
 }
 
-impl Remembered {
-    fn new(entry: Entry, score: Option<f64>) -> Remembered {
+redact! {
+    Memory {
+        id, memory, user_id, agent_id, app_id, run_id, hash, metadata, categories, expiration_date
+        / created_at, updated_at, score
+    }
+}
+
+impl Memory {
+    fn new(entry: Entry, score: Option<f64>) -> Memory {
         let Data { mut owner, metadata, expires, .. } = entry.data.unwrap_or_default();
         let own = |tag: &&str| !OWNERS.iter().any(|owner| tag.starts_with(&format!("{}:", kind(owner))));
-        Remembered {
+        Memory {
             hash: entry::folded(&entry.content).chars().take(32).collect(),
             memory: entry.content,
             user_id: owner.remove("user_id"),
@@ -81,53 +90,62 @@ impl Remembered {
 
 /// Store messages as memories.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct AddRequest {
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct AddRequest {
     #[schemars(length(max = 200))]
-    messages: Vec<Message>,
+    pub messages: Vec<Message>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    user_id: Option<String>,
+    pub user_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    agent_id: Option<String>,
+    pub agent_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    app_id: Option<String>,
+    pub app_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    run_id: Option<String>,
+    pub run_id: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Map<String, Value>>,
     /// Only what the user said; otherwise all but the system's messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    infer: Option<bool>,
+    pub infer: Option<bool>,
     /// YYYY-MM-DD.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    expiration_date: Option<String>,
+    pub expiration_date: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
-struct Message {
-    role: String,
-    content: String,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct Message {
+    pub role: String,
+    pub content: String,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct AddedAll {
-    results: Vec<Added>,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct Added {
+    pub results: Vec<AddedMemory>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-struct Added {
-    id: EntryId,
-    memory: String,
-    event: &'static str,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct AddedMemory {
+    pub id: EntryId,
+    pub memory: String,
+    pub event: &'static str,
+}
+
+redact! {
+    Added { results }
+    AddedMemory { id, memory / event }
 }
 
 impl Request for AddRequest {
-    type Answer = AddedAll;
+    type Answer = Added;
     const NAME: &str = "mem0_add";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<AddedAll> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Added> {
         const TOOL: &str = "mem0_add";
         let given = [&self.user_id, &self.agent_id, &self.app_id, &self.run_id];
         let mut data = Data { metadata: self.metadata.unwrap_or_default(), ..Data::default() };
@@ -167,14 +185,14 @@ impl Request for AddRequest {
             }
         }
         let results = call.write(|write| {
-            let mut results: Vec<Added> = Vec::new();
+            let mut results: Vec<AddedMemory> = Vec::new();
             for draft in drafts {
                 let stored = entry::store(write.db, &write.origin, draft)?;
                 if !stored.duplicate {
                     write.record(&stored.entry.id, "chars", stored.entry.content.chars().count());
                 }
                 let event = if stored.duplicate { "NONE" } else { "ADD" };
-                results.push(Added { id: stored.entry.id, memory: stored.entry.content, event });
+                results.push(AddedMemory { id: stored.entry.id, memory: stored.entry.content, event });
             }
             match results.iter().any(|added| added.event == "ADD") {
                 true => write.spend(Action::Store)?,
@@ -186,10 +204,10 @@ impl Request for AddRequest {
             let delta = added.memory.chars().count();
             tell(call, &added.id, delta.into());
         }
-        Ok(AddedAll { results })
+        Ok(Added { results })
     }
 
-    fn say(answer: &AddedAll, _: Time) -> String {
+    fn say(answer: &Added, _: Time) -> String {
         format!("{} memories.", answer.results.len())
     }
 }
@@ -253,41 +271,45 @@ fn tag(name: &str, value: &str) -> Option<String> {
 
 /// Find memories, by a question or newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-pub(super) struct FindRequest {
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct FindRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2000))]
-    query: Option<String>,
+    pub query: Option<String>,
     /// Only these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
-    ids: Option<Vec<String>>,
+    pub ids: Option<Vec<String>>,
     /// What mem0 calls filters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    filters: Option<Map<String, Value>>,
+    pub filters: Option<Map<String, Value>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
-    offset: Option<usize>,
+    pub offset: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
-    limit: Option<usize>,
+    pub limit: Option<usize>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    threshold: Option<f64>,
+    pub threshold: Option<f64>,
     #[serde(default)]
-    show_expired: bool,
+    pub show_expired: bool,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct FoundAll {
-    count: usize,
-    results: Vec<Remembered>,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct Found {
+    pub count: usize,
+    pub results: Vec<Memory>,
 }
 
+redact! { Found { results / count } }
+
 impl Request for FindRequest {
-    type Answer = FoundAll;
+    type Answer = Found;
     const NAME: &str = "mem0_find";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<FoundAll> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Found> {
         let filter = Filter::read(self.filters.unwrap_or_default())?;
         let today = call.caller.now.to_string();
         let fits = |entry: &Entry| {
@@ -296,7 +318,7 @@ impl Request for FindRequest {
             (self.show_expired || !expired) && filter.fits(entry)
         };
         let (offset, limit) = (self.offset.unwrap_or(0), self.limit.unwrap_or(100));
-        let found: Vec<Remembered> = match (&self.ids, self.query.as_deref().map(str::trim)) {
+        let found: Vec<Memory> = match (&self.ids, self.query.as_deref().map(str::trim)) {
             (Some(ids), _) => {
                 let entries = call.read(|db| {
                     let mut entries = Vec::new();
@@ -313,14 +335,14 @@ impl Request for FindRequest {
                 entries
                     .into_iter()
                     .filter(|entry| filter.fits(entry))
-                    .map(|entry| Remembered::new(entry, None))
+                    .map(|entry| Memory::new(entry, None))
                     .collect()
             }
             (None, Some(query)) if !query.is_empty() => {
                 let found = search(call, query, &filter)?;
                 let least = self.threshold.unwrap_or(0.0);
                 let hits = found.into_iter().filter(|(entry, score)| *score >= least && fits(entry));
-                hits.map(|(entry, score)| Remembered::new(entry, Some(score))).collect()
+                hits.map(|(entry, score)| Memory::new(entry, Some(score))).collect()
             }
             _ => {
                 // All are counted, but only those of the page are kept.
@@ -330,20 +352,20 @@ impl Request for FindRequest {
                         if fits(&entry) {
                             count += 1;
                             if count > offset && results.len() < limit {
-                                results.push(Remembered::new(entry, None));
+                                results.push(Memory::new(entry, None));
                             }
                         }
                         true
                     })
                 })?;
-                return Ok(FoundAll { count, results });
+                return Ok(Found { count, results });
             }
         };
         let count = found.len();
-        Ok(FoundAll { count, results: found.into_iter().skip(offset).take(limit).collect() })
+        Ok(Found { count, results: found.into_iter().skip(offset).take(limit).collect() })
     }
 
-    fn say(answer: &FoundAll, _: Time) -> String {
+    fn say(answer: &Found, _: Time) -> String {
         answer.results.iter().map(|found| found.memory.as_str()).collect::<Vec<_>>().join("\n")
     }
 }
@@ -381,22 +403,30 @@ fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entr
 
 /// Change a memory.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct ChangeRequest {
-    id: EntryRef,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct UpdateRequest {
+    pub id: EntryRef,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2000))]
-    text: Option<String>,
+    pub text: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    metadata: Option<Map<String, Value>>,
+    pub metadata: Option<Map<String, Value>>,
     /// YYYY-MM-DD; empty: it no longer expires.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    expiration_date: Option<String>,
+    pub expiration_date: Option<String>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct ChangedOne(#[schemars(with = "Which")] Remembered);
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct Updated(#[schemars(with = "Which")] pub Memory);
+
+impl Redact for Updated {
+    fn redact(&mut self) {
+        self.0.redact();
+    }
+}
 
 #[derive(JsonSchema)]
 #[expect(dead_code, reason = "a schema")]
@@ -405,15 +435,15 @@ struct Which {
     memory: String,
 }
 
-impl Request for ChangeRequest {
-    type Answer = ChangedOne;
+impl Request for UpdateRequest {
+    type Answer = Updated;
     const NAME: &str = "mem0_update";
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         Ok(is_behavioral(view, &self.id))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Ran<ChangedOne> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Updated> {
         const TOOL: &str = "mem0_update";
         if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
             return Err(wrong(TOOL, "text", "is missing, and so are `metadata` and `expiration_date`").into());
@@ -435,31 +465,35 @@ impl Request for ChangeRequest {
             Ok(entry)
         })?;
         tell(call, &entry.id, entry.content.chars().count().into());
-        Ok(ChangedOne(Remembered::new(entry, None)))
+        Ok(Updated(Memory::new(entry, None)))
     }
 
-    fn say(ChangedOne(answer): &ChangedOne, _: Time) -> String {
+    fn say(Updated(answer): &Updated, _: Time) -> String {
         answer.memory.clone()
     }
 }
 
 /// Delete memories for good: these, or all that filters leave.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct GoneRequest {
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct DeleteRequest {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
-    ids: Option<Vec<String>>,
+    pub ids: Option<Vec<String>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
-    filters: Option<Map<String, Value>>,
+    pub filters: Option<Map<String, Value>>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct GoneAll {
-    deleted: usize,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct Deleted {
+    pub deleted: usize,
 }
 
-impl GoneRequest {
+redact! { Deleted { / deleted } }
+
+impl DeleteRequest {
     /// What is to go.
     pub(super) fn going(&self, db: &Connection) -> Result<Vec<Entry>> {
         let mut going: Vec<Entry> = Vec::new();
@@ -493,15 +527,15 @@ impl GoneRequest {
     }
 }
 
-impl Request for GoneRequest {
-    type Answer = GoneAll;
+impl Request for DeleteRequest {
+    type Answer = Deleted;
     const NAME: &str = "mem0_delete";
 
     fn steers(&self, view: &View<'_>) -> Result<bool> {
         Ok(view.read(|db| self.going(db))?.iter().any(|entry| entry.behavioral))
     }
 
-    fn run(self, call: &mut Call<'_>) -> Ran<GoneAll> {
+    fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         if let (None, Some(filters)) = (&self.ids, &self.filters)
             && call.caller.actor == Actor::Agent
             && !filters.is_empty()
@@ -511,7 +545,7 @@ impl Request for GoneRequest {
         }
         let going = call.read(|db| self.going(db))?;
         if going.is_empty() {
-            return Ok(GoneAll { deleted: 0 });
+            return Ok(Deleted { deleted: 0 });
         }
         let gone = call.write(|write| {
             let mut gone = Vec::new();
@@ -536,31 +570,35 @@ impl Request for GoneRequest {
             .map(|Erased { entry, texts }| Gone { reference: entry.id.to_string(), texts })
             .collect();
         call.forget_in_checkpoints(&gone);
-        Ok(GoneAll { deleted })
+        Ok(Deleted { deleted })
     }
 
-    fn say(answer: &GoneAll, _: Time) -> String {
+    fn say(answer: &Deleted, _: Time) -> String {
         format!("{} memories deleted.", answer.deleted)
     }
 }
 
 /// The texts that a memory had.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct PastRequest {
-    id: EntryRef,
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct HistoryRequest {
+    pub id: EntryRef,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct Past {
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct History {
     #[schemars(with = "Vec<Map<String, Value>>")]
-    history: Vec<Value>,
+    pub history: Vec<Value>,
 }
 
-impl Request for PastRequest {
-    type Answer = Past;
+redact! { History { history } }
+
+impl Request for HistoryRequest {
+    type Answer = History;
     const NAME: &str = "mem0_history";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Past> {
+    fn run(self, call: &mut Call<'_>) -> Ran<History> {
         let (entry, versions) = call.read(|db: &Connection| {
             let entry = entry::get(db, &self.id)?;
             let versions = entry::versions(db, &entry.id)?;
@@ -579,23 +617,26 @@ impl Request for PastRequest {
                 "actor_id": null, "role": role,
             })
         };
-        Ok(Past { history: times.enumerate().map(row).collect() })
+        Ok(History { history: times.enumerate().map(row).collect() })
     }
 
-    fn say(answer: &Past, _: Time) -> String {
+    fn say(answer: &History, _: Time) -> String {
         format!("{} texts.", answer.history.len())
     }
 }
 
 /// Whose memories there are.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub(super) struct OwnersRequest {}
+pub struct OwnersRequest {}
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct Owners {
+#[expect(missing_docs, reason = "the words of mem0")]
+pub struct Owners {
     #[schemars(with = "Vec<Map<String, Value>>")]
-    results: Vec<Value>,
+    pub results: Vec<Value>,
 }
+
+redact! { Owners { results } }
 
 impl Request for OwnersRequest {
     type Answer = Owners;

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::base::redact;
+use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time};
 use crate::records::workspace::change::{self, Change, Held};
 use crate::records::workspace::policy::{self, Decision, Target};
@@ -38,7 +38,7 @@ const DEPTH: usize = 2;
 /// Anthropic's memory tool (memory_20250818): files under /memories.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct MemoryToolRequest {
+pub struct MemoryToolRequest {
     /// What to do.
     command: Command,
     /// A file or folder; all but rename.
@@ -88,15 +88,18 @@ enum Command {
 
 /// What the model is told.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(super) struct Told {
-    content: String,
-    is_error: bool,
+#[expect(missing_docs, reason = "the words of Anthropic's tool")]
+pub struct MemoryToolResult {
+    pub content: String,
+    pub is_error: bool,
     /// The proposal that waits.
     #[serde(skip_serializing_if = "Option::is_none")]
-    proposal: Option<i64>,
+    pub proposal: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<&'static str>,
+    pub status: Option<&'static str>,
 }
+
+redact! { MemoryToolResult { content / is_error, proposal, status } }
 
 /// Why something is not done.
 enum No {
@@ -120,12 +123,12 @@ fn say<T>(text: String) -> Done<T> {
 }
 
 impl Request for MemoryToolRequest {
-    type Answer = Told;
+    type Answer = MemoryToolResult;
     const NAME: &str = "memory_tool";
     const DECIDES: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Told> {
-        let told = |content, is_error| Told { content, is_error, proposal: None, status: None };
+    fn run(self, call: &mut Call<'_>) -> Ran<MemoryToolResult> {
+        let told = |content, is_error| MemoryToolResult { content, is_error, proposal: None, status: None };
         let done = match self.command {
             Command::View => self.view(call),
             _ => self.write(call),
@@ -137,7 +140,7 @@ impl Request for MemoryToolRequest {
                 Err(wrong("path", problem).into())
             }
             Err(No::Say(content)) => Ok(told(content, true)),
-            Err(No::Wait(made)) => Ok(Told {
+            Err(No::Wait(made)) => Ok(MemoryToolResult {
                 proposal: Some(made.number),
                 status: Some(made.state.as_str()),
                 ..told(crate::tools::files::say(&made), true)
@@ -146,7 +149,7 @@ impl Request for MemoryToolRequest {
         }
     }
 
-    fn say(answer: &Told, _: Time) -> String {
+    fn say(answer: &MemoryToolResult, _: Time) -> String {
         answer.content.clone()
     }
 }

@@ -3,12 +3,12 @@
 //! them if the user enabled the API (`tools.doors`).
 
 mod filter;
-mod mem0;
+pub mod mem0;
 mod memory_server;
-mod memory_tool;
+pub mod memory_tool;
 
 pub use mem0::OWNERS;
-use mem0::{AddRequest, ChangeRequest, FindRequest, GoneRequest, OwnersRequest, PastRequest};
+use mem0::{AddRequest, DeleteRequest, FindRequest, HistoryRequest, OwnersRequest, UpdateRequest};
 use memory_server::{
     AddObservations, CreateEntities, CreateRelations, DeleteEntities, DeleteObservations, DeleteRelations,
     OpenNodes, ReadGraph, SearchNodes,
@@ -46,9 +46,9 @@ pub static COMPAT_TOOLS: [Tool; 16] = [
     at::<MemoryToolRequest>("memory-tool", Access::Destroy, false),
     at::<AddRequest>("mem0", Access::Write, true),
     at::<FindRequest>("mem0", Access::Read, true),
-    at::<ChangeRequest>("mem0", Access::Write, true),
-    at::<GoneRequest>("mem0", Access::Destroy, true),
-    at::<PastRequest>("mem0", Access::Read, true),
+    at::<UpdateRequest>("mem0", Access::Write, true),
+    at::<DeleteRequest>("mem0", Access::Destroy, true),
+    at::<HistoryRequest>("mem0", Access::Read, true),
     at::<OwnersRequest>("mem0", Access::Read, true),
     at::<CreateEntities>("memory-server", Access::Write, false),
     at::<CreateRelations>("memory-server", Access::Write, false),
