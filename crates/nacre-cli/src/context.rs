@@ -229,6 +229,15 @@ impl Context {
         }
     }
 
+    /// Runs a request and shows the reply.
+    pub fn run_and_show<R>(&self, request: R) -> Result<()>
+    where
+        R: Request,
+        R::Answer: Redact,
+    {
+        self.show(&self.run(request)?)
+    }
+
     /// Calls a tool as whoever runs this command.
     pub fn call(&self, tool: &str, request: &impl Serialize) -> Result<Answer> {
         let arguments = serde_json::to_value(request)?;

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::Answer;
+use nacre::Outcome;
 use nacre::call::{
-    AliasRequest, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest, FactRequest, FactsRequest,
-    GraphRequest, RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
+    AliasRequest, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest, FactRequest,
+    FactsRequest, GraphRequest, RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
-use serde_json::Value;
+use nacre::graph::{KeptOut, Known};
+use nacre::redact::Redact as _;
 
-use super::entry::show_answer;
 use crate::args::{Alias, Entity, Fact, Format, Graph, Relation};
 use crate::context::Context;
 use crate::render::{self, Paint, line, plain};
@@ -31,36 +31,29 @@ pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
         GraphRequest { query: query.clone(), limit: args.limit, as_of: args.as_of, of_agent: args.agent };
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
-    let answer = nacre::call(&mut view, "graph_search", serde_json::to_value(&request)?)?;
-    if context.global.json {
-        render::json(&answer.data)?;
-    } else {
-        render::out(&shown(&answer, args.explain))?;
+    let reply = nacre::run(&mut view, request)?;
+    match &reply.outcome {
+        Outcome::Done(recalled) if !context.global.json && !recalled.known.is_empty() => {
+            render::out(&recalled.known.iter().map(|known| shown(known, args.explain)).collect::<String>())?;
+        }
+        _ => context.show(&reply)?,
     }
     // What was recalled is remembered; that it can't be is no reason to fail.
     let _ = view.settle();
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(answer: &Answer, explain: bool) -> String {
-    let (data, paint) = (&answer.data, Paint::stdout());
-    let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
-    let known = data["known"].as_array().map(Vec::as_slice).unwrap_or_default();
-    if known.is_empty() {
-        return plain(&answer.text);
-    }
-    let mut text = String::new();
-    for known in known {
-        let cite = &known["cites"][0];
-        let cite = cite["path"].as_str().map(|path| format!("  {}:{}", line(path, usize::MAX), cite["line"]));
-        let linked = if known["linked"] == true { "  linked" } else { "" };
-        let until = known["until"].as_str().map(|until| format!("  until {until}")).unwrap_or_default();
-        let beside = format!("{}{linked}{until}  [{}]", cite.unwrap_or_default(), word(&known["id"]));
-        text.push_str(&format!("{}{}\n", paint.bold(&word(&known["text"])), paint.dim(&beside)));
-        if explain {
-            let (score, combined) = (&known["score"], &known["combined"]);
-            text.push_str(&format!("    {score} ({combined} with activation): {}\n", word(&known["why"])));
-        }
+fn shown(known: &Known, explain: bool) -> String {
+    let paint = Paint::stdout();
+    let cite = known.cites.first().map(|cite| format!("  {}:{}", line(&cite.path, usize::MAX), cite.line));
+    let linked = if known.linked { "  linked" } else { "" };
+    let until = known.until.map(|until| format!("  until {until}")).unwrap_or_default();
+    let beside = format!("{}{linked}{until}  [{}]", cite.unwrap_or_default(), line(&known.id, usize::MAX));
+    let mut text = format!("{}{}\n", paint.bold(&line(&known.text, usize::MAX)), paint.dim(&beside));
+    if explain {
+        let Known { score, combined, why, .. } = known;
+        // As JSON has them: a whole number keeps its decimal.
+        text.push_str(&format!("    {score:?} ({combined:?} with activation): {}\n", line(why, usize::MAX)));
     }
     text
 }
@@ -71,128 +64,110 @@ fn plain_lines(text: &str) -> String {
 }
 
 pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
-    let answer = match args {
+    match args {
         Fact::Set { entity, key, value, category, importance, permanent, since, private } => {
             let (permanent, private) = (permanent.then_some(true), private.then_some(true));
             let request = FactRequest { entity, key, value, category, importance, permanent, since, private };
-            context.call("fact_upsert", &request)?
+            context.run_and_show(request)
         }
         Fact::List { entity, key, category, as_of, history, limit } => {
-            let request = FactsRequest { entity, key, category, as_of, history, limit };
-            context.call("fact_list", &request)?
+            context.run_and_show(FactsRequest { entity, key, category, as_of, history, limit })
         }
-        Fact::Remove { of, key } => context.call("fact_remove", &FactRemoveRequest { of, key })?,
+        Fact::Remove { of, key } => context.run_and_show(FactRemoveRequest { of, key }),
         Fact::Multi { key, off } => {
             let (multi, single) = if off { (None, Some(key)) } else { (Some(key), None) };
-            context.call("graph_rule", &RuleRequest { multi, single, category: None })?
+            context.run_and_show(RuleRequest { multi, single, category: None })
         }
         Fact::Category { name } => {
-            context.call("graph_rule", &RuleRequest { category: Some(name), ..RuleRequest::default() })?
+            context.run_and_show(RuleRequest { category: Some(name), ..RuleRequest::default() })
         }
-        Fact::Seed { file } => return seed(context, &file),
-        Fact::KeptOut => return kept_out(context),
-    };
-    show_answer(context, &answer)
+        Fact::Seed { file } => seed(context, &file),
+        Fact::KeptOut => kept_out(context),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
-fn seed(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
+fn seed(context: &Context, file: &std::path::Path) -> Result<()> {
     let mut seeded = context.enter(|view| nacre::graph::seed(view, file))?;
-    for kept_out in &mut seeded.kept_out {
-        *kept_out = nacre::redact::text(kept_out).into_owned();
-    }
+    seeded.kept_out.redact();
     if context.global.json {
-        render::json(&seeded)?;
-        return Ok(ExitCode::SUCCESS);
+        return render::json(&seeded);
     }
     let mut text = format!("{} added, {} known already\n", seeded.added, seeded.known);
     for kept_out in &seeded.kept_out {
         text.push_str(&format!("  not taken in: {}\n", line(kept_out, usize::MAX)));
     }
-    render::out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    render::out(&text)
 }
 
-fn kept_out(context: &Context) -> Result<ExitCode> {
-    let kept_out = context.enter(|view| {
+fn kept_out(context: &Context) -> Result<()> {
+    let mut kept_out = context.enter(|view| {
         nacre::workspace::sync(view)?;
         nacre::graph::kept_out(view)
     })?;
+    kept_out.redact();
     if context.global.json {
-        let mut kept_out = serde_json::to_value(&kept_out)?;
-        nacre::redact::value(&mut kept_out);
-        render::json(&kept_out)?;
-        return Ok(ExitCode::SUCCESS);
+        return render::json(&serde_json::to_value(&kept_out)?);
     }
     if kept_out.is_empty() {
-        render::out("Everything that was read was taken in.")?;
-        return Ok(ExitCode::SUCCESS);
+        return render::out("Everything that was read was taken in.");
     }
-    let rows: Vec<(String, String)> = kept_out
-        .iter()
-        .map(|out| {
-            let what = nacre::redact::text(&out.what).into_owned();
-            let place = format!("{}:{}", line(&out.path, usize::MAX), out.line);
-            (place, format!("`{}` {}", line(&what, 80), line(&out.reason, usize::MAX)))
-        })
-        .collect();
-    render::out(&render::table(&rows))?;
-    Ok(ExitCode::SUCCESS)
+    let row = |out: &KeptOut| {
+        let place = format!("{}:{}", line(&out.path, usize::MAX), out.line);
+        (place, format!("`{}` {}", line(&out.what, 80), line(&out.reason, usize::MAX)))
+    };
+    render::out(&render::table(&kept_out.iter().map(row).collect::<Vec<_>>()))
 }
 
 pub fn relation(context: &Context, args: Relation) -> Result<ExitCode> {
-    let answer = match args {
+    match args {
         Relation::Add { subject, predicate, object, since, private } => {
             let private = private.then_some(true);
-            context.call("relation_add", &RelationRequest { subject, predicate, object, since, private })?
+            context.run_and_show(RelationRequest { subject, predicate, object, since, private })
         }
         Relation::List { entity, as_of, history, limit } => {
-            context.call("relation_list", &RelationsRequest { entity, as_of, history, limit })?
+            context.run_and_show(RelationsRequest { entity, as_of, history, limit })
         }
         Relation::End { id, predicate, object, remove } => {
             let (id, subject) = if predicate.is_some() { (None, Some(id)) } else { (Some(id), None) };
-            context.call("relation_end", &RelationEndRequest { id, subject, predicate, object, remove })?
+            context.run_and_show(RelationEndRequest { id, subject, predicate, object, remove })
         }
-    };
-    show_answer(context, &answer)
+    }?;
+    Ok(ExitCode::SUCCESS)
 }
 
 pub fn alias(context: &Context, args: Alias) -> Result<ExitCode> {
-    let answer = match args {
-        Alias::Add { alias, entity } => {
-            context.call("alias_add", &AliasRequest { alias, entity, remove: false })?
-        }
+    match args {
+        Alias::Add { alias, entity } => context.run_and_show(AliasRequest { alias, entity, remove: false }),
         Alias::Remove { alias } => {
-            let request = AliasRequest { entity: alias.clone(), alias, remove: true };
-            context.call("alias_add", &request)?
+            context.run_and_show(AliasRequest { entity: alias.clone(), alias, remove: true })
         }
-        Alias::List => {
-            let answer = context.call("entity_list", &EntitiesRequest {})?;
-            if context.global.json {
-                render::json(&answer.data["aliases"])?;
-                return Ok(ExitCode::SUCCESS);
-            }
-            let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
-            let aliases = answer.data["aliases"].as_array().map(Vec::as_slice).unwrap_or_default();
-            let rows: Vec<_> =
-                aliases.iter().map(|alias| (word(&alias["alias"]), word(&alias["entity"]))).collect();
-            render::out(&if rows.is_empty() {
-                "There are no aliases.".into()
-            } else {
-                render::table(&rows)
-            })?;
-            return Ok(ExitCode::SUCCESS);
-        }
-    };
-    show_answer(context, &answer)
+        Alias::List => list_aliases(context),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn list_aliases(context: &Context) -> Result<()> {
+    let Entities { aliases, .. } = context.ask(EntitiesRequest {})?;
+    if context.global.json {
+        return render::json(&serde_json::to_value(&aliases)?);
+    }
+    if aliases.is_empty() {
+        return render::out("There are no aliases.");
+    }
+    let word = |name: &str| line(name, usize::MAX);
+    let rows: Vec<_> = aliases.iter().map(|of| (word(&of.alias), word(&of.entity))).collect();
+    render::out(&render::table(&rows))
 }
 
 pub fn entity(context: &Context, args: Entity) -> Result<ExitCode> {
-    let (r#do, one, other) = match args {
-        Entity::List => return show_answer(context, &context.call("entity_list", &EntitiesRequest {})?),
-        Entity::Merge { one, into } => (EntityAct::Merge, one, into),
-        Entity::Unmerge { name } => (EntityAct::Unmerge, name, String::new()),
-        Entity::Remove { name } => (EntityAct::Remove, name, String::new()),
-        Entity::Distinct { one, other } => (EntityAct::Distinct, one, other),
-    };
-    show_answer(context, &context.call("entity_join", &EntityRequest { r#do, one, other })?)
+    let join = |r#do, one, other| context.run_and_show(EntityRequest { r#do, one, other });
+    match args {
+        Entity::List => context.run_and_show(EntitiesRequest {}),
+        Entity::Merge { one, into } => join(EntityAct::Merge, one, into),
+        Entity::Unmerge { name } => join(EntityAct::Unmerge, name, String::new()),
+        Entity::Remove { name } => join(EntityAct::Remove, name, String::new()),
+        Entity::Distinct { one, other } => join(EntityAct::Distinct, one, other),
+    }?;
+    Ok(ExitCode::SUCCESS)
 }

@@ -3,14 +3,12 @@
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::call::{ItemsRequest, TaskAct, TaskRequest, TaskUpdateRequest, TasksRequest};
-use nacre::project::Extracted;
-use nacre::{ProjectName, TaskId};
-use serde_json::{Value, json};
+use nacre::call::{Items, ItemsRequest, TaskAct, TaskRequest, TaskUpdateRequest, TasksRequest};
+use nacre::project::{Extracted, Item, ItemOf};
+use nacre::{Outcome, ProjectName};
 
-use super::entry::show_answer;
 use super::input::text_or_stdin;
-use crate::args::{Extract, Items, Task};
+use crate::args::{self, Extract, Task};
 use crate::context::Context;
 use crate::render::{self, Paint, Progress, line};
 
@@ -110,88 +108,82 @@ fn say(done: &Extracted) -> String {
     render::table(&rows)
 }
 
-pub fn items(context: &Context, args: Items) -> Result<ExitCode> {
+pub fn items(context: &Context, args: args::Items) -> Result<ExitCode> {
     // A program that reads items.json wants all of it.
     const ALL: usize = 100_000;
     let limit = args.limit.or(context.global.json.then_some(ALL));
     let request = ItemsRequest { query: args.query, r#type: args.r#type, project: args.project, limit };
-    let mut answer = context.call("item_list", &request)?;
-    if context.global.json {
-        let items = answer.data["items"].as_array_mut().context("a list answers with items")?;
+    let reply = context.run(request)?;
+    match &reply.outcome {
         // Which project it is of is no part of items.json.
-        for item in &mut *items {
-            item.as_object_mut().and_then(|item| item.remove("project"));
+        Outcome::Done(Items { items, .. }) if context.global.json => {
+            let items: Vec<&Item> = items.iter().map(|of| &of.item).collect();
+            render::json(&serde_json::to_value(items)?)?;
         }
-        render::json(items)?;
-        return Ok(ExitCode::SUCCESS);
+        Outcome::Done(found) if !found.items.is_empty() => render::out(&list(found))?,
+        _ => context.show(&reply)?,
     }
-    let items = answer.data["items"].as_array().context("a list answers with items")?;
-    if items.is_empty() {
-        return show_answer(context, &answer);
-    }
-    let paint = Paint::stdout();
-    let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
-    let mut text = String::new();
-    for item in items {
-        let place =
-            format!("{}: {}:{}", word(&item["project"]), word(&item["sourceFile"]), item["lineNumber"]);
-        let width = render::width().saturating_sub(12);
-        text.push_str(&format!(
-            "{} {}\n{:11}{}\n",
-            paint.cyan(&format!("{:10}", word(&item["type"]))),
-            line(item["content"].as_str().unwrap_or_default(), width),
-            "",
-            paint.dim(&format!("{place}  {}  {}", item["confidence"], word(&item["id"])))
-        ));
-    }
-    let more = answer.data["total"].as_u64().unwrap_or(0).saturating_sub(items.len() as u64);
-    if more > 0 {
-        text.push_str(&format!("{more} more; `-n` shows them\n"));
-    }
-    render::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub fn task(context: &Context, args: Task) -> Result<ExitCode> {
-    let update = |action: TaskAct, id: Option<TaskId>, by: Vec<TaskId>, milestone: Option<String>| {
-        context.call("task_update", &TaskUpdateRequest { action, id, by, milestone })
-    };
-    let simple = |action: TaskAct, id: TaskId| update(action, Some(id), Vec::new(), None);
-    let answer = match args {
-        Task::Add { text, milestone, priority, accept, blocked_by } => {
-            let description = text_or_stdin(&text)?;
-            let request =
-                TaskRequest { description, milestone, priority, acceptance_criteria: accept, blocked_by };
-            context.call("task_add", &request)?
-        }
-        Task::List { ready, status, milestone, archived } => {
-            context.call("task_list", &TasksRequest { id: None, ready, status, milestone, archived })?
-        }
-        Task::Show { id } => {
-            context.call("task_list", &TasksRequest { id: Some(id), ..TasksRequest::default() })?
-        }
-        Task::Start { id } => simple(TaskAct::Start, id)?,
-        Task::Done { id } => simple(TaskAct::Done, id)?,
-        Task::Reopen { id } => simple(TaskAct::Reopen, id)?,
-        Task::Cancel { id } => simple(TaskAct::Cancel, id)?,
-        Task::Block { id, by } => update(TaskAct::Block, Some(id), by, None)?,
-        Task::Unblock { id, by } => update(TaskAct::Unblock, Some(id), by, None)?,
-        Task::Archive { milestone } => update(TaskAct::Archive, None, Vec::new(), Some(milestone))?,
-        Task::Import { file } => return import(context, &file),
-    };
-    show_answer(context, &answer)
+fn list(Items { items, total, .. }: &Items) -> String {
+    let paint = Paint::stdout();
+    let width = render::width().saturating_sub(12);
+    let mut text = String::new();
+    for ItemOf { item, project } in items {
+        let file = line(&item.source_file, usize::MAX);
+        let place = format!("{}: {file}:{}", line(project.as_str(), usize::MAX), item.line_number);
+        // As JSON has it: a whole number keeps its decimal.
+        let beside = format!("{place}  {:?}  {}", item.confidence, line(&item.id, usize::MAX));
+        text.push_str(&format!(
+            "{} {}\n{:11}{}\n",
+            paint.cyan(&format!("{:10}", item.r#type.as_str())),
+            line(&item.content, width),
+            "",
+            paint.dim(&beside)
+        ));
+    }
+    let more = total - i64::try_from(items.len()).unwrap_or(0);
+    if more > 0 {
+        text.push_str(&format!("{more} more; `-n` shows them\n"));
+    }
+    text
 }
 
-fn import(context: &Context, file: &std::path::Path) -> Result<ExitCode> {
+pub fn task(context: &Context, args: Task) -> Result<ExitCode> {
+    let update =
+        |action, id, by, milestone| context.run_and_show(TaskUpdateRequest { action, id, by, milestone });
+    let simple = |action, id| update(action, Some(id), Vec::new(), None);
+    match args {
+        Task::Add { text, milestone, priority, accept: acceptance_criteria, blocked_by } => {
+            let description = text_or_stdin(&text)?;
+            let request = TaskRequest { description, milestone, priority, acceptance_criteria, blocked_by };
+            context.run_and_show(request)
+        }
+        Task::List { ready, status, milestone, archived } => {
+            context.run_and_show(TasksRequest { id: None, ready, status, milestone, archived })
+        }
+        Task::Show { id } => context.run_and_show(TasksRequest { id: Some(id), ..TasksRequest::default() }),
+        Task::Start { id } => simple(TaskAct::Start, id),
+        Task::Done { id } => simple(TaskAct::Done, id),
+        Task::Reopen { id } => simple(TaskAct::Reopen, id),
+        Task::Cancel { id } => simple(TaskAct::Cancel, id),
+        Task::Block { id, by } => update(TaskAct::Block, Some(id), by, None),
+        Task::Unblock { id, by } => update(TaskAct::Unblock, Some(id), by, None),
+        Task::Archive { milestone } => update(TaskAct::Archive, None, Vec::new(), Some(milestone)),
+        Task::Import { file } => import(context, &file),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn import(context: &Context, file: &std::path::Path) -> Result<()> {
     let done = context.enter(|view| nacre::project::import_tasks(view, file))?;
     if context.global.json {
-        render::json(&json!(done))?;
-        return Ok(ExitCode::SUCCESS);
+        return render::json(&serde_json::to_value(&done)?);
     }
     let mut text = format!("{} tasks added, {} were here already\n", done.added, done.present);
     for (theirs, ours) in &done.renamed {
         text.push_str(&format!("  {theirs} is {ours} here\n"));
     }
-    render::out(&text)?;
-    Ok(ExitCode::SUCCESS)
+    render::out(&text)
 }

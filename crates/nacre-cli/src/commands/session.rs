@@ -7,16 +7,15 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::SessionId;
 use nacre::call::{
-    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionsRequest,
+    AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionShown,
+    Sessions, SessionsRequest,
 };
 use nacre::session::{Draft, Recorded};
+use nacre::{Outcome, SessionId, Time};
 use serde::Serialize;
-use serde_json::Value;
 
 use super::input::text_or_stdin;
-
 use crate::args::Session;
 use crate::context::Context;
 use crate::render::{self, Paint, Progress, line, plain};
@@ -26,47 +25,30 @@ pub fn run(context: &Context, args: &Session) -> Result<ExitCode> {
         Session::Import { files } => import(context, files),
         Session::List { limit } => list(context, *limit),
         Session::Show { id, from, limit } => {
-            show(context, &SessionRequest { id: id.clone(), from: *from, limit: *limit })
+            show(context, SessionRequest { id: id.clone(), from: *from, limit: *limit })
         }
         Session::Append { id, jsonl: true, .. } => append_lines(context, id),
         Session::Append { id, text, author, message, name, input, .. } => {
-            let role = author.context("a message has an author")?;
-            let content = text.as_deref().map(text_or_stdin).transpose()?;
-            let input = input.as_ref().map(|input| nacre::call::parse(input.as_bytes())).transpose()?;
-            let (id_of_it, name) = (message.clone(), name.clone());
-            let draft = Draft { id: id_of_it, role, content, name, input, timestamp: None };
-            append(context, &AppendRequest { id: Some(id.clone()), messages: vec![draft] })
+            let draft = Draft {
+                id: message.clone(),
+                role: author.context("a message has an author")?,
+                content: text.as_deref().map(text_or_stdin).transpose()?,
+                name: name.clone(),
+                input: input.as_ref().map(|input| nacre::call::parse(input.as_bytes())).transpose()?,
+                timestamp: None,
+            };
+            context.run_and_show(AppendRequest { id: Some(id.clone()), messages: vec![draft] })
         }
         Session::Context { id, tokens } => {
-            said(context, "session_context", &ContextRequest { id: id.clone(), tokens: *tokens })
+            context.run_and_show(ContextRequest { id: id.clone(), tokens: *tokens })
         }
-        Session::Compact { id } => said(context, "session_compact", &CompactRequest { id: id.clone() }),
+        Session::Compact { id } => context.run_and_show(CompactRequest { id: id.clone() }),
         Session::FlushCheck { id, tokens, message } => {
             let message = text_or_stdin(message)?;
-            said(context, "session_flush", &FlushRequest { id: Some(id.clone()), tokens: *tokens, message })
+            context.run_and_show(FlushRequest { id: Some(id.clone()), tokens: *tokens, message })
         }
-        Session::End { id } => said(context, "session_end", &EndRequest { id: id.clone() }),
-    }
-}
-
-/// Calls a tool whose answer in words is what a person wants to read, too.
-fn said(context: &Context, tool: &str, request: &impl Serialize) -> Result<ExitCode> {
-    let answer = context.call(tool, request)?;
-    if context.global.json {
-        render::json(&answer.data)?
-    } else {
-        render::out(&plain(&answer.text))?
-    }
-    Ok(ExitCode::SUCCESS)
-}
-
-fn append(context: &Context, request: &AppendRequest) -> Result<ExitCode> {
-    let answer = context.call("session_append", request)?;
-    if context.global.json {
-        render::json(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    render::out(&plain(&answer.text))?;
+        Session::End { id } => context.run_and_show(EndRequest { id: id.clone() }),
+    }?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -74,7 +56,7 @@ fn append(context: &Context, request: &AppendRequest) -> Result<ExitCode> {
 const LINES: usize = 500;
 
 /// Adds lines of JSON as they come. One that is none is refused, with its number; those before it are written.
-fn append_lines(context: &Context, id: &SessionId) -> Result<ExitCode> {
+fn append_lines(context: &Context, id: &SessionId) -> Result<()> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     let mut done = Lines::default();
@@ -113,8 +95,7 @@ fn append_lines(context: &Context, id: &SessionId) -> Result<ExitCode> {
         return Err(problem);
     }
     if context.global.json {
-        render::json(&done)?;
-        return Ok(ExitCode::SUCCESS);
+        return render::json(&done);
     }
     let Lines { added, present, tokens, .. } = &done;
     render::out(&format!(
@@ -124,7 +105,7 @@ fn append_lines(context: &Context, id: &SessionId) -> Result<ExitCode> {
     if let Some(prompt) = &done.flush {
         render::out(prompt)?;
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
 /// What became of lines.
@@ -150,66 +131,52 @@ fn draft(line: &[u8]) -> Result<Draft> {
     })
 }
 
-fn list(context: &Context, limit: Option<usize>) -> Result<ExitCode> {
-    let answer = context.call("session_list", &SessionsRequest { limit })?;
-    if context.global.json {
-        render::json(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let sessions = answer.data["sessions"].as_array().context("a list answers with sessions")?;
+fn list(context: &Context, limit: Option<usize>) -> Result<()> {
+    let reply = context.run(SessionsRequest { limit })?;
+    let (false, Outcome::Done(Sessions { sessions, total })) = (context.global.json, &reply.outcome) else {
+        return context.show(&reply);
+    };
     if sessions.is_empty() {
-        render::out("There are no sessions; `nacre session import FILE` brings some in.")?;
-        return Ok(ExitCode::SUCCESS);
+        return render::out("There are no sessions; `nacre session import FILE` brings some in.");
     }
-    let rows: Vec<(String, String)> = sessions
-        .iter()
-        .map(|session| {
-            let day = |key: &str| {
-                session[key].as_str().map_or("?", |at| at.get(..16).unwrap_or(at)).replace('T', " ")
-            };
-            let about = format!(
-                "{:>6} messages  {} to {}  {}",
-                session["messages"],
-                day("started_at"),
-                day("ended_at"),
-                session["format"].as_str().unwrap_or_default()
-            ) + if session["archived"] == true { ", packed" } else { "" };
-            (line(session["id"].as_str().unwrap_or_default(), usize::MAX), about)
-        })
-        .collect();
-    render::out(&render::table(&rows))?;
-    let more = answer.data["total"].as_u64().unwrap_or(0).saturating_sub(sessions.len() as u64);
+    let minute = |at: Option<Time>| at.map_or("?".into(), |at| at.to_string()[..16].replace('T', " "));
+    let row = |session: &nacre::session::Session| {
+        let (started, ended) = (minute(session.started_at), minute(session.ended_at));
+        let packed = if session.archived { ", packed" } else { "" };
+        let about =
+            format!("{:>6} messages  {started} to {ended}  {}{packed}", session.messages, session.format);
+        (line(&session.id, usize::MAX), about)
+    };
+    render::out(&render::table(&sessions.iter().map(row).collect::<Vec<_>>()))?;
+    let more = total - i64::try_from(sessions.len()).unwrap_or(0);
     if more > 0 {
         render::note(&format!("{more} older ones; `--limit` shows more"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn show(context: &Context, request: &SessionRequest) -> Result<ExitCode> {
-    let answer = context.call("session_show", request)?;
-    if context.global.json {
-        render::json(&answer.data)?;
-        return Ok(ExitCode::SUCCESS);
-    }
-    let (data, paint) = (&answer.data, Paint::stdout());
-    let word = |value: &Value| line(value.as_str().unwrap_or_default(), usize::MAX);
-    let session = &data["session"];
-    let mut text = format!("session {}, {} messages\n", word(&session["id"]), session["messages"]);
-    for said in data["messages"].as_array().context("a session has messages")? {
-        let author = said["author"].as_str().map_or("unknown".into(), |author| line(author, usize::MAX));
-        let head = format!("{}. {author}", said["number"]);
-        text.push_str(&format!("\n{}  {}\n", paint.bold(&head), paint.dim(&word(&said["at"]))));
-        text.push_str(plain(said["text"].as_str().unwrap_or_default()).trim_end());
-        text.push('\n');
+fn show(context: &Context, request: SessionRequest) -> Result<()> {
+    let reply = context.run(request)?;
+    let (false, Outcome::Done(shown)) = (context.global.json, &reply.outcome) else {
+        return context.show(&reply);
+    };
+    let SessionShown { session, messages, next, .. } = shown;
+    let paint = Paint::stdout();
+    let mut text = format!("session {}, {} messages\n", line(&session.id, usize::MAX), session.messages);
+    for said in messages {
+        let author = line(said.author.as_deref().unwrap_or("unknown"), usize::MAX);
+        let head = paint.bold(&format!("{}. {author}", said.number));
+        let at = paint.dim(&said.at.to_string());
+        text.push_str(&format!("\n{head}  {at}\n{}\n", plain(&said.text).trim_end()));
     }
     render::out(&text)?;
-    if let Some(next) = data["next"].as_u64() {
+    if let Some(next) = next {
         render::note(&format!("it goes on: `--from {next}`"));
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(())
 }
 
-fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<ExitCode> {
+fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<()> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     let mut all = Vec::new();
@@ -227,11 +194,10 @@ fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<ExitCode> {
     }
     if context.global.json {
         let files: Vec<_> = all.iter().map(|(_, done)| done).collect();
-        render::json(&files)?;
+        render::json(&files)
     } else {
-        render::out(&all.iter().map(|(file, done)| say(file, done)).collect::<String>())?;
+        render::out(&all.iter().map(|(file, done)| say(file, done)).collect::<String>())
     }
-    Ok(ExitCode::SUCCESS)
 }
 
 fn say(file: &Path, done: &Recorded) -> String {

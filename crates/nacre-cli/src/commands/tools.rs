@@ -29,10 +29,10 @@ pub fn call(context: &Context, args: &Call) -> Result<ExitCode> {
 pub fn handover(context: &Context, args: Handover) -> Result<ExitCode> {
     let Handover { to, action, queries, context: about, max_tokens } = args;
     let request = HandoverRequest { to, action, queries, context: about, max_tokens };
-    let answer = context.call("skill_handover", &request)?;
+    let message = serde_json::to_value(context.ask(request)?)?;
     match context.global.json {
-        true => render::json(&answer.data)?,
-        false => render::out(&render::plain(&serde_json::to_string_pretty(&answer.data)?))?,
+        true => render::json(&message)?,
+        false => render::out(&render::plain(&serde_json::to_string_pretty(&message)?))?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -40,29 +40,24 @@ pub fn handover(context: &Context, args: Handover) -> Result<ExitCode> {
 fn list(context: &Context) -> Result<ExitCode> {
     let settings = context.home.settings();
     let compat = COMPAT_TOOLS.iter().filter(|tool| tool.is_offered(settings));
-    let described = TOOLS.iter().chain(compat).map(|tool| {
-        let input = tool.input_schema(settings);
-        let offered = tool.is_offered(settings);
-        json!({ "name": tool.name, "offered": offered, "input": input, "output": tool.output_schema() })
-    });
+    let tools = TOOLS.iter().chain(compat);
     if context.global.json {
+        let described = tools.map(|tool| {
+            let (name, offered) = (tool.name, tool.is_offered(settings));
+            let (input, output) = (tool.input_schema(settings), tool.output_schema());
+            json!({ "name": name, "offered": offered, "input": input, "output": output })
+        });
         render::json(&described.collect::<Vec<_>>())?;
     } else {
-        let rows: Vec<(String, String)> = described
-            .map(|tool| {
-                let about = tool["input"]["description"]
-                    .as_str()
-                    .unwrap_or_default()
-                    .lines()
-                    .next()
-                    .unwrap_or_default()
-                    .to_owned();
-                let hidden =
-                    if tool["offered"] == true { "" } else { " (not offered to agents by this profile)" };
-                (tool["name"].as_str().unwrap_or_default().to_owned(), format!("{about}{hidden}"))
-            })
-            .collect();
-        render::out(&render::table(&rows))?;
+        let rows = tools.map(|tool| {
+            let hidden = match tool.is_offered(settings) {
+                true => "",
+                false => " (not offered to agents by this profile)",
+            };
+            let first = tool.description().lines().next().unwrap_or_default();
+            (tool.name.to_owned(), format!("{first}{hidden}"))
+        });
+        render::out(&render::table(&rows.collect::<Vec<_>>()))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -76,6 +76,11 @@ impl Tool {
         }
     }
 
+    /// Returns what it does, in the words of its schema.
+    pub fn description(&self) -> &str {
+        self.made.get_or_init(self.input)["description"].as_str().unwrap_or_default()
+    }
+
     /// Returns the schema of its arguments under these settings.
     pub fn input_schema(&self, settings: &Settings) -> Value {
         self.schema(settings).into_owned()
