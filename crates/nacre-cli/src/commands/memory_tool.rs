@@ -7,11 +7,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use nacre::call::MAX_REQUEST;
 use nacre::{Caller, Role};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::context::{self, Context};
 use crate::render;
-use crate::serve::compat::memory_tool::{refused, result};
+use crate::serve::compat::memory_tool::{ToolResult, refused, result};
 
 /// Answers until standard input ends.
 pub fn run(context: &Context) -> Result<ExitCode> {
@@ -37,22 +38,27 @@ pub fn run(context: &Context) -> Result<ExitCode> {
             zone: context::zone(),
             ..Caller::agent(context.session(), context.now())
         };
-        let mut answer = |input| result(&mut group.enter(&caller)?, input);
-        let told = match nacre::call::parse(&line) {
-            Ok(given) if given["type"] == "tool_use" => {
-                let mut told = told(answer(given["input"].clone()));
-                told["type"] = "tool_result".into();
-                told["tool_use_id"] = given["id"].clone();
-                told
-            }
-            Ok(given) => told(answer(given)),
-            Err(error) => told(Err(error)),
+        let mut answer = |input| {
+            let answer = group.enter(&caller).and_then(|mut view| result(&mut view, input));
+            answer.unwrap_or_else(|error| refused(&error))
         };
-        render::out(&format!("{told}\n"))?;
+        match nacre::call::parse(&line) {
+            Ok(mut given) if given["type"] == "tool_use" => {
+                let (result, tool_use_id) = (answer(given["input"].take()), given["id"].take());
+                render::json(&Block { result, tool_use_id, r#type: "tool_result" })?;
+            }
+            Ok(given) => render::json(&answer(given))?,
+            Err(error) => render::json(&refused(&error))?,
+        }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn told(answer: nacre::Result<Value>) -> Value {
-    answer.unwrap_or_else(|error| refused(&error))
+/// The answer to a `tool_use` block.
+#[derive(Serialize)]
+struct Block {
+    #[serde(flatten)]
+    result: ToolResult,
+    tool_use_id: Value,
+    r#type: &'static str,
 }

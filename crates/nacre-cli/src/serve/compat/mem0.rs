@@ -15,7 +15,11 @@ use axum::response::{IntoResponse as _, Response};
 use axum::routing::{MethodFilter, on};
 use axum::{Json, Router};
 use nacre::call::OWNERS;
-use nacre::{Actor, Error, Kind, View};
+use nacre::call::compat::mem0::{
+    AddRequest, DeleteRequest, Deleted, FindRequest, Found, HistoryRequest, Owners, OwnersRequest,
+    UpdateRequest,
+};
+use nacre::{Actor, Error, Kind, Outcome, Reply, View, Waiting, run, run_json};
 use serde_json::{Map, Value, json};
 
 use crate::groups::who::{Principal, Who};
@@ -129,16 +133,6 @@ fn detail(status: StatusCode, text: &str) -> Response {
     answer
 }
 
-/// A call of one of mem0's tools.
-struct Call {
-    tool: &'static str,
-    arguments: Value,
-}
-
-fn call(tool: &'static str, arguments: Value) -> Call {
-    Call { tool, arguments }
-}
-
 /// A request as it came.
 struct Asked {
     ask: Ask,
@@ -182,13 +176,9 @@ impl Asked {
         if matches!(self.ask, Ask::Reset) && caller.actor != Actor::Person {
             return Err(Error::PeopleOnly { tool: "/reset".into() });
         }
-        let calls = self.calls(&body)?;
-        let work = move |view: &mut View<'_>| {
-            let one = |Call { tool, arguments }: Call| nacre::call(view, tool, arguments);
-            calls.into_iter().map(one).map(|answer| Ok(answer?.data)).collect::<nacre::Result<Vec<Value>>>()
-        };
-        let answers = state.pool.ask(Who { caller, group }, work).await?;
-        self.shape(&state, answers)
+        let scheme = if state.hosts.encrypts() { "https" } else { "http" };
+        let work = move |view: &mut View<'_>| self.run(view, &body, scheme);
+        state.pool.ask(Who { caller, group }, work).await
     }
 
     fn id(&self) -> &str {
@@ -196,9 +186,11 @@ impl Asked {
     }
 
     /// The owners that a query string names, as a filter.
-    fn owners(&self) -> Map<String, Value> {
+    fn owners(&self) -> nacre::Result<Map<String, Value>> {
         let given = OWNERS.iter().filter_map(|owner| Some((*owner, self.query.get(*owner)?)));
-        given.map(|(owner, value)| (owner.to_owned(), value.as_str().into())).collect()
+        let owners: Map<_, _> =
+            given.map(|(owner, value)| (owner.to_owned(), value.as_str().into())).collect();
+        if owners.is_empty() { Err(unsaid()) } else { Ok(owners) }
     }
 
     /// The page that is asked for, from 1, and how much one has.
@@ -207,131 +199,134 @@ impl Asked {
         (number("page").unwrap_or(1).max(1), number("page_size").unwrap_or(PAGE_SIZE).clamp(1, 1000))
     }
 
-    /// What is asked, in calls of tools.
-    fn calls(&self, body: &Value) -> nacre::Result<Vec<Call>> {
-        Ok(match self.ask {
-            Ask::Ping => Vec::new(),
-            Ask::Add => vec![call("mem0_add", added(body)?)],
+    /// Calls the tool of what is asked, and says its answer in mem0's form.
+    fn run(&self, view: &mut View<'_>, body: &Value, scheme: &str) -> nacre::Result<Value> {
+        match self.ask {
+            Ask::Ping => Ok(Value::Null),
+            Ask::Add => shape(run_json::<AddRequest>(view, added(body)?)?, |added| Ok(json!(added))),
             Ask::Search => {
                 let filters = filters(body)?;
                 // Its own server wants to know whose; the service is told by the filters.
                 if self.path == "/search" && filters.is_empty() {
                     return Err(unsaid());
                 }
-                let top_k = body["top_k"].as_u64().or_else(|| body["limit"].as_u64()).unwrap_or(TOP_K);
-                let mut arguments =
-                    json!({ "query": body["query"], "filters": filters, "limit": top_k.clamp(1, 1000) });
-                for name in ["threshold", "show_expired"] {
-                    arguments[name] = body[name].clone();
-                }
                 if body["query"].as_str().is_none_or(|query| query.trim().is_empty()) {
                     return Err(bad("query", "is missing"));
                 }
-                vec![call("mem0_find", arguments)]
+                let top_k = body["top_k"].as_u64().or_else(|| body["limit"].as_u64()).unwrap_or(TOP_K);
+                let arguments = json!({
+                    "query": body["query"], "filters": filters, "limit": top_k.clamp(1, 1000),
+                    "threshold": body["threshold"], "show_expired": body["show_expired"],
+                });
+                shape(run_json::<FindRequest>(view, arguments)?, results)
             }
             Ask::Pages => {
                 let (page, size) = self.page();
-                let (filters, expired) = (filters(body)?, &body["show_expired"]);
-                let offset = (page - 1).saturating_mul(size);
-                vec![call(
-                    "mem0_find",
-                    json!({ "filters": filters, "offset": offset, "limit": size, "show_expired": expired }),
-                )]
+                let arguments = json!({
+                    "filters": filters(body)?, "offset": (page - 1).saturating_mul(size), "limit": size,
+                    "show_expired": body["show_expired"],
+                });
+                shape(run_json::<FindRequest>(view, arguments)?, |Found { count, results }| {
+                    let host = self.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+                    let at =
+                        |page: u64| format!("{scheme}://{host}{}?page={page}&page_size={size}", self.path);
+                    let next = (page < (count as u64).div_ceil(size)).then(|| at(page + 1));
+                    let previous = (page > 1).then(|| at(page - 1));
+                    Ok(json!({ "count": count, "next": next, "previous": previous, "results": results }))
+                })
             }
             Ask::List => {
-                let filters = self.owners();
-                if filters.is_empty() {
-                    return Err(unsaid());
-                }
-                let most = self
-                    .query
-                    .get("top_k")
-                    .or(self.query.get("limit"))
-                    .and_then(|text| text.parse::<u64>().ok());
-                vec![call(
-                    "mem0_find",
-                    json!({ "filters": filters, "limit": most.unwrap_or(PAGE_SIZE).clamp(1, 1000) }),
-                )]
+                let filters = Some(self.owners()?);
+                let most = self.query.get("top_k").or(self.query.get("limit"));
+                let most = most.and_then(|text| text.parse().ok()).unwrap_or(PAGE_SIZE).clamp(1, 1000);
+                let limit = usize::try_from(most).ok();
+                shape(run(view, FindRequest { filters, limit, ..FindRequest::default() })?, results)
             }
-            Ask::Get => vec![call("mem0_find", json!({ "ids": [self.id()] }))],
-            Ask::Update => vec![changed(self.id(), body)],
-            Ask::Delete => vec![call("mem0_delete", json!({ "ids": [self.id()] }))],
+            Ask::Get => {
+                let request = FindRequest { ids: Some(vec![self.id().into()]), ..FindRequest::default() };
+                shape(run(view, request)?, |found| match found.results.first() {
+                    Some(memory) => Ok(json!(memory)),
+                    None => Err(Error::NoEntry { id: self.id().chars().take(60).collect() }),
+                })
+            }
+            Ask::Update => {
+                let reply = run_json::<UpdateRequest>(view, changed(self.id(), body))?;
+                shape(reply, |updated| match self.path.starts_with("/v1") {
+                    true => Ok(json!(updated)),
+                    false => done("Memory updated successfully!"),
+                })
+            }
+            Ask::Delete => {
+                let request = DeleteRequest { ids: Some(vec![self.id().into()]), filters: None };
+                shape(run(view, request)?, |_| done("Memory deleted successfully!"))
+            }
             Ask::DeleteAll => {
-                let filters = self.owners();
-                if filters.is_empty() {
-                    return Err(unsaid());
-                }
-                vec![call("mem0_delete", json!({ "filters": filters }))]
+                let request = DeleteRequest { ids: None, filters: Some(self.owners()?) };
+                shape(run(view, request)?, |_| done("Memories deleted successfully!"))
             }
-            Ask::History => vec![call("mem0_history", json!({ "id": self.id() }))],
-            Ask::Owners => vec![call("mem0_owners", json!({}))],
+            Ask::History => {
+                let arguments = json!({ "id": self.id() });
+                shape(run_json::<HistoryRequest>(view, arguments)?, |past| Ok(json!(past.history)))
+            }
+            Ask::Owners => shape(run(view, OwnersRequest {})?, |Owners { results }| {
+                Ok(json!({ "count": results.len(), "next": null, "previous": null, "results": results }))
+            }),
             Ask::DeleteOwner => {
                 let named = |name: &str| self.named.get(name).cloned().unwrap_or_default();
                 let owner = format!("{}_id", named("kind"));
                 if !OWNERS.contains(&owner.as_str()) {
                     return Err(bad("type", "is none of user, agent, app, run"));
                 }
-                vec![call("mem0_delete", json!({ "filters": { owner: { "in": [named("name")] } } }))]
+                let filters = Map::from_iter([(owner, json!({ "in": [named("name")] }))]);
+                let request = DeleteRequest { ids: None, filters: Some(filters) };
+                shape(run(view, request)?, |Deleted { deleted }| match deleted {
+                    0 => Err(Error::NoEntry { id: named("name") }),
+                    _ => done("Entity deleted successfully!"),
+                })
             }
             Ask::UpdateMany => {
-                let many = memories(body)?.iter();
-                many.map(|one| changed(one["memory_id"].as_str().unwrap_or_default(), one)).collect()
+                let many = memories(body)?;
+                let mut answer = Value::Null;
+                for one in many {
+                    let id = one["memory_id"].as_str().unwrap_or_default();
+                    answer = shape(run_json::<UpdateRequest>(view, changed(id, one))?, |_| {
+                        done(&format!("Successfully updated {} memories", many.len()))
+                    })?;
+                }
+                Ok(answer)
             }
             Ask::DeleteMany => {
                 let ids: Vec<&Value> = memories(body)?.iter().map(|one| &one["memory_id"]).collect();
-                vec![call("mem0_delete", json!({ "ids": ids }))]
+                shape(run_json::<DeleteRequest>(view, json!({ "ids": ids }))?, |Deleted { deleted }| {
+                    done(&format!("Successfully deleted {deleted} memories"))
+                })
             }
             Ask::Reset => {
                 let any: Vec<Value> = OWNERS.iter().map(|owner| json!({ *owner: "*" })).collect();
-                vec![call("mem0_delete", json!({ "filters": { "OR": any } }))]
+                let filters = Map::from_iter([("OR".to_owned(), any.into())]);
+                let request = DeleteRequest { ids: None, filters: Some(filters) };
+                shape(run(view, request)?, |_| done("All memories reset"))
             }
-        })
-    }
-
-    /// What the tools answered, in mem0's form.
-    fn shape(&self, state: &State, mut answers: Vec<Value>) -> nacre::Result<Value> {
-        let many = answers.len();
-        let mut answer = answers.pop().unwrap_or_default();
-        if answer["proposal"].is_i64() {
-            return Ok(json!({ "results": [], "status": "PENDING", "message": answer["note"] }));
         }
-        let done = |text: &str| json!({ "message": text });
-        Ok(match self.ask {
-            Ask::Ping => Value::Null,
-            Ask::Add => answer,
-            Ask::Search | Ask::List => json!({ "results": answer["results"] }),
-            Ask::Pages => {
-                let (page, size) = self.page();
-                let last = answer["count"].as_u64().unwrap_or(0).div_ceil(size);
-                let host = self.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-                let scheme = if state.hosts.encrypts() { "https" } else { "http" };
-                let at = |page: u64| format!("{scheme}://{host}{}?page={page}&page_size={size}", self.path);
-                let next = (page < last).then(|| at(page + 1));
-                let previous = (page > 1).then(|| at(page - 1));
-                json!({ "count": answer["count"], "next": next, "previous": previous, "results": answer["results"] })
-            }
-            Ask::Get => match answer["results"].get_mut(0) {
-                Some(found) => found.take(),
-                None => return Err(Error::NoEntry { id: self.id().chars().take(60).collect() }),
-            },
-            Ask::Update if self.path.starts_with("/v1") => answer,
-            Ask::Update => done("Memory updated successfully!"),
-            Ask::Delete => done("Memory deleted successfully!"),
-            Ask::DeleteAll => done("Memories deleted successfully!"),
-            Ask::History => answer["history"].take(),
-            Ask::Owners => {
-                let count = answer["results"].as_array().map_or(0, Vec::len);
-                json!({ "count": count, "next": null, "previous": null, "results": answer["results"] })
-            }
-            Ask::DeleteOwner if answer["deleted"] == 0 => {
-                return Err(Error::NoEntry { id: self.named.get("name").cloned().unwrap_or_default() });
-            }
-            Ask::DeleteOwner => done("Entity deleted successfully!"),
-            Ask::UpdateMany => done(&format!("Successfully updated {many} memories")),
-            Ask::DeleteMany => done(&format!("Successfully deleted {} memories", answer["deleted"])),
-            Ask::Reset => done("All memories reset"),
-        })
     }
+}
+
+/// Gives an answer its form, or says that the write waits for a person.
+fn shape<A>(reply: Reply<A>, form: impl FnOnce(A) -> nacre::Result<Value>) -> nacre::Result<Value> {
+    match reply.outcome {
+        Outcome::Done(answer) => form(answer),
+        Outcome::Waits(Waiting { note, .. }) => {
+            Ok(json!({ "results": [], "status": "PENDING", "message": note }))
+        }
+    }
+}
+
+fn results(found: Found) -> nacre::Result<Value> {
+    Ok(json!({ "results": found.results }))
+}
+
+fn done(text: &str) -> nacre::Result<Value> {
+    Ok(json!({ "message": text }))
 }
 
 fn bad(field: &str, problem: &str) -> Error {
@@ -405,11 +400,11 @@ fn added(body: &Value) -> nacre::Result<Value> {
 }
 
 /// The arguments of what changes a memory.
-fn changed(id: &str, body: &Value) -> Call {
+fn changed(id: &str, body: &Value) -> Value {
     let text = ["text", "data", "memory"].iter().map(|name| &body[*name]).find(|text| text.is_string());
     let mut arguments = json!({ "id": id, "text": text, "metadata": body["metadata"] });
     if let Some(day) = body.get("expiration_date") {
         arguments["expiration_date"] = if day.is_null() { "".into() } else { day.clone() };
     }
-    call("mem0_update", arguments)
+    arguments
 }

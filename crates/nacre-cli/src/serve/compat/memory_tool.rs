@@ -8,8 +8,10 @@ use axum::extract::rejection::BytesRejection;
 use axum::extract::{Extension, State as Extract};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
-use nacre::{Error, Kind, View};
-use serde_json::{Value, json};
+use nacre::call::compat::memory_tool::{MemoryToolRequest, MemoryToolResult};
+use nacre::{Error, Kind, Outcome, View};
+use serde::Serialize;
+use serde_json::Value;
 
 use crate::groups::who::{Principal, Who};
 use crate::serve::reply::{body_of, failed};
@@ -32,17 +34,24 @@ pub async fn answer(
     }
 }
 
-/// What the model is told: the result of the tool, refusals included. An error: the store can't answer at all.
-pub fn result(view: &mut View<'_>, input: Value) -> nacre::Result<Value> {
-    match nacre::call(view, "memory_tool", input) {
-        Ok(answer) => Ok(json!({ "content": answer.data["content"], "is_error": answer.data["is_error"] })),
+/// What the model is told.
+#[derive(Serialize)]
+pub struct ToolResult {
+    content: String,
+    is_error: bool,
+}
+
+/// The result of the tool, refusals included. An error: the store can't answer at all.
+pub fn result(view: &mut View<'_>, input: Value) -> nacre::Result<ToolResult> {
+    match nacre::run_json::<MemoryToolRequest>(view, input).map(|reply| reply.outcome) {
+        Ok(Outcome::Done(MemoryToolResult { content, is_error, .. })) => Ok(ToolResult { content, is_error }),
+        Ok(Outcome::Waits(waiting)) => Ok(ToolResult { content: waiting.note, is_error: true }),
         Err(error) if matches!(error.kind(), Kind::Unavailable | Kind::Internal) => Err(error),
         Err(error) => Ok(refused(&error)),
     }
 }
 
 /// What the model is told where a call was refused.
-pub fn refused(error: &Error) -> Value {
-    let text = nacre::redact::text(&error.to_string()).into_owned();
-    json!({ "content": text, "is_error": true })
+pub fn refused(error: &Error) -> ToolResult {
+    ToolResult { content: nacre::redact::text(&error.to_string()).into_owned(), is_error: true }
 }
