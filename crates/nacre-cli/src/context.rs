@@ -204,6 +204,15 @@ impl Context {
         self.enter(|view| nacre::run(view, request))
     }
 
+    /// Runs a request and shows the reply.
+    pub fn run_and_show<R>(&self, request: R) -> Result<()>
+    where
+        R: Request,
+        R::Answer: Redact,
+    {
+        self.show(&self.run(request)?)
+    }
+
     /// Runs a request that waits for nobody, such as a read.
     pub fn ask<R>(&self, request: R) -> Result<R::Answer>
     where
@@ -227,15 +236,6 @@ impl Context {
             Outcome::Done(answer) if !self.global.json => Ok(Some(answer)),
             _ => self.show(reply).map(|()| None),
         }
-    }
-
-    /// Runs a request and shows the reply.
-    pub fn run_and_show<R>(&self, request: R) -> Result<()>
-    where
-        R: Request,
-        R::Answer: Redact,
-    {
-        self.show(&self.run(request)?)
     }
 
     /// Calls a tool as whoever runs this command.

@@ -144,7 +144,7 @@ fn list(context: &Context, limit: Option<usize>) -> Result<()> {
         let (started, ended) = (minute(session.started_at), minute(session.ended_at));
         let packed = if session.archived { ", packed" } else { "" };
         let about =
-            format!("{:>6} messages  {started} to {ended}  {}{packed}", session.messages, session.format);
+            format!("{} messages  {started} to {ended}  {}{packed}", session.messages, session.format);
         (line(&session.id, usize::MAX), about)
     };
     render::out(&render::table(&sessions.iter().map(row).collect::<Vec<_>>()))?;

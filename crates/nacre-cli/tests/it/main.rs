@@ -3,7 +3,8 @@
 
 // A home of its own, an empty environment, a fixed clock; a small MCP client.
 mod sealed;
-// The rooms of the binary.
+// The rooms of the binary, and how it reads answers.
+mod answers;
 mod layers;
 
 // The commands, told as short stories.

@@ -338,7 +338,7 @@ impl Redact for Map<String, Value> {
                 .map(|(key, value)| (text(&key).into_owned(), value))
                 .collect();
         }
-        self.values_mut().for_each(value);
+        self.iter_mut().for_each(|(_, value)| self::value(value));
     }
 }
 

@@ -230,7 +230,7 @@ impl Asked {
                     let host = self.headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
                     let at =
                         |page: u64| format!("{scheme}://{host}{}?page={page}&page_size={size}", self.path);
-                    let next = (page < (count as u64).div_ceil(size)).then(|| at(page + 1));
+                    let next = (page < (*count as u64).div_ceil(size)).then(|| at(page + 1));
                     let previous = (page > 1).then(|| at(page - 1));
                     Ok(json!({ "count": count, "next": next, "previous": previous, "results": results }))
                 })
@@ -312,16 +312,16 @@ impl Asked {
 }
 
 /// Gives an answer its form, or says that the write waits for a person.
-fn shape<A>(reply: Reply<A>, form: impl FnOnce(A) -> nacre::Result<Value>) -> nacre::Result<Value> {
+fn shape<A>(reply: Reply<A>, form: impl FnOnce(&A) -> nacre::Result<Value>) -> nacre::Result<Value> {
     match reply.outcome {
-        Outcome::Done(answer) => form(answer),
+        Outcome::Done(answer) => form(&answer),
         Outcome::Waits(Waiting { note, .. }) => {
             Ok(json!({ "results": [], "status": "PENDING", "message": note }))
         }
     }
 }
 
-fn results(found: Found) -> nacre::Result<Value> {
+fn results(found: &Found) -> nacre::Result<Value> {
     Ok(json!({ "results": found.results }))
 }
 

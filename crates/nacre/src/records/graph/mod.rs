@@ -89,7 +89,9 @@ pub struct Cite {
     pub line: i64,
 }
 
-redact! { Cite { path / line } }
+redact! {
+    Cite { path / line }
+}
 
 fn cites(db: &Connection, kind: &str, id: i64) -> Result<Vec<Cite>> {
     let sql = "SELECT path, line FROM citations WHERE kind = $1 AND id = $2 ORDER BY path";
