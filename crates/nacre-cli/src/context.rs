@@ -11,8 +11,8 @@ use etcetera::{AppStrategy, AppStrategyArgs};
 use nacre::redact::Redact;
 use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
-    Actor, Answer, Caller, Embedder, Group, GroupName, Home, Outcome, Reply, Request, Role, SETTINGS_FILE,
-    Secret, SessionId, Settings, Time, View, Zone, http,
+    Actor, Caller, Embedder, Group, GroupName, Home, Outcome, Reply, Request, Role, SETTINGS_FILE, Secret,
+    SessionId, Settings, Time, View, Zone, http,
 };
 use serde::Serialize;
 
@@ -236,12 +236,6 @@ impl Context {
             Outcome::Done(answer) if !self.global.json => Ok(Some(answer)),
             _ => self.show(reply).map(|()| None),
         }
-    }
-
-    /// Calls a tool as whoever runs this command.
-    pub fn call(&self, tool: &str, request: &impl Serialize) -> Result<Answer> {
-        let arguments = serde_json::to_value(request)?;
-        self.enter(|view| nacre::call_across(&self.home, view, tool, arguments))
     }
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use nacre::call::{BriefRequest, GetRequest, Got, SearchRequest, StoreRequest, UpdateRequest};
 use nacre::import::Provenance;
 use nacre::redact::Redact;
-use nacre::{Answer, EntryId, EntryRef, Hit, Outcome, Request, Tags, Time};
+use nacre::{EntryId, EntryRef, Hit, Outcome, Request, Tags, Time};
 use serde_json::Value;
 
 use super::input::text_or_stdin;
@@ -45,16 +45,6 @@ pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
         private: (args.private || args.public).then_some(args.private),
     };
     run(context, request)
-}
-
-/// Shows an answer as it is: its data to a program, its text to a person.
-pub fn show_answer(context: &Context, answer: &Answer) -> Result<ExitCode> {
-    if context.global.json {
-        render::json(&answer.data)?
-    } else {
-        render::out(&plain(&answer.text))?
-    }
-    Ok(ExitCode::SUCCESS)
 }
 
 pub fn brief(context: &Context, args: &Brief) -> Result<ExitCode> {

@@ -21,11 +21,10 @@ const MOST: u64 = 16 << 20;
 pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
     let (path, from, to) = range(&args.path);
     let request = GetRequest { path: Some(path.to_owned()), from, to, id: None };
-    let answer = context.call("memory_get", &request)?;
-    if context.global.json {
-        render::json(&answer.data)?;
-    } else if !answer.text.is_empty() {
-        render::out(&plain(&answer.text.replace("\r\n", "\n")))?;
+    let mut reply = context.run(request)?;
+    reply.text = reply.text.replace("\r\n", "\n");
+    if context.global.json || !reply.text.is_empty() {
+        context.show(&reply)?;
     }
     Ok(ExitCode::SUCCESS)
 }
