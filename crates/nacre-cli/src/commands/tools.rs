@@ -17,7 +17,8 @@ pub fn call(context: &Context, args: &Call) -> Result<ExitCode> {
         return list(context);
     };
     let arguments = nacre::call::parse(text_or_stdin(&args.arguments)?.as_bytes())?;
-    let answer = context.enter(|view| nacre::call_across(&context.home, view, tool, arguments))?;
+    let answer = context
+        .enter(|view| nacre::call_across(&context.home, view, nacre::call::known(tool)?, arguments))?;
     if context.global.json {
         render::json(&answer.data)?
     } else {

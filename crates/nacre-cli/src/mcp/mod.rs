@@ -113,9 +113,9 @@ impl Server {
     }
 
     /// Calls a tool.
-    async fn call(&self, who: &Who, tool: &str, arguments: Value) -> nacre::Result<Answer> {
-        let (home, tool) = (self.home.clone(), tool.to_owned());
-        let call = move |view: &mut View<'_>| nacre::call_across(&home, view, &tool, arguments);
+    async fn call(&self, who: &Who, tool: &'static nacre::Tool, arguments: Value) -> nacre::Result<Answer> {
+        let home = self.home.clone();
+        let call = move |view: &mut View<'_>| nacre::call_across(&home, view, tool, arguments);
         self.seat.ask(who.clone(), call).await
     }
 
@@ -191,12 +191,12 @@ impl Server {
         }
     }
 
-    fn offers(&self, name: &str) -> bool {
+    fn offers(&self, tool: &nacre::Tool) -> bool {
         let listed = |tool: &nacre::Tool| match tool.compat {
             Some(name) => COMPAT_APIS.iter().any(|api| api.name == name && api.mcp),
             None => !tool.people,
         };
-        nacre::tool(name).is_some_and(|tool| listed(tool) && tool.is_offered(self.home.settings()))
+        listed(tool) && tool.is_offered(self.home.settings())
     }
 
     fn gives_brief(&self) -> bool {
@@ -255,7 +255,7 @@ impl ServerHandler for Server {
         let tools = TOOLS
             .iter()
             .chain(&COMPAT_TOOLS)
-            .filter(|tool| self.offers(tool.name))
+            .filter(|tool| self.offers(tool))
             .map(|tool| describe(tool, self.home.settings()))
             .collect();
         Ok(ListToolsResult::with_all_items(tools).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
@@ -266,12 +266,12 @@ impl ServerHandler for Server {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        if !self.offers(&request.name) {
+        let Some(tool) = nacre::tool(&request.name).filter(|tool| self.offers(tool)) else {
             return Err(ErrorData::invalid_params(
                 format!("unknown tool `{}`", render_name(&request.name)),
                 None,
             ));
-        }
+        };
         let arguments = request.arguments.map_or(Value::Null, Value::Object);
         let who = self.seat.who(&context)?;
         // The second call of a question: its answer is about the proposal that the first made.
@@ -288,7 +288,7 @@ impl ServerHandler for Server {
                     None => Ok(answer),
                 }
             }
-            None => match self.call(&who, &request.name, arguments.clone()).await {
+            None => match self.call(&who, tool, arguments.clone()).await {
                 Ok(answer) => {
                     let asked = Asked { tool: &request.name, arguments: &arguments, who: &who };
                     match self.put_to_person(answer, asked, &context).await {
@@ -306,7 +306,7 @@ impl ServerHandler for Server {
                 result
             }
             // To clients of another memory, as that would say it.
-            Err(error) if nacre::tool(&request.name).is_some_and(|tool| tool.compat.is_some()) => {
+            Err(error) if tool.compat.is_some() => {
                 CallToolResult::error(vec![ContentBlock::text(error.to_string())])
             }
             Err(error) => {

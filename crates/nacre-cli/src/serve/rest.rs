@@ -123,7 +123,8 @@ async fn run(
     let (own, name) = (state.clone(), name.to_owned());
     let work = move |view: &mut View<'_>| {
         let begun = Instant::now();
-        let answer = nacre::call_across(&own.home, view, &name, arguments);
+        let answer =
+            nacre::call::known(&name).and_then(|tool| nacre::call_across(&own.home, view, tool, arguments));
         if name == "memory_search" && answer.is_ok() {
             own.metrics.recalled(begun.elapsed());
         }

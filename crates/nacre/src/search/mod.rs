@@ -122,7 +122,7 @@ pub(crate) fn search(view: &mut View<'_>, request: &Request) -> Result<Found> {
         .collect();
     let mut found = run(&corpora, request, view.settings(), view.services().embedder.as_deref())?;
     if corpora.is_empty() && sources && missing.is_empty() {
-        found.note = Some("this view has no collections".into());
+        found.note = Some("this group has no collections".into());
     }
     missing.append(&mut found.missing);
     Ok(Found { missing, ..found })

@@ -4,9 +4,8 @@
 use serde_json::Value;
 
 use super::home::Home;
-use super::pipeline::call;
-use super::table::tool;
-use super::tool::{Answer, GROUP};
+use super::pipeline::call_tool;
+use super::tool::{Answer, GROUP, Tool};
 use crate::base::caller::{Caller, Role, Visibility};
 use crate::base::ids::GroupName;
 use crate::base::text::shorten;
@@ -15,16 +14,18 @@ use crate::group::View;
 
 /// Calls a tool in the caller's group, or reads in the group that the arguments name, where the caller's role and the
 /// settings allow it.
-pub fn call_across(home: &Home, view: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer> {
+pub fn call_across(
+    home: &Home,
+    view: &mut View<'_>,
+    tool: &'static Tool,
+    arguments: Value,
+) -> Result<Answer> {
     let caller = view.caller();
-    let named = arguments.get(GROUP).and_then(Value::as_str).map(str::to_owned);
-    let (Some(named), Some(known)) = (named, tool(name)) else {
-        return call(view, name, arguments);
+    let across = tool.across && !home.settings().access.admin_group.is_empty();
+    let named = arguments.get(GROUP).and_then(Value::as_str).filter(|_| across).map(str::to_owned);
+    let Some(named) = named.filter(|named| named != view.name().as_str()) else {
+        return call_tool(view, tool, arguments);
     };
-    let across = !home.settings().access.admin_group.is_empty() && known.across;
-    if !across || named == view.name().as_str() {
-        return call(view, name, arguments);
-    }
     let denied = || Error::GroupDenied { group: shorten(&named) };
     let other: GroupName = named.parse().map_err(|_| denied())?;
     let visibility = reads(caller.role, home.settings(), &other, caller.visibility).ok_or_else(denied)?;
@@ -33,7 +34,7 @@ pub fn call_across(home: &Home, view: &mut View<'_>, name: &str, arguments: Valu
         return Err(denied());
     }
     let reader = Caller { visibility, ..caller.clone() };
-    call(&mut home.group(&other, caller.now)?.enter(&reader)?, name, arguments)
+    call_tool(&mut home.group(&other, caller.now)?.enter(&reader)?, tool, arguments)
 }
 
 /// As what a role may read in another group; `None`: not at all.

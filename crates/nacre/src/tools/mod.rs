@@ -58,7 +58,7 @@ pub use people::{
     PictureRequest, PictureShown, SaveRequest, Week,
 };
 pub use perform::{Outcome, Reply, Waiting};
-pub use pipeline::{MAX_REQUEST, answered, approve, call, parse, run, run_json};
+pub use pipeline::{MAX_REQUEST, answered, approve, call, call_tool, known, parse, run, run_json};
 pub use project::{
     Items, ItemsRequest, TaskAct, TaskChanged, TaskRequest, TaskShown, TaskUpdateRequest, Tasks, TasksRequest,
 };

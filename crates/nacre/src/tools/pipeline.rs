@@ -99,7 +99,11 @@ where
 
 /// Calls a tool by its name.
 pub fn call(view: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer> {
-    let tool = known(name)?;
+    call_tool(view, known(name)?, arguments)
+}
+
+/// Calls a tool that was looked up.
+pub fn call_tool(view: &mut View<'_>, tool: &'static Tool, arguments: Value) -> Result<Answer> {
     let arguments = check(view, tool, arguments)?;
     let mut answer = refused(view, tool, |view| {
         // Before the arguments are read: whoever may not call hears nothing of them.
@@ -111,7 +115,8 @@ pub fn call(view: &mut View<'_>, name: &str, arguments: Value) -> Result<Answer>
     Ok(answer)
 }
 
-fn known(name: &str) -> Result<&'static Tool> {
+/// Returns the tool of that name; the error names the nearest.
+pub fn known(name: &str) -> Result<&'static Tool> {
     tool(name).ok_or_else(|| {
         let near = nearest(name, TOOLS.iter().map(|tool| tool.name));
         Error::UnknownTool { given: shorten(name), nearest: near }

@@ -58,7 +58,12 @@ fn two_groups(settings: &[&str]) -> Place {
 }
 
 fn across(place: &mut Place, role: Role, tool: &str, arguments: Value) -> Result<String, &'static str> {
-    let answer = call_across(&place.home, &mut place.group.enter(&as_role(role)).unwrap(), tool, arguments);
+    let answer = call_across(
+        &place.home,
+        &mut place.group.enter(&as_role(role)).unwrap(),
+        nacre::call::known(tool).unwrap(),
+        arguments,
+    );
     answer.map(|answer| answer.text).map_err(|error| error.code())
 }
 

@@ -325,7 +325,12 @@ fn seed_002_agents_stay_within_their_scope() {
     files::put(&place, "MEMORY.md", "# Memory\n\n- The blog is about gardens.\n");
     let role = |role: Role| Caller { role, ..Caller::agent("test-session".parse().unwrap(), noon()) };
     let across = |place: &mut Place, who: Role, tool: &str, arguments: Value| {
-        let answer = call_across(&place.home, &mut place.group.enter(&role(who)).unwrap(), tool, arguments);
+        let answer = call_across(
+            &place.home,
+            &mut place.group.enter(&role(who)).unwrap(),
+            nacre::call::known(tool).unwrap(),
+            arguments,
+        );
         answer.map(|answer| answer.text).map_err(|error| error.code())
     };
     let admins = json!({ "path": "MEMORY.md", "group": "main" });

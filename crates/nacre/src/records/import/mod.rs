@@ -284,7 +284,7 @@ pub fn import(
     let source = Source::open(meant, options.name.as_deref()).map_err(bad)?;
     // It would come in once more with every import.
     if std::fs::canonicalize(view.folder()).is_ok_and(|own| source.path.starts_with(own)) {
-        return Err(bad("is in the view's own folder, which is searched as it is".to_owned()));
+        return Err(bad("is in the group's own folder, which is searched as it is".to_owned()));
     }
     if !format.is_at(&source.path) {
         return Err(bad(format!("is not {}", format.reads)));
