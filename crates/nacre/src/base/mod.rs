@@ -7,6 +7,7 @@ pub mod files;
 pub(crate) mod frame;
 pub(crate) mod ids;
 pub(crate) mod markdown;
+pub(crate) mod path;
 pub mod redact;
 pub(crate) mod secret;
 pub mod settings;
@@ -17,5 +18,6 @@ pub(crate) mod words;
 pub mod zip;
 
 pub use error::{Error, Result};
+pub use path::FilePath;
 pub use settings::Settings;
 pub use time::{Day, Time, Zone};

@@ -14,7 +14,6 @@ pub(crate) mod edit;
 pub(crate) mod files;
 pub(crate) mod lines;
 pub(crate) mod memory_file;
-mod path;
 pub(crate) mod policy;
 pub mod proposal;
 pub(crate) mod seen;
@@ -22,14 +21,13 @@ mod sync;
 pub(crate) mod template;
 pub(crate) mod walk;
 
+pub use crate::base::FilePath;
 pub use checkpoint::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
 };
 pub(crate) use files::text;
 pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
-pub use path::FilePath;
-pub(crate) use path::MEMORIES;
 pub use sync::{Note, Synced, sync, sync_with};
 pub(crate) use sync::{follow, sync_database};
 pub use template::{Laid, TEMPLATES, Template, lay_templates};

@@ -15,7 +15,7 @@ pub(crate) const LARGEST: u64 = 20 << 20;
 /// The folder of transcripts, which are searched as sessions.
 const SESSIONS: &str = "sessions";
 /// Folders of the workspace whose files are no documents: transcripts, and the states that are kept to go back to.
-const APART: &[&str] = &[SESSIONS, super::checkpoint::FOLDER];
+const APART: &[&str] = &[SESSIONS, crate::base::path::CHECKPOINTS];
 /// How the names of documents end: those of the workspace, and those of a collection.
 const MARKDOWN: &[&str] = &[".md"];
 const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
@@ -173,7 +173,7 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
             }
             let lower = shown.to_ascii_lowercase();
             // What an agent keeps for itself is text, whatever it is called.
-            let of_agent = root.is_none() && super::path::is_in_memories(&path);
+            let of_agent = root.is_none() && crate::base::path::is_in_memories(&path);
             let is_text = of_agent || endings.iter().any(|ending| lower.ends_with(ending));
             let known = entry.file_type().and_then(|kind| {
                 // Only what may be a document is worth a look at its size and time.

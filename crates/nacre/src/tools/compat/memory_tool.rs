@@ -8,12 +8,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::base::path::MEMORIES;
 use crate::base::redact::{self, redact};
+use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::records::workspace::change::{self, Change, Held};
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, Made};
-use crate::records::workspace::{self, FilePath, MEMORIES, files};
+use crate::records::workspace::{self, FilePath, files};
 use crate::store::audit;
 use crate::store::event::payload;
 use crate::tools::call::{Call, Mode, Ran};

@@ -22,6 +22,7 @@ use super::files::{self, crash};
 use super::{FilePath, Note, walk};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
+use crate::base::path::CHECKPOINTS;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index;
@@ -34,8 +35,6 @@ use crate::store::{Damage, Db};
 pub(crate) use records::Gone;
 pub use records::{Rows, TableDiff};
 
-/// Where checkpoints stand in the group's folder.
-pub(crate) const FOLDER: &str = "memory/checkpoints";
 const MANIFEST: &str = "manifest.json";
 const RECORDS: &str = "records.db";
 const FILES: &str = "files";
@@ -337,7 +336,7 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
 /// The folder of the checkpoints. Nothing is written or read through a link.
 fn place(folder: &Path) -> Result<PathBuf> {
     let mut place = folder.to_owned();
-    for name in FOLDER.split('/') {
+    for name in CHECKPOINTS.split('/') {
         place.push(name);
         if fs::symlink_metadata(&place).is_ok_and(|found| !found.is_dir()) {
             return Err(Error::BadCheckpoint { path: place, problem: "is not a folder".into() });

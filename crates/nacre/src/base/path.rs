@@ -72,7 +72,7 @@ fn problem(text: &str) -> Option<&'static str> {
     if ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|code| lower.contains(code)) {
         return Some("has an encoded dot, slash or NUL");
     }
-    if lower.strip_prefix(super::checkpoint::FOLDER).is_some_and(|rest| rest.starts_with('/')) {
+    if lower.strip_prefix(CHECKPOINTS).is_some_and(|rest| rest.starts_with('/')) {
         return Some("is in a checkpoint, which is no document");
     }
     if let Some(problem) = text.split('/').find_map(name_problem) {
@@ -84,12 +84,15 @@ fn problem(text: &str) -> Option<&'static str> {
     None
 }
 
+/// The folder of the checkpoints, whose files are no documents.
+pub(crate) const CHECKPOINTS: &str = "memory/checkpoints";
+
 /// The folder whose files are documents whatever their names end in: those that an agent writes through Anthropic's memory
 /// tool (I10).
 pub(crate) const MEMORIES: &str = "memories";
 
 /// Tells whether a path is below that folder.
-pub(super) fn is_in_memories(path: &str) -> bool {
+pub(crate) fn is_in_memories(path: &str) -> bool {
     let named = path.split_once('/').map(|(first, _)| first);
     named.is_some_and(|first| first.eq_ignore_ascii_case(MEMORIES))
 }
