@@ -84,6 +84,9 @@ fn problem(text: &str) -> Option<&'static str> {
     None
 }
 
+/// The folder of transcripts in a group's folder.
+pub(crate) const SESSIONS: &str = "sessions";
+
 /// The folder of the checkpoints, whose files are no documents.
 pub(crate) const CHECKPOINTS: &str = "memory/checkpoints";
 

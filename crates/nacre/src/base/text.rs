@@ -54,6 +54,13 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
     Ok((if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() }, note))
 }
 
+/// The text of a file whatever it holds, with its lines ended as they are.
+pub(crate) fn lossy(bytes: &[u8]) -> String {
+    let wide = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
+    let decoded = wide.then(|| decode(bytes).ok()).flatten();
+    decoded.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |(text, _)| text)
+}
+
 /// About how many tokens a model makes of a text: a quarter of its letters, and one for each character of
 /// other scripts. Rather too many than too few.
 pub fn tokens(text: &str) -> usize {

@@ -5,9 +5,8 @@
 //! it is masked, can't break out of its frame, and says how to read what was left out.
 
 use crate::base::frame;
-use crate::base::text::decode;
+use crate::base::text::{decode, lossy};
 use std::fmt::Write as _;
-use std::fs;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +22,8 @@ use crate::context::brief::{Brief, MadeBy};
 use crate::context::turn::harmless;
 use crate::group::View;
 use crate::records::project::task;
-use crate::records::workspace::{FilePath, files, memory_file, template, walk};
+use crate::records::workspace::{FilePath, memory_file, template};
+use crate::store::walk;
 
 /// What the lists of `boot` may name beside files.
 pub(crate) const PARTS: &[&str] = &["project", "yesterday", "today", "brief", "tasks", "skills"];
@@ -227,7 +227,7 @@ const ABSENT: &str = "is not there";
 
 /// Reads a file as text, with what had to be repaired, or says why it can't be had.
 fn read(view: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), String> {
-    let bytes = match files::read(view.folder(), path, walk::LARGEST + 1) {
+    let bytes = match view.files().read(path, walk::LARGEST + 1) {
         Ok(Some(bytes)) if bytes.len() as u64 <= walk::LARGEST => bytes,
         Ok(Some(_)) => return Err(walk::too_large()),
         Ok(None) => return Err(ABSENT.into()),
@@ -240,13 +240,13 @@ fn read(view: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), St
 
 /// Tells whether a session may see that there is such a file.
 pub(crate) fn is_shown(view: &View<'_>, visibility: Visibility, path: &FilePath) -> bool {
-    let Ok(Some(head)) = files::read(view.folder(), path, SKILL_HEAD) else { return false };
+    let Ok(Some(head)) = view.files().read(path, SKILL_HEAD) else { return false };
     is_head_shown(view, visibility, path, &head)
 }
 
 /// Tells it by the beginning of a file. Where that is all front matter, what is behind it may say that it is private.
 fn is_head_shown(view: &View<'_>, visibility: Visibility, path: &FilePath, head: &[u8]) -> bool {
-    let text = files::lossy(head);
+    let text = lossy(head);
     let all_front = front_matter(&text).is_some_and(|front| front.body.is_none());
     let cut = all_front && head.len() as u64 >= SKILL_HEAD;
     visibility == Visibility::Private
@@ -338,15 +338,9 @@ fn of_brief(brief: &Brief) -> Piece {
 
 /// Where skills are described, by name.
 fn skill_paths(view: &View<'_>) -> Vec<FilePath> {
-    let folder = view.folder().join("skills");
-    // What stands behind a link is not looked at; each file is opened without following any.
-    if !fs::symlink_metadata(&folder).is_ok_and(|found| found.is_dir()) {
-        return Vec::new();
-    }
-    let names = fs::read_dir(folder).into_iter().flatten().flatten();
-    let names = names.filter_map(|entry| entry.file_name().into_string().ok());
+    let names = view.files().names("skills");
     let mut paths: Vec<FilePath> =
-        names.filter_map(|name| format!("skills/{name}/SKILL.md").parse().ok()).collect();
+        names.filter_map(|(name, _)| format!("skills/{name}/SKILL.md").parse().ok()).collect();
     paths.sort();
     paths
 }
@@ -357,7 +351,7 @@ fn skills(view: &View<'_>, visibility: Visibility, most: usize) -> Option<Piece>
     let mut lines = Vec::new();
     let paths = skill_paths(view);
     for path in paths.iter().take(SKILLS) {
-        let Ok(Some(head)) = files::read(view.folder(), path, SKILL_HEAD) else { continue };
+        let Ok(Some(head)) = view.files().read(path, SKILL_HEAD) else { continue };
         let Ok((text, _)) = decode(&head) else { continue };
         if !is_head_shown(view, visibility, path, &head) {
             continue;

@@ -24,7 +24,7 @@ use crate::records::entry::{self, EntryType, Source};
 use crate::records::graph::guard::{self, From};
 use crate::records::graph::read::{self, Claim};
 use crate::records::workspace::lines::{self, Kind, Line};
-use crate::records::workspace::{FilePath, change, daily, files, memory_file, proposal};
+use crate::records::workspace::{self, FilePath, change, daily, memory_file, proposal};
 use crate::store::Connection;
 
 const CONTEXT: &str = "memory/active-context.md";
@@ -272,7 +272,7 @@ fn note(view: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Res
 
 /// A file of the workspace, without what Nacre itself put there.
 fn own_text(view: &View<'_>, path: &str) -> String {
-    let text = files::text(view, Visibility::Private, path, change::LARGEST);
+    let text = workspace::text(view, Visibility::Private, path, change::LARGEST);
     // What it injects has marks around it; a file that has none is as it is, and its lines have their numbers.
     text.replace("\r\n", "\n")
 }

@@ -19,9 +19,9 @@ use crate::base::ids::{CollectionName, EntryId, GroupName};
 use crate::base::{Error, Result, Settings, Time};
 use crate::index::database::{Database, Owner, Snapshot};
 use crate::index::{self, Lexicon, Schema};
-use crate::store::Connection;
 use crate::store::audit::{self, Verified};
 use crate::store::event::{Event, Events};
+use crate::store::{Connection, Files};
 
 pub use plugin::{BriefPlugin, MakeBrief, Said};
 pub(crate) use services::Services;
@@ -32,6 +32,7 @@ const FILE: &str = "memory.db";
 /// One open group. What it holds is read and written through a [`View`].
 pub struct Group {
     folder: PathBuf,
+    files: Files,
     settings: Arc<Settings>,
     records: &'static Records,
     memory: Database,
@@ -106,8 +107,9 @@ impl Group {
         let events = Events::new(home, &settings.telemetry);
         let owner = Owner { group: name, collection: None };
         let memory = Database::open(folder.join(FILE), owner, &records.schema, &settings, now)?;
-        let (collections, kept) = (BTreeMap::new(), Kept::default());
-        let mut group = Group { folder, settings, records, memory, collections, events, services, kept };
+        let (files, collections, kept) = (Files::in_folder(&folder), BTreeMap::new(), Kept::default());
+        let mut group =
+            Group { folder, files, settings, records, memory, collections, events, services, kept };
         group.opened(now)?;
         Ok(group)
     }
@@ -126,6 +128,11 @@ impl Group {
     /// Returns the folder of the group.
     pub fn folder(&self) -> &Path {
         &self.folder
+    }
+
+    /// Returns the documents of its workspace and its transcripts.
+    pub(crate) fn files(&self) -> &Files {
+        &self.files
     }
 
     /// Returns the settings.

@@ -25,6 +25,7 @@ use crate::index;
 use crate::index::database::{self, Database, Identity, Owner};
 use crate::records::workspace::{self, Synced};
 use crate::store::audit;
+use crate::store::walk::{self, Seen};
 use crate::store::{self, beside};
 
 /// The folder of the databases, in the group's folder.
@@ -324,7 +325,7 @@ fn sync(
     let language = view.settings().search.language();
     let schema = view.schema();
     let database = open(view, name)?;
-    let found = workspace::sources(sources);
+    let found = walk::sources(sources);
     if reading == Reading::Anew {
         // What is forgotten has to be there to be read again.
         if let Some(absent) = found.absent() {
@@ -333,7 +334,8 @@ fn sync(
         }
         database.write(caller.now, |tx, _| index::rebuild(tx, schema, index::Documents::Forget, language))?;
     }
-    workspace::sync_database(database, caller, found, false, progress)
+    let read = |seen: &Seen| walk::read(&seen.file, seen.stat);
+    workspace::sync_database(database, caller, found, &read, false, progress)
 }
 
 /// Checks a source: a folder or a file that is there, by its real name.

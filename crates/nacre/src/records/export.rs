@@ -23,7 +23,7 @@ use crate::records::project::{item, task};
 use crate::records::session::exchange;
 use crate::records::{collection, graph, session, workspace};
 use crate::store::audit;
-use crate::store::beside;
+use crate::store::{Files, beside};
 
 use rows::Rows;
 pub(crate) use tree::take_in as put_files;
@@ -144,7 +144,7 @@ fn is_zero(count: &usize) -> bool {
 pub(crate) fn write(
     db: &Connection,
     group: &GroupName,
-    workspace: &Path,
+    own: &Files,
     folder: &Path,
     now: Time,
 ) -> Result<Exported> {
@@ -178,7 +178,7 @@ pub(crate) fn write(
         rows,
         session_formats,
         shared_sessions,
-        files: Some(tree::write(workspace, folder)?),
+        files: Some(tree::write(own, folder)?),
         unreadable: 0,
     };
     let mut audit_lines = String::new();
@@ -397,7 +397,7 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
 /// Writes everything the group holds into `folder`, as Markdown for people and JSON for
 /// [`import`].
 pub fn export(view: &View<'_>, folder: &Path) -> Result<Exported> {
-    view.read_all(|db| write(db, view.name(), view.folder(), folder, view.now()))
+    view.read_all(|db| write(db, view.name(), view.files(), folder, view.now()))
 }
 
 /// Takes in what [`export`] wrote. What is here already is left as it is, so that twice is the

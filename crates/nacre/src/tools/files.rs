@@ -8,14 +8,16 @@ use super::call::{Call, Ran};
 use super::tool::Request;
 use crate::base::diff::Diff;
 use crate::base::redact::{self, redact};
+use crate::base::text::lossy;
 use crate::base::{Error, Result, Time};
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::edit::Last;
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, Made, State};
-use crate::records::workspace::{FilePath, LARGEST, daily, edit, files, memory_file};
+use crate::records::workspace::{FilePath, daily, edit, memory_file};
 use crate::store::audit;
 use crate::store::event::payload;
+use crate::store::walk::LARGEST;
 
 /// The most characters of a file that one answer has.
 const SHOWN: usize = 20_000;
@@ -56,13 +58,13 @@ pub(super) fn show(
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let named = visibility.sees(&rules, path.as_str(), "");
     // A file that it does not see is not there for it, whatever stands there.
-    let bytes = if named { files::read(call.view().folder(), &path, LARGEST + 1)? } else { None };
+    let bytes = if named { call.view().files().read(&path, LARGEST + 1)? } else { None };
     let bytes = bytes.filter(|bytes| visibility.sees_file(&rules, path.as_str(), bytes));
     // What is cut in silence would be taken for all there is.
     if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
         return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
     }
-    let text = files::lossy(bytes.as_deref().unwrap_or_default());
+    let text = lossy(bytes.as_deref().unwrap_or_default());
     // Masked before it is cut: half a key is not known for one.
     let masked = redact::document(&text);
     let all: Vec<&str> = masked.split_inclusive('\n').collect();
@@ -259,7 +261,7 @@ impl WriteRequest {
         proposal::check_seen(&held, caller, path)?;
         let before = held.read(path)?;
         let base = before.as_deref().unwrap_or_default();
-        if self.content.contains(redact::MASK) && !files::lossy(base).contains(redact::MASK) {
+        if self.content.contains(redact::MASK) && !lossy(base).contains(redact::MASK) {
             // It was read masked: written back, the credential would be lost.
             let problem = format!(
                 "has `{}`, which stands for a credential of the file; leave that part as it is with `edit`",

@@ -208,7 +208,7 @@ pub fn run(view: &mut View<'_>, which: &Which) -> Result<Vec<Ran>> {
         Which::Due | Which::All => JOBS.iter().collect(),
     };
     // Transcripts alone are enough: a database that was lost is filled from them.
-    if !view.is_on_disk() && !view.folder().join("sessions").is_dir() {
+    if !view.is_on_disk() && view.files().transcripts().next().is_none() {
         return Ok(Vec::new());
     }
     // A look that finds nothing makes no file and waits for nobody.

@@ -14,7 +14,7 @@ use crate::records::graph::{self, Picture};
 use crate::records::workspace;
 use crate::records::workspace::FileListed;
 use crate::records::workspace::change::{self, Change};
-use crate::records::workspace::{FilePath, files, proposal};
+use crate::records::workspace::{FilePath, proposal};
 use crate::store::Connection;
 use crate::store::audit;
 use crate::store::event::payload;
@@ -40,7 +40,7 @@ impl Request for FilesRequest {
     fn run(self, call: &mut Call<'_>) -> Ran<Files> {
         let private = call.settings().visibility.private.clone();
         let visibility = call.caller.visibility;
-        let mut files = workspace::files(call.view().folder());
+        let mut files = workspace::list(call.view().files());
         for file in &mut files {
             let text =
                 workspace::text(call.view(), crate::base::caller::Visibility::Private, &file.path, 4 << 10);
@@ -104,7 +104,7 @@ impl Request for FileRequest {
 /// What the session sees of a file; a file that it does not see is not there for it.
 fn seen(call: &mut Call<'_>, path: &FilePath) -> Result<Option<Vec<u8>>> {
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
-    let bytes = files::read(call.view().folder(), path, change::LARGEST)?;
+    let bytes = call.view().files().read(path, change::LARGEST)?;
     let sees = |bytes: &Vec<u8>| visibility.sees(&rules, path.as_str(), &String::from_utf8_lossy(bytes));
     Ok(bytes.filter(sees))
 }

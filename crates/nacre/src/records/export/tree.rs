@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::session;
-use crate::records::workspace::files::{self, Replaced};
 use crate::records::workspace::{self, FilePath, change};
+use crate::store::{Files, Replaced};
 
 /// The folders of an export, for documents and for transcripts.
 const DOCUMENTS: &str = "files";
@@ -23,13 +23,13 @@ pub(crate) struct Put {
 }
 
 /// Copies documents and transcripts into an export. Returns their paths in it.
-pub(crate) fn write(group: &Path, folder: &Path) -> Result<Vec<String>> {
+pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
     let mut written = Vec::new();
-    for file in workspace::files(group) {
+    for file in workspace::list(files) {
         let bytes = match file.path.parse::<FilePath>() {
-            Ok(path) => files::read(group, &path, u64::MAX)?,
+            Ok(path) => files.read(&path, u64::MAX)?,
             // A name that nothing here would give a file is not put back, but what the file says is not lost.
-            Err(_) => fs::read(group.join(&file.path)).ok(),
+            Err(_) => files.read_misnamed(&file.path),
         };
         let Some(bytes) = bytes else { continue };
         let name = format!("{DOCUMENTS}/{}", file.path);
@@ -37,9 +37,10 @@ pub(crate) fn write(group: &Path, folder: &Path) -> Result<Vec<String>> {
         set_time(&folder.join(&name), file.modified)?;
         written.push(name);
     }
-    for (name, path) in session::listed(&session::folder(group)) {
+    for name in session::listed(files) {
+        let bytes = files.read_transcript(&name)?;
         let name = format!("{TRANSCRIPTS}/{name}");
-        put(&folder.join(&name), &fs::read(&path).map_err(Error::io(&path))?)?;
+        put(&folder.join(&name), &bytes)?;
         written.push(name);
     }
     Ok(written)
@@ -76,30 +77,29 @@ pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[Strin
     };
     let mut put = Put::default();
     let held = change::hold(view)?;
-    let from = folder.join(DOCUMENTS);
-    let found = if is_own(&from) { workspace::files(&from) } else { Vec::new() };
+    let from = Files::in_folders(folder.join(DOCUMENTS), folder.join(TRANSCRIPTS));
+    let found = if is_own(&folder.join(DOCUMENTS)) { workspace::list(&from) } else { Vec::new() };
     for file in found.into_iter().filter(|file| belongs(DOCUMENTS, &file.path)) {
         let Ok(path) = file.path.parse::<FilePath>() else {
             put.kept.push(file.path);
             continue;
         };
-        let Some(bytes) = files::read(&from, &path, change::LARGEST + 1)? else { continue };
-        let there = files::read(held.folder(), &path, change::LARGEST + 1)?;
+        let Some(bytes) = from.read(&path, change::LARGEST + 1)? else { continue };
+        let there = held.files().read(&path, change::LARGEST + 1)?;
         if there.as_ref() == Some(&bytes) {
             continue;
         }
         let fits = there.is_none() && bytes.len() as u64 <= change::LARGEST;
-        if !fits || files::replace(held.folder(), &path, None, Some(&bytes))? == Replaced::Changed {
+        if !fits || held.files().replace(&path, None, Some(&bytes))? == Replaced::Changed {
             put.kept.push(file.path);
             continue;
         }
-        files::set_time(held.folder(), &path, file.modified)?;
+        held.files().set_time(&path, file.modified)?;
         put.added += 1;
     }
     drop(held);
-    let from = folder.join(TRANSCRIPTS);
-    if is_own(&from) {
-        put.added += session::put_back(view.folder(), &from, |name| belongs(TRANSCRIPTS, name))?;
+    if is_own(&folder.join(TRANSCRIPTS)) {
+        put.added += session::put_back(view, &from, |name| belongs(TRANSCRIPTS, name))?;
     }
     Ok(put)
 }

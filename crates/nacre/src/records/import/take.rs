@@ -396,7 +396,7 @@ impl<'a> Sink<'a> {
                 let Thing::Document { path, text } = &item.thing else { continue };
                 let (key, new) = (key_of(part, item), item.hash());
                 let row = known.get(&key);
-                match place(held.folder(), (path, text, item.at), row, &new, &mut self.paths) {
+                match place(held.files(), (path, text, item.at), row, &new, &mut self.paths) {
                     Ok((placed, path)) => written.push((part, item, key, new, placed, path)),
                     Err(error) => told.push((path.clone(), error.to_string())),
                 }

@@ -27,9 +27,9 @@ use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::Writer;
-use crate::records::workspace::{self, Note, Seen, Taken};
-use crate::store::audit;
 use crate::store::event::payload;
+use crate::store::walk::{Note, Seen, Taken};
+use crate::store::{self, audit};
 
 use extract::{Found, Language};
 use walk::Passed;
@@ -362,7 +362,7 @@ fn read_file(seen: &Seen, language: Language, was: Option<&FileRow>, now: Time) 
     if seen.stat.size > LARGEST {
         return skipped(format!("is larger than {} MiB", LARGEST >> 20), false);
     }
-    let (bytes, stat, settled) = match workspace::read(seen) {
+    let (bytes, stat, settled) = match store::walk::read(&seen.file, seen.stat) {
         Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
         Taken::Skipped { why, retry } => return skipped(why, retry),
         Taken::Gone => return Reading::Gone,

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use super::extract::{self, Language};
 use super::ignore::Rules;
 use crate::base::Result;
-use crate::records::workspace::{Note, Seen, Stat};
+use crate::store::walk::{Note, Seen, Stat};
 
 /// Folders of what others wrote or a program made, whatever `.gitignore` says.
 const FOREIGN: &[&str] =

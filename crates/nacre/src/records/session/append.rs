@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 
 use super::compact::{self, Compacted};
 use super::flush::{self, Flush};
+use super::lock::{Lock, lock};
 use super::take_in::{self, Author, State};
-use super::transcript::{self, Files, Line, Lock, Role};
+use super::transcript::{Line, Role, Transcript};
 use super::{listing, retention};
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
@@ -80,9 +81,9 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
     }
     drafts.iter().try_for_each(check)?;
     take_in::check_seen(view, caller, session)?;
-    let files = Files::of(view.folder(), session)?;
-    let lock = transcript::lock(view.folder())?;
-    let (mut state, mut warnings) = ready(view, session, &files, &lock)?;
+    let transcript = Transcript::of(view.files(), session)?;
+    let lock = lock(view)?;
+    let (mut state, mut warnings) = ready(view, session, &transcript, &lock)?;
     // Another may have begun it meanwhile.
     take_in::check_seen(view, caller, session)?;
     let new = state.lines == 0;
@@ -96,11 +97,11 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
             placed.push((start + bytes.len() as u64, line.clone()));
             bytes.extend(line.to_bytes()?);
         }
-        state.taken = transcript::append(&files, &bytes, &lock)?;
+        state.taken = transcript.append(&bytes, &lock)?;
         if new {
             // How the file begins is known only now.
             state.taken = 0;
-            (state, odd) = take_in::catch_up(view, session, &files, Author::Caller, &lock)?;
+            (state, odd) = take_in::catch_up(view, session, &transcript, Author::Caller, &lock)?;
         } else {
             state.ended_at = None;
             take_in::take_in(view, session, &mut state, &placed, Author::Caller, &mut odd)?;
@@ -139,16 +140,16 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
 pub(super) fn ready(
     view: &mut View<'_>,
     session: &SessionId,
-    files: &Files,
+    transcript: &Transcript,
     lock: &Lock,
 ) -> Result<(State, Vec<String>)> {
     let mut warnings = Vec::new();
-    retention::bring_back(view, session, files, lock)?;
-    if let Some(aside) = transcript::mend(files, lock)? {
+    retention::bring_back(view, session, transcript, lock)?;
+    if let Some(aside) = transcript.mend(lock)? {
         warnings
             .push(format!("the last line was torn when it was written; it is kept in `{}`", aside.display()));
     }
-    let (state, odd) = take_in::catch_up(view, session, files, Author::Unknown, lock)?;
+    let (state, odd) = take_in::catch_up(view, session, transcript, Author::Unknown, lock)?;
     warnings.extend(odd.warnings());
     Ok((state, warnings))
 }

@@ -4,21 +4,20 @@
 //! of the summary and what follows; the old one is put aside first. The summary is made without the lock, for a
 //! model behind a URL may take long; where another process has compacted meanwhile, it is thrown away.
 
-use std::fs;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::append::ready;
 use super::context::{self, Wanted};
+use super::lock::{Lock, lock};
 use super::summary::{self, Told};
 use super::take_in::{self, Author, State};
-use super::transcript::{self, Files, Forwards, Line, Lock, Role};
+use super::transcript::{Forwards, Line, Role, Transcript};
 use super::{listing, narrative};
 use crate::base::ids::{EntryId, SessionId};
 use crate::base::redact::redact;
 use crate::base::settings::Compact;
-use crate::base::{Error, Result, files};
+use crate::base::{Error, Result};
 use crate::group::View;
 use crate::store::audit;
 use crate::store::event::payload;
@@ -67,8 +66,8 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
         return Err(Error::CompactionOff);
     }
     take_in::check_seen(view, caller, session)?;
-    let files = Files::of(view.folder(), session)?;
-    let plan = plan(view, session, &files)?;
+    let transcript = Transcript::of(view.files(), session)?;
+    let plan = plan(view, session, &transcript)?;
     let nothing = |note: &str| Compacted {
         covered: 0,
         kept: plan.kept.len(),
@@ -85,8 +84,8 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
     let made = summary::make(view, &Told { before: plan.before.as_ref(), lines: &plan.older });
     let entry = narrative::before_compaction(view, session, &made, (&plan.older, &plan.kept))?;
 
-    let lock = transcript::lock(view.folder())?;
-    let (mut state, _) = ready(view, session, &files, &lock)?;
+    let lock = lock(view)?;
+    let (mut state, _) = ready(view, session, &transcript, &lock)?;
     if state.compactions != plan.compactions {
         return Ok(nothing("another process has compacted it meanwhile"));
     }
@@ -105,13 +104,13 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
         timestamp: caller.now,
     };
     let aside = match mode {
-        Compact::Rewrite => Some(rewrite(&files, &line, last, number, &lock)?),
+        Compact::Rewrite => Some(rewrite(&transcript, &line, last, number, &lock)?),
         Compact::Overlay | Compact::Off => {
-            transcript::append(&files, &line.to_bytes()?, &lock)?;
+            transcript.append(&line.to_bytes()?, &lock)?;
             None
         }
     };
-    (state, _) = take_in::catch_up(view, session, &files, Author::Caller, &lock)?;
+    (state, _) = take_in::catch_up(view, session, &transcript, Author::Caller, &lock)?;
     note(view, session, &state, plan.older.len())?;
     listing::write(view, &lock)?;
     drop(lock);
@@ -134,12 +133,12 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
     })
 }
 
-fn plan(view: &mut View<'_>, session: &SessionId, files: &Files) -> Result<Plan> {
-    let lock = transcript::lock(view.folder())?;
-    let (state, _) = ready(view, session, files, &lock)?;
-    let tokens = usize::try_from(context::tokens(view, files)?).unwrap_or(0);
+fn plan(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Result<Plan> {
+    let lock = lock(view)?;
+    let (state, _) = ready(view, session, transcript, &lock)?;
+    let tokens = usize::try_from(context::tokens(view, transcript)?).unwrap_or(0);
     let all = Wanted { results: None, tokens: usize::MAX };
-    let Some(window) = context::read(files, all)? else {
+    let Some(window) = context::read(transcript, all)? else {
         return Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) });
     };
     let mut older = window.lines;
@@ -154,28 +153,19 @@ fn plan(view: &mut View<'_>, session: &SessionId, files: &Files) -> Result<Plan>
 }
 
 /// Makes a new file of the summary and all that follows the last line it covers. Returns where the old one is.
-fn rewrite(files: &Files, summary: &Line, last: &Line, number: i64, _lock: &Lock) -> Result<String> {
-    let path = files.plain();
-    let io = || Error::io(&path);
-    let old = fs::read(&path).map_err(io())?;
-    let mut lines = Forwards::from(std::io::Cursor::new(&old), 0).map_err(io())?;
+fn rewrite(transcript: &Transcript, summary: &Line, last: &Line, number: i64, lock: &Lock) -> Result<String> {
+    let io = |problem: std::io::Error| Error::io(&transcript.place())(problem);
+    let old = transcript.read()?;
+    let mut lines = Forwards::from(std::io::Cursor::new(&old), 0).map_err(io)?;
     let mut behind = 0;
-    while let Some((_, bytes)) = lines.next().map_err(io())? {
+    while let Some((_, bytes)) = lines.next().map_err(io)? {
         if Line::read(&bytes).is_some_and(|line| line.key() == last.key()) {
             behind = lines.at;
         }
     }
-    let aside = files.before(number);
-    if let Some(folder) = aside.parent() {
-        files::create_folder(folder)?;
-    }
-    files::write_whole(&aside, &old)?;
-    transcript::sync_folder(&aside);
     let mut new = summary.to_bytes()?;
     new.extend_from_slice(&old[usize::try_from(behind).unwrap_or(old.len())..]);
-    files::write_whole(&path, &new)?;
-    transcript::sync_folder(&path);
-    Ok(aside.display().to_string())
+    Ok(transcript.rewrite(&old, &new, number, lock)?.display().to_string())
 }
 
 fn note(view: &mut View<'_>, session: &SessionId, state: &State, covered: usize) -> Result<()> {

@@ -8,13 +8,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::take_in;
-use super::transcript::{Backwards, Files, Forwards, Line, ReadSeek, Role};
+use super::transcript::{Backwards, Forwards, Line, Role, Transcript};
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
 use crate::base::text;
 use crate::base::{Error, Result};
 use crate::group::View;
+use crate::store::ReadSeek;
 
 /// What a model should see of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -70,12 +71,12 @@ pub(crate) fn context(
     take_in::check_seen(view, caller, session)?;
     let settings = &view.settings().session;
     let tokens = tokens.unwrap_or_else(|| settings.window.saturating_sub(settings.reserve).max(1));
-    let files = Files::of(view.folder(), session)?;
-    let Some(input) = files.open()? else { return Ok(None) };
+    let transcript = Transcript::of(view.files(), session)?;
+    let Some(input) = transcript.open()? else { return Ok(None) };
     let room = tokens.saturating_sub(memory.as_deref().map_or(0, text::tokens)).max(1);
     let wanted = Wanted { results: Some(settings.keep_tool_results), tokens: room };
     let known = view.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
-    let window = window(input, wanted, known).map_err(Error::io(&files.plain()))?;
+    let window = window(input, wanted, known).map_err(Error::io(&transcript.place()))?;
     let (tokens, results_left_out, cut) = (window.tokens(), window.results_left_out, window.cut);
     let messages = window.summary.into_iter().chain(window.lines).collect();
     let tokens = tokens + memory.as_deref().map_or(0, text::tokens);
@@ -83,15 +84,15 @@ pub(crate) fn context(
 }
 
 /// Returns how many tokens the context of a transcript has.
-pub(super) fn tokens(view: &View<'_>, files: &Files) -> Result<i64> {
+pub(super) fn tokens(view: &View<'_>, transcript: &Transcript) -> Result<i64> {
     let results = Some(view.settings().session.keep_tool_results);
-    let window = read(files, Wanted { results, tokens: usize::MAX })?;
+    let window = read(transcript, Wanted { results, tokens: usize::MAX })?;
     Ok(i64::try_from(window.map_or(0, |window| window.tokens())).unwrap_or(i64::MAX))
 }
 
-pub(super) fn read(files: &Files, wanted: Wanted) -> Result<Option<Window>> {
-    let Some(input) = files.open()? else { return Ok(None) };
-    Ok(Some(window(input, wanted, None).map_err(Error::io(&files.plain()))?))
+pub(super) fn read(transcript: &Transcript, wanted: Wanted) -> Result<Option<Window>> {
+    let Some(input) = transcript.open()? else { return Ok(None) };
+    Ok(Some(window(input, wanted, None).map_err(Error::io(&transcript.place()))?))
 }
 
 /// Reads from the end until the last summary and what it left, or until enough is there. `summary_at`: where the last

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::summary::{self, Told};
-use super::transcript::Files;
+use super::transcript::Transcript;
 use super::{context, narrative, take_in};
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
@@ -55,9 +55,9 @@ pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Res
     let caller = view.caller();
     take_in::check_seen(view, caller, session)?;
     let settings = view.settings().session.clone();
-    let files = Files::of(view.folder(), session)?;
-    let ours = files.exists();
-    let here = if ours { usize::try_from(context::tokens(view, &files)?).unwrap_or(0) } else { 0 };
+    let transcript = Transcript::of(view.files(), session)?;
+    let ours = transcript.exists();
+    let here = if ours { usize::try_from(context::tokens(view, &transcript)?).unwrap_or(0) } else { 0 };
     let tokens = here.max(count.tokens.unwrap_or(0)).saturating_add(tokens(count.message));
     let mut threshold = settings.flush_threshold();
     if ours && settings.compact != Compact::Off {
@@ -83,7 +83,7 @@ pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Res
         return Ok(quiet("the agent was asked in this cycle already"));
     }
     if settings.flush == Mode::Summary {
-        summarise(view, session, &files)?;
+        summarise(view, session, &transcript)?;
         super::flush(view, session);
         return Ok(quiet("a summary was stored"));
     }
@@ -153,8 +153,8 @@ fn prompt(view: &View<'_>, before: Option<Time>) -> String {
 }
 
 /// Stores a summary in the agent's place, where the settings say so.
-fn summarise(view: &mut View<'_>, session: &SessionId, files: &Files) -> Result<()> {
-    let Some((lines, narrated)) = narrative::not_told(view, session, files)? else { return Ok(()) };
+fn summarise(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Result<()> {
+    let Some((lines, narrated)) = narrative::not_told(view, session, transcript)? else { return Ok(()) };
     if let Some(last) = lines.last() {
         let text = summary::brief(view, &Told { before: None, lines: &lines }, MAX_CONTENT);
         narrative::store(view, session, &text, (&lines, last), narrated.as_deref())?;

@@ -3,10 +3,11 @@
 
 use serde::Serialize;
 
+use super::lock::Lock;
 use super::take_in::{self, State};
-use super::transcript::{self, Files, Lock};
+use super::transcript::Transcript;
 use crate::base::ids::SessionId;
-use crate::base::{Result, Time, files};
+use crate::base::{Result, Time};
 use crate::group::View;
 
 #[derive(Serialize)]
@@ -27,9 +28,10 @@ pub(super) fn write(view: &View<'_>, _lock: &Lock) -> Result<()> {
         let Ok(id) = id.parse::<SessionId>() else { continue };
         let State { first_at, ended_at, compactions, archived_at, .. } = state;
         let archived = archived_at.is_some();
-        let file = Files::of(view.folder(), &id)?.shown(archived);
+        let transcript = Transcript::of(view.files(), &id)?;
+        let file = if archived { transcript.packed() } else { transcript.plain() };
         listed.push(Listed { id, file, started_at: first_at, ended_at, compactions, archived });
     }
     let bytes = serde_json::to_vec_pretty(&serde_json::json!({ "sessions": listed }))?;
-    files::write_quickly(&transcript::folder(view.folder()).join("sessions.json"), &bytes)
+    view.files().write_transcript_list(&bytes)
 }

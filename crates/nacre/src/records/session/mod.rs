@@ -19,6 +19,7 @@ mod flush;
 mod gzip;
 pub mod import;
 mod listing;
+mod lock;
 mod narrative;
 mod record;
 mod retention;
@@ -45,7 +46,7 @@ pub use show::{Said, Session};
 pub(crate) use show::{list, show};
 pub(crate) use take_in::catch_up_all;
 pub use transcript::{Line, Role};
-pub(crate) use transcript::{NO_REPLY, folder, listed, put_back};
+pub(crate) use transcript::{NO_REPLY, listed, put_back};
 
 /// Notes that a host compacts a conversation (S4). Returns whether its agent was asked before to store what
 /// lasts.

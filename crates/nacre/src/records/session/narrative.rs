@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::context::{self, Wanted};
+use super::lock::lock;
 use super::summary::{self, Made, Told};
 use super::take_in;
-use super::transcript::{self, Files, Line, Role};
+use super::transcript::{Line, Role, Transcript};
 use super::{append, listing};
 use crate::base::ids::{EntryId, SessionId};
 use crate::base::redact::redact;
@@ -42,9 +43,9 @@ redact! { Ended { session, entry, by, note / messages } }
 pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<Ended> {
     let caller = view.caller();
     take_in::check_seen(view, caller, session)?;
-    let files = Files::of(view.folder(), session)?;
+    let transcript = Transcript::of(view.files(), session)?;
     let nothing = Ended { session: session.clone(), messages: 0, entry: None, by: None, note: None };
-    let Some((lines, narrated)) = not_told(view, session, &files)? else {
+    let Some((lines, narrated)) = not_told(view, session, &transcript)? else {
         return Err(Error::NoTranscript { given: shorten(session.as_str()) });
     };
     let messages = lines.iter().filter(|line| is_said(line)).count();
@@ -54,7 +55,7 @@ pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<Ended> {
         done.entry = store(view, session, &made.text, (&lines, last), narrated.as_deref())?;
         (done.by, done.note) = (Some(made.by), made.note);
     }
-    let lock = transcript::lock(view.folder())?;
+    let lock = lock(view)?;
     view.write(|tx| {
         let mut state = take_in::load(tx, session)?.unwrap_or_default();
         state.ended_at = Some(caller.now);
@@ -93,19 +94,19 @@ pub(super) fn before_compaction(
 pub(super) fn not_told(
     view: &mut View<'_>,
     session: &SessionId,
-    files: &Files,
+    transcript: &Transcript,
 ) -> Result<Option<(Vec<Line>, Option<String>)>> {
-    if !files.exists() {
+    if !transcript.exists() {
         return Ok(None);
     }
-    let state = if files.plain().exists() {
-        let lock = transcript::lock(view.folder())?;
-        append::ready(view, session, files, &lock)?.0
+    let state = if transcript.is_plain() {
+        let lock = lock(view)?;
+        append::ready(view, session, transcript, &lock)?.0
     } else {
         view.read_all(|db| take_in::load(db, session))?.unwrap_or_default()
     };
     let all = Wanted { results: None, tokens: usize::MAX };
-    let mut lines = context::read(files, all)?.map_or_else(Vec::new, |view| view.lines);
+    let mut lines = context::read(transcript, all)?.map_or_else(Vec::new, |view| view.lines);
     if let Some(at) = lines.iter().position(|line| Some(line.key()) == state.narrated) {
         lines.drain(..=at);
     }

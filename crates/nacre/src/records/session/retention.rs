@@ -4,15 +4,13 @@
 //! The packed file is whole and read back before the plain one goes, and the other way round; where both are there,
 //! someone was stopped in between and the plain one counts.
 
-use std::fs;
-use std::io::Write;
-
+use super::listing;
+use super::lock::{Lock, lock};
 use super::take_in::{self, Author, State};
-use super::transcript::{self, Files, Lock};
-use super::{gzip, listing};
+use super::transcript::Transcript;
+use crate::base::Result;
 use crate::base::ids::SessionId;
 use crate::base::text::shorten;
-use crate::base::{Error, Result, files};
 use crate::group::View;
 use crate::store::audit;
 
@@ -51,64 +49,43 @@ pub(crate) fn retain(view: &mut View<'_>) -> Result<Retained> {
 /// Packs one, where it is due. One at a time, so that nobody waits long.
 fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> bool) -> Result<bool> {
     let caller = view.caller();
-    let files = Files::of(view.folder(), session)?;
-    if !files.plain().exists() {
+    let transcript = Transcript::of(view.files(), session)?;
+    if !transcript.is_plain() {
         return Ok(false);
     }
-    let lock = transcript::lock(view.folder())?;
-    transcript::mend(&files, &lock)?;
-    let (mut state, _) = take_in::catch_up(view, session, &files, Author::Unknown, &lock)?;
-    if !due(&state) || !files.plain().exists() {
+    let lock = lock(view)?;
+    transcript.mend(&lock)?;
+    let (mut state, _) = take_in::catch_up(view, session, &transcript, Author::Unknown, &lock)?;
+    if !due(&state) || !transcript.is_plain() {
         return Ok(false);
     }
-    pack(&files)?;
+    transcript.pack(&lock)?;
     state.archived_at = Some(caller.now);
     note(view, session, &state, "session_archive")?;
-    let plain = files.plain();
-    fs::remove_file(&plain).map_err(Error::io(&plain))?;
+    view.files().remove_transcript(&transcript.plain())?;
     listing::write(view, &lock)?;
     Ok(true)
 }
 
 /// Brings a transcript back out of the archive, where it is there.
-pub(super) fn bring_back(view: &mut View<'_>, session: &SessionId, files: &Files, lock: &Lock) -> Result<()> {
-    let (plain, packed) = (files.plain(), files.packed());
-    if !packed.exists() {
+pub(super) fn bring_back(
+    view: &mut View<'_>,
+    session: &SessionId,
+    transcript: &Transcript,
+    lock: &Lock,
+) -> Result<()> {
+    if !transcript.is_packed() {
         return Ok(());
     }
-    if !plain.exists() {
-        let bytes = fs::read(&packed).map_err(Error::io(&packed))?;
-        let bytes = gzip::unpack(&bytes).map_err(Error::io(&packed))?;
-        files::write_whole(&plain, &bytes)?;
-        transcript::sync_folder(&plain);
+    if !transcript.is_plain() {
+        transcript.unpack(lock)?;
     }
     if let Some(mut state) = view.read_all(|db| take_in::load(db, session))? {
         state.archived_at = None;
         note(view, session, &state, "session_restore")?;
     }
-    fs::remove_file(&packed).map_err(Error::io(&packed))?;
+    view.files().remove_transcript(&transcript.packed())?;
     listing::write(view, lock)
-}
-
-fn pack(files: &Files) -> Result<()> {
-    let (plain, packed) = (files.plain(), files.packed());
-    if let Some(folder) = packed.parent() {
-        files::create_folder(folder)?;
-    }
-    let bytes = fs::read(&plain).map_err(Error::io(&plain))?;
-    let mut small = Vec::new();
-    for part in bytes.chunks(gzip::MEMBER) {
-        gzip::pack(part, &mut small as &mut dyn Write).map_err(Error::io(&packed))?;
-    }
-    files::write_whole(&packed, &small)?;
-    transcript::sync_folder(&packed);
-    // Read back from where it is before the other goes.
-    let written = fs::read(&packed).and_then(|bytes| gzip::unpack(&bytes)).map_err(Error::io(&packed))?;
-    if written != bytes {
-        let problem = std::io::Error::other("what was packed does not read back");
-        return Err(Error::Io { path: packed, source: problem });
-    }
-    Ok(())
 }
 
 fn note(view: &mut View<'_>, session: &SessionId, state: &State, action: &str) -> Result<()> {

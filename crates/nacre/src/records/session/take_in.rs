@@ -8,8 +8,9 @@ use std::io::{Read, Seek, SeekFrom};
 
 use super::context;
 use super::import::{self, Message};
+use super::lock::{Lock, lock};
 use super::record::{is_known, record};
-use super::transcript::{self, Files, Forwards, Line, Lock, Role};
+use super::transcript::{self, Forwards, Line, Role, Transcript};
 use crate::base::caller::{Caller, Visibility};
 use crate::base::ids::SessionId;
 use crate::base::{Error, Result, Time};
@@ -46,7 +47,7 @@ pub(crate) fn check_seen(view: &View<'_>, caller: &Caller, session: &SessionId) 
     let known = |db: &Connection| is_known(db, session.as_str());
     let hidden = match view.read_all(known)? {
         true => !view.read(known)?,
-        false => !caller.visibility.is_private() && Files::of(view.folder(), session)?.exists(),
+        false => !caller.visibility.is_private() && Transcript::of(view.files(), session)?.exists(),
     };
     if hidden {
         Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) })
@@ -171,13 +172,13 @@ pub(crate) enum Author {
 pub(crate) fn catch_up(
     view: &mut View<'_>,
     session: &SessionId,
-    files: &Files,
+    transcript: &Transcript,
     author: Author,
     _lock: &Lock,
 ) -> Result<(State, Odd)> {
     let mut state = view.read_all(|db| load(db, session))?.unwrap_or_default();
     let mut odd = Odd::default();
-    let Some(mut input) = files.open()? else {
+    let Some(mut input) = transcript.open()? else {
         if state.taken > 0 {
             // Its file was taken away. What was said is still found; a new file starts anew.
             state = State { compactions: state.compactions, narrated: state.narrated, ..State::default() };
@@ -188,7 +189,7 @@ pub(crate) fn catch_up(
         }
         return Ok((state, odd));
     };
-    let path = files.plain();
+    let path = transcript.place();
     let length = input.seek(SeekFrom::End(0)).map_err(Error::io(&path))?;
     let begins = head(&mut input).map_err(Error::io(&path))?;
     if state.taken == length && state.head == begins {
@@ -227,7 +228,7 @@ pub(crate) fn catch_up(
         take_in(view, session, &mut state, &read, author, &mut odd)?;
     }
     if compacted {
-        state.tokens = context::tokens(view, files)?;
+        state.tokens = context::tokens(view, transcript)?;
         view.write(|tx| save(tx, session, &state))?;
     }
     Ok((state, odd))
@@ -320,21 +321,21 @@ fn head(input: &mut (impl Read + Seek)) -> std::io::Result<String> {
 
 /// Takes in whatever transcripts have that the database has not, all of them. Returns how many had something.
 pub(crate) fn catch_up_all(view: &mut View<'_>) -> Result<usize> {
-    let ids = transcript::all(view.folder());
+    let ids = transcript::all(view.files());
     if ids.is_empty() {
         return Ok(0);
     }
-    let lock = transcript::lock(view.folder())?;
+    let lock = lock(view)?;
     let mut changed = 0;
     for id in ids {
-        let files = Files::of(view.folder(), &id)?;
+        let transcript = Transcript::of(view.files(), &id)?;
         let before = view.read_all(|db| load(db, &id))?;
         // One that is put away does not change.
-        if before.as_ref().is_some_and(|state| state.archived_at.is_some()) && !files.plain().exists() {
+        if before.as_ref().is_some_and(|state| state.archived_at.is_some()) && !transcript.is_plain() {
             continue;
         }
         // One that can't be read keeps no other from being found; who asks for it is told.
-        if let Ok((after, _)) = catch_up(view, &id, &files, Author::Unknown, &lock) {
+        if let Ok((after, _)) = catch_up(view, &id, &transcript, Author::Unknown, &lock) {
             changed += usize::from(before.as_ref() != Some(&after));
         }
     }

@@ -5,10 +5,8 @@
 //! passed over, and one that was torn when its writer died is put aside before the next is written. One process
 //! writes at a time, by a lock that goes with it.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::PathBuf;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use schemars::JsonSchema;
@@ -16,21 +14,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::gzip;
+use super::lock::{Lock, lock};
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
 use crate::base::text::{percent_decode, shorten, tokens};
-use crate::base::{Error, Result, Time, files};
+use crate::base::{Error, Result, Time};
+use crate::group::View;
+use crate::store::{ARCHIVE, Files, ReadSeek};
 
-/// The folder of transcripts in the group's folder, and that of what is put away in it.
-const FOLDER: &str = "sessions";
-const ARCHIVE: &str = "archive";
 /// The longest name of a file, without its ending.
 const MAX_NAME: usize = 200;
 /// The longest line that is read; a longer one is none of ours.
 const MAX_LINE: usize = 16 << 20;
-/// How often and after what pause a process asks whether another is done: half a minute in all.
-const TRIES: u32 = 6_000;
-const PAUSE: Duration = Duration::from_millis(5);
 
 /// The word with which an agent says that it has nothing to say (S4).
 pub(crate) const NO_REPLY: &str = "NO_REPLY";
@@ -147,24 +142,19 @@ impl Line {
     }
 }
 
-/// The files of one session's transcript.
-#[derive(Clone, Debug)]
-pub(crate) struct Files {
-    folder: PathBuf,
-    name: String,
-}
-
-/// The folder of a group's transcripts.
-pub(crate) fn folder(group: &Path) -> PathBuf {
-    group.join(FOLDER)
-}
-
 /// Every ASCII character that a file name does not have as it is.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
 
-impl Files {
-    /// Returns the files of a session. Characters that a file name may not have are written as `%` and two digits.
-    pub(crate) fn of(group: &Path, session: &SessionId) -> Result<Files> {
+/// The transcript of one session.
+#[derive(Clone, Debug)]
+pub(crate) struct Transcript {
+    files: Files,
+    name: String,
+}
+
+impl Transcript {
+    /// Returns the transcript of a session. Characters that a file name may not have are written as `%` and two digits.
+    pub(crate) fn of(files: &Files, session: &SessionId) -> Result<Transcript> {
         let mut name = utf8_percent_encode(session.as_str(), ENCODED).to_string();
         if name.starts_with('.') {
             name.replace_range(..1, "%2E");
@@ -173,132 +163,159 @@ impl Files {
             let (given, length) = (shorten(session.as_str()), name.len());
             return Err(Error::LongSession { given, length, limit: MAX_NAME });
         }
-        Ok(Files { folder: folder(group), name })
+        Ok(Transcript { files: files.clone(), name })
     }
 
-    pub(crate) fn plain(&self) -> PathBuf {
-        self.folder.join(format!("{}.jsonl", self.name))
+    /// The name of its file, which is the one that is written to.
+    pub(crate) fn plain(&self) -> String {
+        format!("{}.jsonl", self.name)
     }
 
-    pub(crate) fn packed(&self) -> PathBuf {
-        self.folder.join(ARCHIVE).join(format!("{}.jsonl.gz", self.name))
+    /// The name of what it was packed into.
+    pub(crate) fn packed(&self) -> String {
+        format!("{ARCHIVE}/{}.jsonl.gz", self.name)
     }
 
-    /// What stood in the file before the compaction of this number. No name of a session has a `~`.
-    pub(crate) fn before(&self, compaction: i64) -> PathBuf {
-        self.folder.join(ARCHIVE).join(format!("{}~{compaction}.jsonl", self.name))
-    }
-
-    fn torn(&self, offset: u64) -> PathBuf {
-        self.folder.join(format!("{}.torn-{offset}", self.name))
-    }
-
-    /// The name of the file, as the index of sessions has it.
-    pub(crate) fn shown(&self, archived: bool) -> String {
-        if archived { format!("{ARCHIVE}/{}.jsonl.gz", self.name) } else { format!("{}.jsonl", self.name) }
+    /// Where its file is, for errors.
+    pub(crate) fn place(&self) -> PathBuf {
+        self.files.transcript_at(&self.plain())
     }
 
     pub(crate) fn exists(&self) -> bool {
-        self.plain().exists() || self.packed().exists()
+        self.is_plain() || self.is_packed()
+    }
+
+    pub(crate) fn is_plain(&self) -> bool {
+        self.files.has_transcript(&self.plain())
+    }
+
+    pub(crate) fn is_packed(&self) -> bool {
+        self.files.has_transcript(&self.packed())
     }
 
     /// Opens what there is to be read: the file, or what it was packed into.
     pub(crate) fn open(&self) -> Result<Option<Box<dyn ReadSeek>>> {
-        let path = self.plain();
-        match open_file(&path) {
-            Ok(file) => return Ok(Some(Box::new(file))),
-            Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => return Err(Error::io(&path)(source)),
+        if let Some(plain) = self.files.open_transcript(&self.plain())? {
+            return Ok(Some(plain));
         }
-        let path = self.packed();
-        let packed = open_file(&path).and_then(|mut file| {
-            let mut packed = Vec::new();
-            file.read_to_end(&mut packed)?;
-            Ok(packed)
-        });
-        match packed {
-            Ok(packed) => {
-                let plain = gzip::unpack(&packed).map_err(Error::io(&path))?;
-                Ok(Some(Box::new(std::io::Cursor::new(plain))))
-            }
-            Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(source) => Err(Error::io(&path)(source)),
+        let Some(mut packed) = self.files.open_transcript(&self.packed())? else { return Ok(None) };
+        let mut bytes = Vec::new();
+        let plain = packed.read_to_end(&mut bytes).and_then(|_| gzip::unpack(&bytes));
+        let plain = plain.map_err(Error::io(&self.files.transcript_at(&self.packed())))?;
+        Ok(Some(Box::new(std::io::Cursor::new(plain))))
+    }
+
+    /// Sees to it that the file ends with a whole line. Returns where a torn one was put, if one was. One that is
+    /// whole but for its end stays.
+    pub(crate) fn mend(&self, lock: &Lock) -> Result<Option<PathBuf>> {
+        let Some(mut file) = self.files.open_transcript(&self.plain())? else { return Ok(None) };
+        let io = |problem: std::io::Error| Error::io(&self.place())(problem);
+        let length = file.seek(SeekFrom::End(0)).map_err(io)?;
+        let mut last = [0];
+        if length > 0 {
+            file.seek(SeekFrom::Start(length - 1)).and_then(|_| file.read_exact(&mut last)).map_err(io)?;
+        }
+        if length == 0 || last == *b"\n" {
+            return Ok(None);
+        }
+        let (start, torn) = Backwards::new(&mut file).map_err(io)?.next().map_err(io)?.unwrap_or_default();
+        if Line::read(&torn).is_some() {
+            self.append(b"\n", lock)?;
+            return Ok(None);
+        }
+        // First put aside, then cut: to be stopped in between only does it again.
+        let aside = format!("{}.torn-{start}", self.name);
+        self.files.write_transcript(&aside, &torn)?;
+        self.files.cut_transcript(&self.plain(), start)?;
+        Ok(Some(self.files.transcript_at(&aside)))
+    }
+
+    /// Appends whole lines and waits until they would outlast a loss of power. Returns the length of the file.
+    pub(crate) fn append(&self, bytes: &[u8], _lock: &Lock) -> Result<u64> {
+        self.files.append_transcript(&self.plain(), bytes)
+    }
+
+    /// Reads the file whole.
+    pub(crate) fn read(&self) -> Result<Vec<u8>> {
+        self.files.read_transcript(&self.plain())
+    }
+
+    /// Puts `new` in the place of `old`, which goes to the archive first, under the number of the compaction. Returns
+    /// where it is.
+    pub(crate) fn rewrite(&self, old: &[u8], new: &[u8], compaction: i64, _lock: &Lock) -> Result<PathBuf> {
+        // No name of a session has a `~`.
+        let aside = format!("{ARCHIVE}/{}~{compaction}.jsonl", self.name);
+        self.files.write_transcript(&aside, old)?;
+        self.files.write_transcript(&self.plain(), new)?;
+        Ok(self.files.transcript_at(&aside))
+    }
+
+    /// Writes the packed file, and reads it back. Both are there then.
+    pub(crate) fn pack(&self, _lock: &Lock) -> Result<()> {
+        let (bytes, packed) = (self.read()?, self.packed());
+        let io = |problem: std::io::Error| Error::io(&self.files.transcript_at(&packed))(problem);
+        let mut small = Vec::new();
+        for part in bytes.chunks(gzip::MEMBER) {
+            gzip::pack(part, &mut small as &mut dyn Write).map_err(io)?;
+        }
+        self.files.write_transcript(&packed, &small)?;
+        // Read back from where it is before the other goes.
+        let written = gzip::unpack(&self.files.read_transcript(&packed)?).map_err(io)?;
+        match written == bytes {
+            true => Ok(()),
+            false => Err(io(std::io::Error::other("what was packed does not read back"))),
         }
     }
-}
 
-/// Opens a file and nothing else: behind a link is not ours, and who opens a pipe waits for ever.
-fn open_file(path: &Path) -> std::io::Result<File> {
-    match fs::symlink_metadata(path)?.is_file() {
-        true => File::open(path),
-        false => Err(std::io::Error::other("is not a file")),
+    /// Writes the file from the packed one. Both are there then.
+    pub(crate) fn unpack(&self, _lock: &Lock) -> Result<()> {
+        let packed = self.packed();
+        let bytes = gzip::unpack(&self.files.read_transcript(&packed)?);
+        let bytes = bytes.map_err(Error::io(&self.files.transcript_at(&packed)))?;
+        self.files.write_transcript(&self.plain(), &bytes)
     }
 }
-
-/// What can be read from any place.
-pub(crate) trait ReadSeek: Read + Seek {}
-impl<T: Read + Seek> ReadSeek for T {}
 
 /// The sessions that have a file, by the names of their files: what the index of sessions is made from when
 /// nothing else is left.
-pub(crate) fn all(group: &Path) -> Vec<SessionId> {
-    let named = |folder: PathBuf, ending: &'static str| {
-        let files = fs::read_dir(folder).into_iter().flatten().flatten();
-        files.filter_map(move |file| {
-            file.file_type().ok().filter(fs::FileType::is_file)?;
-            let name = file.file_name().into_string().ok()?;
-            decoded(name.strip_suffix(ending)?)?.parse().ok()
-        })
+pub(crate) fn all(files: &Files) -> Vec<SessionId> {
+    let named = |name: String| {
+        let name = match name.split_once('/') {
+            None => name.strip_suffix(".jsonl")?,
+            Some((_, packed)) => packed.strip_suffix(".jsonl.gz")?,
+        };
+        decoded(name)?.parse().ok()
     };
-    let plain = named(folder(group), ".jsonl");
-    let packed = named(folder(group).join(ARCHIVE), ".jsonl.gz");
-    let mut ids: Vec<SessionId> = plain.chain(packed).collect();
+    let mut ids: Vec<SessionId> = files.transcripts().filter_map(named).collect();
     ids.sort();
     ids.dedup();
     ids
 }
 
-/// The files of transcripts in a folder, those that were put away included, by their names within it.
-pub(crate) fn listed(folder: &Path) -> Vec<(String, PathBuf)> {
-    let within = |below: &str| {
-        let files = fs::read_dir(folder.join(below)).into_iter().flatten().flatten();
-        let files = files.filter(|file| file.file_type().is_ok_and(|kind| kind.is_file()));
-        let prefix = if below.is_empty() { String::new() } else { format!("{below}/") };
-        files
-            .filter_map(move |file| {
-                let name = file.file_name().into_string().ok()?;
-                let ours = name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
-                let plain = |c: char| c.is_ascii_alphanumeric() || "_-.%~".contains(c);
-                let ours = ours && !name.starts_with('.') && name.chars().all(plain);
-                ours.then(|| (format!("{prefix}{name}"), file.path()))
-            })
-            .collect::<Vec<_>>()
+/// The names of all transcripts, those that were put away included.
+pub(crate) fn listed(files: &Files) -> Vec<String> {
+    let ours = |name: &String| {
+        let name = name.rsplit('/').next().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_alphanumeric() || "_-.%~".contains(c);
+        let ours = name.ends_with(".jsonl") || name.ends_with(".jsonl.gz");
+        ours && !name.starts_with('.') && name.chars().all(plain)
     };
-    let mut files = within("");
-    files.extend(within(ARCHIVE));
-    files.sort();
-    files
+    let mut names: Vec<String> = files.transcripts().filter(ours).collect();
+    names.sort();
+    names
 }
 
-/// Puts those transcripts of another folder that are meant where there are none of that name. Returns how many.
-pub(crate) fn put_back(group: &Path, from: &Path, meant: impl Fn(&str) -> bool) -> Result<usize> {
-    let mut files = listed(from);
-    files.retain(|(name, _)| meant(name));
-    if files.is_empty() {
+/// Puts those transcripts of others that are meant where there are none of that name. Returns how many.
+pub(crate) fn put_back(view: &View<'_>, from: &Files, meant: impl Fn(&str) -> bool) -> Result<usize> {
+    let mut names = listed(from);
+    names.retain(|name| meant(name));
+    if names.is_empty() {
         return Ok(0);
     }
-    let (target, mut put) = (folder(group), 0);
-    let _lock = lock(group)?;
-    for (name, from) in files {
-        let path = target.join(&name);
-        // A link there would lead out of the group.
-        let above = [&target, &target.join(ARCHIVE)].into_iter().any(|folder| folder.is_symlink());
-        if above || fs::symlink_metadata(&path).is_ok() {
-            continue;
-        }
-        files::create_folder(path.parent().expect("it is in a folder"))?;
-        files::write_whole(&path, &fs::read(&from).map_err(Error::io(&from))?)?;
-        put += 1;
+    let _lock = lock(view)?;
+    let mut put = 0;
+    for name in names {
+        put += usize::from(view.files().copy_transcript(&name, from)?);
     }
     Ok(put)
 }
@@ -307,82 +324,6 @@ pub(crate) fn put_back(group: &Path, from: &Path, meant: impl Fn(&str) -> bool) 
 fn decoded(name: &str) -> Option<String> {
     // A file with a `~` keeps what a compaction replaced.
     if name.contains('~') { None } else { percent_decode(name) }
-}
-
-/// The right to write transcripts of a group. The system takes it back when the process ends, however it ends.
-pub(crate) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
-
-pub(crate) fn lock(group: &Path) -> Result<Lock> {
-    let folder = folder(group);
-    files::create_folder(&folder)?;
-    let path = folder.join("lock");
-    let file = files::append_private(&path).map_err(Error::io(&path))?;
-    for tried in 0..TRIES {
-        match file.try_lock() {
-            Ok(()) => return Ok(Lock(file)),
-            // Most hold it for a moment only.
-            Err(TryLockError::WouldBlock) if tried < 20 => std::thread::sleep(PAUSE / 20),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
-            Err(TryLockError::Error(source)) => return Err(Error::io(&path)(source)),
-        }
-    }
-    Err(Error::TranscriptBusy { path })
-}
-
-/// Sees to it that the file ends with a whole line. Returns where a torn one was put, if one was. One that is
-/// whole but for its end stays.
-pub(crate) fn mend(files: &Files, _lock: &Lock) -> Result<Option<PathBuf>> {
-    let path = files.plain();
-    let io = || Error::io(&path);
-    let opened = open_file(&path).and_then(|_| OpenOptions::new().read(true).write(true).open(&path));
-    let mut file = match opened {
-        Ok(file) => file,
-        Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(io()(source)),
-    };
-    let length = file.metadata().map_err(io())?.len();
-    let mut last = [0];
-    if length > 0 {
-        file.seek(SeekFrom::Start(length - 1)).and_then(|_| file.read_exact(&mut last)).map_err(io())?;
-    }
-    if length == 0 || last == *b"\n" {
-        return Ok(None);
-    }
-    let (start, torn) = Backwards::new(&mut file).map_err(io())?.next().map_err(io())?.unwrap_or_default();
-    if Line::read(&torn).is_some() {
-        file.seek(SeekFrom::End(0)).and_then(|_| file.write_all(b"\n")).map_err(io())?;
-        file.sync_data().map_err(io())?;
-        return Ok(None);
-    }
-    // First put aside, then cut: to be stopped in between only does it again.
-    let aside = files.torn(start);
-    files::write_whole(&aside, &torn)?;
-    file.set_len(start).and_then(|()| file.sync_data()).map_err(io())?;
-    Ok(Some(aside))
-}
-
-/// Appends whole lines and waits until they would outlast a loss of power. Returns the length of the file.
-pub(crate) fn append(files: &Files, bytes: &[u8], _lock: &Lock) -> Result<u64> {
-    let path = files.plain();
-    let io = || Error::io(&path);
-    let mut file = files::append_private(&path).map_err(io())?;
-    let before = file.metadata().map_err(io())?.len();
-    if let Err(problem) = file.write_all(bytes).and_then(|()| file.sync_data()) {
-        // What is half there was not acknowledged; where it can't be taken back, the next one mends it.
-        let _ = file.set_len(before);
-        return Err(io()(problem));
-    }
-    if before == 0 {
-        sync_folder(&path);
-    }
-    Ok(before + bytes.len() as u64)
-}
-
-/// Has the names in a file's folder outlast a loss of power, where the system can do that.
-pub(crate) fn sync_folder(path: &Path) {
-    if let Some(folder) = path.parent().and_then(|folder| File::open(folder).ok()) {
-        let _ = folder.sync_all();
-    }
 }
 
 /// Reads whole lines from where the input stands. What has no end yet is not there yet.
@@ -481,6 +422,7 @@ impl<R: Read + Seek> Backwards<R> {
 #[cfg(test)]
 mod tests {
     use std::io::Cursor;
+    use std::path::Path;
 
     use super::*;
 
@@ -512,6 +454,7 @@ mod tests {
 
     #[test]
     fn any_id_has_a_file_of_its_own() {
+        let files = Files::in_folder(Path::new("g"));
         for (id, name) in [
             ("abc-1", "abc-1.jsonl"),
             ("../../etc/passwd", "%2E.%2F..%2Fetc%2Fpasswd.jsonl"),
@@ -519,11 +462,10 @@ mod tests {
             ("a~1", "a%7E1.jsonl"),
             ("ünder", "%C3%BCnder.jsonl"),
         ] {
-            let files = Files::of(Path::new("g"), &id.parse().unwrap()).unwrap();
-            assert_eq!(files.plain(), Path::new("g/sessions").join(name));
+            assert_eq!(Transcript::of(&files, &id.parse().unwrap()).unwrap().plain(), name);
             assert_eq!(decoded(name.strip_suffix(".jsonl").unwrap()).as_deref(), Some(id));
         }
         let long = "ü".repeat(128).parse().unwrap();
-        assert_eq!(Files::of(Path::new("g"), &long).unwrap_err().code(), "long_session");
+        assert_eq!(Transcript::of(&files, &long).unwrap_err().code(), "long_session");
     }
 }

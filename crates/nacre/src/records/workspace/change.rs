@@ -11,14 +11,12 @@
 
 use std::fs::File;
 use std::ops::ControlFlow;
-use std::path::Path;
 
 use super::FilePath;
-use super::files::{self, Replaced, crash};
 use crate::base::{Error, Result};
 use crate::group::View;
-use crate::store::Connection;
 use crate::store::audit;
+use crate::store::{Connection, Files, Replaced, crash};
 
 /// The most bytes of a file of the workspace that is written.
 pub(crate) const LARGEST: u64 = 4 << 20;
@@ -70,13 +68,13 @@ pub(crate) fn is_unsettled(db: &Connection) -> Result<bool> {
 }
 
 impl Held<'_> {
-    pub(crate) fn folder(&self) -> &Path {
-        self.view.folder()
+    pub(crate) fn files(&self) -> &Files {
+        self.view.files()
     }
 
     /// Reads a file whole; `None`: there is none.
     pub(crate) fn read(&self, path: &FilePath) -> Result<Option<Vec<u8>>> {
-        let bytes = files::read(self.folder(), path, LARGEST + 1)?;
+        let bytes = self.files().read(path, LARGEST + 1)?;
         if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
             return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
         }
@@ -105,7 +103,7 @@ impl Held<'_> {
         records: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<(T, Vec<String>)> {
         for Change { path, before, .. } in changes {
-            if files::read(self.folder(), path, u64::MAX)? != *before {
+            if self.files().read(path, u64::MAX)? != *before {
                 return Err(Error::FileChanged { path: path.to_string() });
             }
         }
@@ -145,7 +143,7 @@ impl Held<'_> {
     fn apply_each(&self, changes: &[Change]) -> Left {
         let mut left = Left::default();
         for Change { path, before, after } in changes {
-            match files::replace(self.folder(), path, before.as_deref(), after.as_deref()) {
+            match self.files().replace(path, before.as_deref(), after.as_deref()) {
                 Ok(Replaced::Done) => crash::point("one file done"),
                 Ok(Replaced::Changed) | Err(_) => left.in_the_way.push(path.to_string()),
             }
@@ -156,7 +154,7 @@ impl Held<'_> {
     /// Makes the changes of one cause, or none of them.
     fn apply(&self, changes: &[Change]) -> Left {
         let replace = |path: &FilePath, before: &Option<Vec<u8>>, after: &Option<Vec<u8>>| {
-            files::replace(self.folder(), path, before.as_deref(), after.as_deref())
+            self.files().replace(path, before.as_deref(), after.as_deref())
         };
         for (place, Change { path, before, after }) in changes.iter().enumerate() {
             let failed = match replace(path, before, after) {

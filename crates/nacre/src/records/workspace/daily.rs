@@ -11,7 +11,6 @@ use serde::Serialize;
 
 use super::change::{self, Change, Held};
 use super::edit::{self, Last};
-use super::files;
 use super::lines;
 use super::{FilePath, Note};
 use crate::base::caller::{Caller, Role};
@@ -198,7 +197,7 @@ pub fn today(view: &View<'_>) -> Result<Shown> {
     let caller = view.caller();
     allow(caller)?;
     let path = path_of(view, caller.zone.day(caller.now));
-    let text = files::text(view, caller.visibility, path.as_str(), change::LARGEST);
+    let text = super::text(view, caller.visibility, path.as_str(), change::LARGEST);
     Ok(Shown { path: path.to_string(), text: redact::document(&text).into_owned() })
 }
 
@@ -231,14 +230,8 @@ pub(crate) fn logs(view: &View<'_>) -> Vec<Log> {
 }
 
 fn logs_in(view: &View<'_>, folder: &str) -> impl Iterator<Item = Log> {
-    let place = view.folder().join(folder);
-    // A link is not followed: what is behind it is not ours.
-    let own = std::fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
-    let entries = own.then(|| std::fs::read_dir(place).ok()).flatten();
-    entries.into_iter().flatten().flatten().filter_map(move |entry| {
-        let name = entry.file_name();
-        let name = name.to_str().filter(|_| entry.file_type().is_ok_and(|kind| kind.is_file()))?;
-        let day = Day::parse(name.get(..10)?)?;
+    view.files().names(folder).filter_map(move |(name, is_file)| {
+        let day = Day::parse(name.get(..10).filter(|_| is_file)?)?;
         // `2026-02-18.md` and `2026-02-18-evening.md`, not `2026-02-185.md`.
         name[10..].starts_with(['.', '-', '_', ' ']).then_some(())?;
         Some(Log { day, path: format!("{folder}/{name}").parse().ok()? })
@@ -304,7 +297,7 @@ fn is_over(keep: &settings::Log, importance: f64, age: i64) -> bool {
 fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) -> Result<usize> {
     let caller = view.caller();
     // Without the lock first: mostly nothing is due.
-    let seen = files::read(view.folder(), &log.path, change::LARGEST)?.unwrap_or_default();
+    let seen = view.files().read(&log.path, change::LARGEST)?.unwrap_or_default();
     if due(&seen, keep, age).is_none() {
         return Ok(0);
     }
@@ -393,10 +386,10 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::super::files::crash;
     use super::*;
     use crate::base::{Settings, Time};
     use crate::group::Group;
+    use crate::store::crash;
     use crate::tools::home::Home;
 
     fn now() -> Time {

@@ -9,9 +9,10 @@ use std::fmt::Write as _;
 use serde::Serialize;
 
 use super::lines::{self, Kind};
-use super::{change, files};
+use super::{change, text};
 use crate::base::frame::one_line;
 use crate::base::redact;
+use crate::base::text::lossy;
 use crate::base::{Result, Time};
 use crate::group::View;
 use crate::index::{Language, analyse};
@@ -88,13 +89,13 @@ impl std::fmt::Display for Stale {
 
 /// Looks at it, as a session may see it.
 pub fn look(view: &View<'_>, most: usize) -> Result<MemoryFile> {
-    let text = files::text(view, view.visibility(), PATH, change::LARGEST);
+    let text = text(view, view.visibility(), PATH, change::LARGEST);
     of_text(view, &text, most)
 }
 
 /// Asks to prune a file that is about to be written, where it is MEMORY.md and too long.
 pub(crate) fn advice(view: &View<'_>, path: &str, after: &[u8]) -> Option<String> {
-    advice_of(view, path, &files::lossy(after))
+    advice_of(view, path, &lossy(after))
 }
 
 /// The same of its text.
@@ -198,7 +199,7 @@ pub(crate) fn used(view: &View<'_>, language: Language, uses: &[Use<'_>]) -> Vec
     if uses.is_empty() {
         return Vec::new();
     }
-    let text = files::text(view, crate::base::caller::Visibility::Private, PATH, change::LARGEST);
+    let text = text(view, crate::base::caller::Visibility::Private, PATH, change::LARGEST);
     let all: Vec<(usize, &str)> = telling(&text).collect();
     let words = |text: &str| -> BTreeSet<String> {
         analyse::words(text, language).into_iter().filter(|word| !language.is_common(word)).collect()

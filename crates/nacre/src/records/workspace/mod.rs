@@ -1,6 +1,6 @@
 //! The workspace (SPEC W): the files in a group's folder, written by people, editors and agents.
 //!
-//! Its documents are the Markdown files. `walk` finds them and reads one; `sync` brings the index up to date
+//! Its documents are the Markdown files, which are reached through `store::Files`. `sync` brings the index up to date
 //! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
 //! `boot` what of it a session starts with.
 //!
@@ -11,7 +11,7 @@ pub(crate) mod change;
 pub mod checkpoint;
 pub mod daily;
 pub(crate) mod edit;
-pub(crate) mod files;
+mod files;
 pub(crate) mod lines;
 pub(crate) mod memory_file;
 pub(crate) mod policy;
@@ -19,17 +19,16 @@ pub mod proposal;
 pub(crate) mod seen;
 mod sync;
 pub(crate) mod template;
-pub(crate) mod walk;
 
 pub use crate::base::FilePath;
+pub use crate::store::walk::Note;
 pub use checkpoint::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
 };
-pub(crate) use files::text;
+pub use files::FileListed;
+pub(crate) use files::{list, text};
 pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
-pub use sync::{Note, Synced, sync, sync_with};
+pub use sync::{Synced, sync, sync_with};
 pub(crate) use sync::{follow, sync_database};
 pub use template::{Laid, TEMPLATES, Template, lay_templates};
-pub use walk::FileListed;
-pub(crate) use walk::{LARGEST, Seen, Stat, Taken, files, read, sources};

@@ -621,7 +621,7 @@ impl Stored {
         let (mut since, mut mergeable) = (None, false);
         if self.kind == Kind::File && self.state == State::Pending {
             // A link or a folder that stands there by now is in the way too; applying says what it is.
-            let found = self.path().and_then(|path| super::files::read(view.folder(), &path, LARGEST + 1));
+            let found = self.path().and_then(|path| view.files().read(&path, LARGEST + 1));
             let now = found.as_ref().ok().and_then(Option::as_deref);
             if found.is_err() || now != self.base.as_deref() && now != self.proposed.as_deref() {
                 since = Some(Diff::new(&self.target, self.base.as_deref(), now));

@@ -11,14 +11,12 @@ use crate::store::Connection;
 use std::collections::{BTreeMap, HashMap};
 use std::ops::ControlFlow;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::change;
 use super::memory_file;
 use super::template;
-use super::walk::workspace as documents;
-use super::walk::{self, Found, Seen, Stat, Taken};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::redact;
@@ -27,6 +25,7 @@ use crate::index::database::Database;
 use crate::index::{Passage, Slice, Writer, chunk};
 use crate::records::graph::{self, read};
 use crate::store::audit;
+use crate::store::walk::{self, Found, Note, Seen, Stat, Taken};
 
 /// The kind of a chunk's passage.
 const KIND: &str = "chunk";
@@ -70,20 +69,13 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// What there is to say about a path.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "a path and a sentence")]
-pub struct Note {
-    pub path: String,
-    pub why: String,
-}
-
 /// Brings an index up to date with the documents that were found, and the graph where it is wanted. `progress` is
 /// told how many of them have been looked at.
 pub(crate) fn sync_database(
     database: &mut Database,
     caller: &Caller,
     found: Found,
+    read_found: &dyn Fn(&Seen) -> Taken,
     graph: bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Synced> {
@@ -109,7 +101,7 @@ pub(crate) fn sync_database(
             continue;
         }
         // One that has gone since the walk stays among the known, which are taken out below.
-        let Some(document) = Document::read(file, caller.now, graph) else { continue };
+        let Some(document) = Document::read(file, read_found(file), caller.now, graph) else { continue };
         synced.count(&file.path, &document.row, before);
         if before != Some(&document.row) {
             batch.put(document);
@@ -206,8 +198,8 @@ struct Document {
 }
 
 impl Document {
-    /// Reads a document and cuts it; `None`: it has gone.
-    fn read(seen: &Seen, now: Time, graph: bool) -> Option<Document> {
+    /// Cuts a document that was read; `None`: it has gone.
+    fn read(seen: &Seen, taken: Taken, now: Time, graph: bool) -> Option<Document> {
         let graph = graph.then_some(read::VERSION);
         let skipped = |stat: Stat, why: String, retry: bool| {
             let mtime = (!retry).then_some(stat.mtime);
@@ -223,7 +215,7 @@ impl Document {
             let (path, passages, lines) = (seen.path.clone(), Vec::new(), Vec::new());
             Some(Document { path, row, passages, said: None, since: now, lines })
         };
-        let (bytes, stat, settled) = match walk::read(seen) {
+        let (bytes, stat, settled) = match taken {
             Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
             Taken::Skipped { why, retry } => return skipped(seen.stat, why, retry),
             Taken::Gone => return None,
@@ -456,8 +448,9 @@ pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) ->
     if !view.settings().documents.index {
         return Ok(Synced::default());
     }
-    let (found, graph) = (documents(view.folder()), view.settings().graph.documents);
-    sync_database(view.memory(), caller, found, graph, progress)
+    let (files, graph) = (view.files().clone(), view.settings().graph.documents);
+    let read_found = |seen: &Seen| files.read_found(seen);
+    sync_database(view.memory(), caller, files.documents(), &read_found, graph, progress)
 }
 
 /// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is

@@ -6,13 +6,11 @@
 
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::io::{self, Write};
 
 use serde::Serialize;
 
 use super::FilePath;
-use crate::base::files;
-use crate::base::{Error, Result};
+use crate::base::Result;
 use crate::group::View;
 
 /// A file that a new workspace begins with.
@@ -137,34 +135,13 @@ pub fn lay_templates(view: &View<'_>) -> Result<Laid> {
     let mut laid = Laid::default();
     for template in TEMPLATES {
         let path: FilePath = template.path.parse().expect("a test parses every path");
-        if make(view, &path, template.text)? {
+        if view.files().create(&path, template.text.as_bytes())? {
             laid.made.push(template.path);
         } else {
             laid.kept.push(template.path);
         }
     }
     Ok(laid)
-}
-
-/// Makes a file where nothing stands, and the folders above it. False: something stands there.
-fn make(view: &View<'_>, path: &FilePath, text: &str) -> Result<bool> {
-    let mut folder = view.folder().to_owned();
-    let mut names: Vec<&str> = path.names().collect();
-    let name = names.pop().expect("a path has a name");
-    for below in names {
-        folder.push(below);
-        // A link leads somewhere else, where nothing is to be made.
-        if std::fs::symlink_metadata(&folder).is_ok_and(|found| !found.is_dir()) {
-            return Ok(false);
-        }
-    }
-    files::create_folder(&folder)?;
-    let file = folder.join(name);
-    match files::create_new_private(&file) {
-        Ok(mut made) => made.write_all(text.as_bytes()).map_err(Error::io(&file)).map(|()| true),
-        Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-        Err(problem) => Err(Error::io(&file)(problem)),
-    }
 }
 
 #[cfg(test)]

@@ -10,12 +10,13 @@ use serde_json::Value;
 
 use crate::base::path::MEMORIES;
 use crate::base::redact::{self, redact};
-use crate::base::redact;
+use crate::base::text::lossy;
 use crate::base::{Error, Result, Time};
 use crate::records::workspace::change::{self, Change, Held};
 use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, Made};
-use crate::records::workspace::{self, FilePath, files};
+use crate::records::workspace::{self, FilePath};
+use crate::store::Files;
 use crate::store::audit;
 use crate::store::event::payload;
 use crate::tools::call::{Call, Mode, Ran};
@@ -200,7 +201,7 @@ impl MemoryToolRequest {
 
     /// The lines of a file with their numbers, masked before they are cut: half a key is not known for one.
     fn numbered(&self, given: &str, bytes: &[u8]) -> Done<String> {
-        let text = files::lossy(bytes);
+        let text = lossy(bytes);
         let masked = redact::document(&text);
         let lines: Vec<&str> = masked.split('\n').collect();
         if lines.len() > MOST_LINES {
@@ -278,7 +279,7 @@ impl MemoryToolRequest {
         }
         commit(mode, caller, &mut held, &plan)?;
         for Change { path, .. } in plan.changes.iter().filter(|change| change.after.is_none()) {
-            files::remove_empty_folders(held.folder(), path);
+            held.files().remove_empty_folders(path);
         }
         drop(held);
         for Change { path, before, after } in &plan.changes {
@@ -521,7 +522,7 @@ fn commit(
 
 /// Refuses what was read masked: written back, the credential would be lost.
 fn check_mask(before: &[u8], new: &str) -> Done<()> {
-    if new.contains(redact::MASK) && !files::lossy(before).contains(redact::MASK) {
+    if new.contains(redact::MASK) && !lossy(before).contains(redact::MASK) {
         return say(format!(
             "The text has `{}`, which stands for a credential of the file; leave that part as it is.",
             redact::MASK
@@ -562,7 +563,7 @@ fn refused<T>(given: &str, error: Error) -> Done<T> {
 
 /// The files as the session sees them.
 struct Seen {
-    folder: std::path::PathBuf,
+    files: Files,
     visibility: crate::base::caller::Visibility,
     private: Vec<String>,
 }
@@ -570,12 +571,12 @@ struct Seen {
 impl Seen {
     fn of(call: &mut Call<'_>) -> Seen {
         let (visibility, private) = (call.caller.visibility, call.settings().visibility.private.clone());
-        Seen { folder: call.view().folder().to_owned(), visibility, private }
+        Seen { files: call.view().files().clone(), visibility, private }
     }
 
     /// The bytes of a file; `None`: there is none, or a folder.
     fn file(&self, path: &FilePath, given: &str) -> Done<Option<Vec<u8>>> {
-        let bytes = match files::read(&self.folder, path, change::LARGEST + 1) {
+        let bytes = match self.files.read(path, change::LARGEST + 1) {
             Ok(bytes) => bytes,
             Err(Error::BadPath { problem: "is not a file", .. }) => None,
             Err(error) => return refused(given, error),
@@ -592,7 +593,7 @@ impl Seen {
     /// Tells whether a file or a folder is there. One that the session does not see is there as well: it must not be written
     /// over.
     fn is_there(&self, path: &FilePath) -> Done<bool> {
-        match files::read(&self.folder, path, 0) {
+        match self.files.read(path, 0) {
             Ok(found) => Ok(found.is_some()),
             Err(Error::BadPath { problem: "is not a file", .. }) => Ok(true),
             Err(error) => refused(&format!("/{path}"), error),
@@ -604,7 +605,7 @@ impl Seen {
         let names: Vec<&str> = path.names().collect();
         for end in 2..names.len() {
             let above: FilePath = names[..end].join("/").parse()?;
-            if files::read(&self.folder, &above, 0).is_ok_and(|found| found.is_some()) {
+            if self.files.read(&above, 0).is_ok_and(|found| found.is_some()) {
                 return say(format!("The path /{above} is not a directory."));
             }
         }
@@ -618,7 +619,7 @@ impl Seen {
             Place::File(path) => format!("{path}/"),
         };
         let mut found = Vec::new();
-        for seen in workspace::files(&self.folder) {
+        for seen in workspace::list(&self.files) {
             let Some(rest) = seen.path.strip_prefix(&root) else { continue };
             let Ok(path) = seen.path.parse::<FilePath>() else { continue };
             let is_seen =

@@ -1,13 +1,12 @@
 //! Where a document's file goes, and what stands there already.
 
 use std::collections::HashSet;
-use std::path::Path;
 
 use super::{LARGEST, Row, hash};
 use crate::base::caller::folded;
 use crate::base::{Result, Time};
 use crate::records::workspace::FilePath;
-use crate::records::workspace::files::{self, Replaced};
+use crate::store::{Files, Replaced};
 
 /// The folder that imported documents stand in.
 pub(super) const FOLDER: &str = "memory/imports";
@@ -25,7 +24,7 @@ pub(super) enum Placed {
 
 /// Writes a document's file, unless a person's is in the way.
 pub(super) fn place(
-    folder: &Path,
+    files: &Files,
     (path, text, at): (&str, &str, Option<Time>),
     known: Option<&Row>,
     new: &str,
@@ -40,7 +39,7 @@ pub(super) fn place(
         taken.insert(folded(&path));
     }
     let file: FilePath = path.parse()?;
-    let there = files::read(folder, &file, LARGEST + 1)?;
+    let there = files.read(&file, LARGEST + 1)?;
     let placed = match (&there, known) {
         (None, Some(_)) => Placed::Kept("was deleted here, and stays so"),
         (Some(there), _) if there == text.as_bytes() => {
@@ -57,12 +56,12 @@ pub(super) fn place(
         (None, None) => Placed::Added,
     };
     if let Placed::Added | Placed::Changed = placed
-        && files::replace(folder, &file, there.as_deref(), Some(text.as_bytes()))? == Replaced::Changed
+        && files.replace(&file, there.as_deref(), Some(text.as_bytes()))? == Replaced::Changed
     {
         return Ok((Placed::Kept("was changed here in this moment"), path));
     }
     if let (Placed::Added | Placed::Changed, Some(at)) = (placed, at) {
-        files::set_time(folder, &file, at)?;
+        files.set_time(&file, at)?;
     }
     Ok((placed, path))
 }

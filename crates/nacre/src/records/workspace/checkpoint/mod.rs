@@ -18,19 +18,18 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::change::{self, Change, Held};
-use super::files::{self, crash};
-use super::{FilePath, Note, walk};
+use super::{FilePath, Note};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::path::CHECKPOINTS;
+use crate::base::text::lossy;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index;
 use crate::index::Schema;
-use crate::store::Connection;
 use crate::store::audit;
 use crate::store::beside;
-use crate::store::{Damage, Db};
+use crate::store::{Connection, Damage, Db, Files, crash};
 
 pub(crate) use records::Gone;
 pub use records::{Rows, TableDiff};
@@ -139,7 +138,7 @@ pub fn save(view: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint>
 
 fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
     held.view.create()?;
-    let place = place(held.folder())?;
+    let place = place(held.view.folder())?;
     crate::base::files::create_folder(&place)?;
     clear(&place)?;
     let name = slug(name);
@@ -210,7 +209,7 @@ pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
     private_only(caller, "checkpoint diff")?;
     let mut held = change::hold(view)?;
     let (folder, checkpoint) = open(&held, id)?;
-    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| files::lossy(&bytes));
+    let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| lossy(&bytes));
     let files = changes(&held, &folder, &checkpoint)?
         .into_iter()
         .map(|Change { path, before, after }| FileDiff {
@@ -251,7 +250,9 @@ pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
     held.view.detach()?;
     let (rows, left) = done?;
     for file in &checkpoint.files {
-        set_mode(held.folder(), file)?;
+        if let (Some(mode), Ok(path)) = (file.mode, file.path.parse()) {
+            held.files().set_mode(&path, mode & 0o777)?;
+        }
     }
     thin_out(&held, &[&before.id, &checkpoint.id])?;
     drop(held);
@@ -273,7 +274,7 @@ fn private_only(caller: &Caller, tool: &str) -> Result<()> {
 pub fn remove(view: &mut View<'_>, id: &str) -> Result<String> {
     let caller = view.caller();
     let mut held = change::hold(view)?;
-    let place = place(held.folder())?;
+    let place = place(held.view.folder())?;
     // A damaged one can be dropped too, by its whole name.
     let id = match find(&place, held.view.name().as_str(), id) {
         Ok(checkpoint) => checkpoint.id,
@@ -391,10 +392,10 @@ fn is_id(id: &str) -> bool {
 
 /// Copies the documents of the workspace. Returns what was kept, and what could not be.
 fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> {
-    let found = walk::workspace(held.folder());
+    let found = held.files().documents();
     let (mut kept, mut left_out) = (Vec::new(), found.skipped.clone());
     for path in found.paths() {
-        let (path, bytes) = match read(held.folder(), path) {
+        let (path, bytes) = match read(held.files(), path) {
             Ok(Some(read)) => read,
             Ok(None) => continue,
             Err(error) => {
@@ -408,7 +409,7 @@ fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> 
         }
         crate::base::files::write_whole(&file, &bytes)?;
         kept.push(FileKept {
-            mode: mode(&held.folder().join(path.as_str())),
+            mode: held.files().mode(&path),
             bytes: bytes.len() as u64,
             sha256: hash(&bytes),
             path: path.to_string(),
@@ -417,31 +418,9 @@ fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> 
     Ok((kept, left_out))
 }
 
-fn read(folder: &Path, path: &str) -> Result<Option<(FilePath, Vec<u8>)>> {
+fn read(files: &Files, path: &str) -> Result<Option<(FilePath, Vec<u8>)>> {
     let path: FilePath = path.parse()?;
-    Ok(files::read(folder, &path, u64::MAX)?.map(|bytes| (path, bytes)))
-}
-
-#[cfg(unix)]
-fn mode(file: &Path) -> Option<u32> {
-    use std::os::unix::fs::PermissionsExt as _;
-    Some(fs::symlink_metadata(file).ok()?.permissions().mode() & 0o777)
-}
-
-#[cfg(not(unix))]
-fn mode(_: &Path) -> Option<u32> {
-    None
-}
-
-/// Gives a file the mode it had.
-fn set_mode(folder: &Path, kept: &FileKept) -> Result<()> {
-    #[cfg(unix)]
-    if let Some(mode) = kept.mode
-        && let Ok(path) = kept.path.parse::<FilePath>()
-    {
-        files::set_mode(folder, &path, mode & 0o777)?;
-    }
-    Ok(())
+    Ok(files.read(&path, u64::MAX)?.map(|bytes| (path, bytes)))
 }
 
 /// Writes a database with the records of the live one.
@@ -513,7 +492,7 @@ fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
 
 /// Finds a checkpoint and looks every file of it over.
 fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
-    let place = place(held.folder())?;
+    let place = place(held.view.folder())?;
     let checkpoint = find(&place, held.view.name().as_str(), id)?;
     let folder = place.join(&checkpoint.id);
     let bad = |problem: String| Error::BadCheckpoint { path: folder.clone(), problem };
@@ -523,8 +502,9 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
         let (found, known) = (i64::try_from(found).unwrap_or(i64::MAX), i64::try_from(known).unwrap_or(0));
         return Err(Error::Newer { path: folder, found, known });
     }
+    let files = Files::in_folder(&folder.join(FILES));
     for file in &checkpoint.files {
-        let kept = read(&folder.join(FILES), &file.path)?;
+        let kept = read(&files, &file.path)?;
         match kept {
             Some((_, bytes)) if hash(&bytes) == file.sha256 => {}
             Some(_) => return Err(bad(format!("has a file that was changed: `{}`", file.path))),
@@ -544,7 +524,7 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
 
 /// What has to become of the files for them to be as they were.
 fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
-    let now = walk::workspace(held.folder());
+    let (then, now) = (Files::in_folder(&folder.join(FILES)), held.files().documents());
     let mut paths: BTreeSet<String> = checkpoint.files.iter().map(|file| file.path.clone()).collect();
     let left_out = |path: &str| checkpoint.left_out.iter().any(|note| note.path == path);
     // What could not be kept then is left alone now.
@@ -552,9 +532,9 @@ fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Ve
     let mut changes = Vec::new();
     for path in paths {
         let Ok(path) = path.parse::<FilePath>() else { continue };
-        let before = files::read(held.folder(), &path, u64::MAX)?;
+        let before = held.files().read(&path, u64::MAX)?;
         let kept = checkpoint.files.iter().any(|file| file.path == path.as_str());
-        let after = if kept { files::read(&folder.join(FILES), &path, u64::MAX)? } else { None };
+        let after = if kept { then.read(&path, u64::MAX)? } else { None };
         if before != after {
             changes.push(Change { path, before, after });
         }
@@ -619,7 +599,7 @@ fn take_away(place: &Path, id: &str) -> Result<()> {
 
 /// Takes the oldest away where there are more than are to be kept; those named here stay, and so does the last.
 fn thin_out(held: &Held<'_>, stay: &[&str]) -> Result<()> {
-    let place = place(held.folder())?;
+    let place = place(held.view.folder())?;
     let keep = held.view.settings().checkpoints.keep.max(1);
     let found = list_in(&place, held.view.name().as_str())?.checkpoints;
     for old in found.iter().skip(keep).filter(|old| !stay.contains(&old.id.as_str())) {

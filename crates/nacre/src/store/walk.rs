@@ -1,30 +1,37 @@
 //! Finding and reading documents. Never leaves the folder: links are not followed, and a file that became one
 //! between looking and opening is not read.
 
-use crate::base::Time;
-use serde::Serialize;
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::Note;
+use serde::{Deserialize, Serialize};
+
+use crate::base::path::{CHECKPOINTS, SESSIONS, is_in_memories};
 
 /// The most bytes of a document.
 pub(crate) const LARGEST: u64 = 20 << 20;
-/// The folder of transcripts, which are searched as sessions.
-const SESSIONS: &str = "sessions";
-/// Folders of the workspace whose files are no documents: transcripts, and the states that are kept to go back to.
-const APART: &[&str] = &[SESSIONS, crate::base::path::CHECKPOINTS];
+/// Folders of the workspace whose files are no documents: transcripts, which are searched as sessions, and the states that are kept to go back to.
+const APART: &[&str] = &[SESSIONS, CHECKPOINTS];
 /// How the names of documents end: those of the workspace, and those of a collection.
 const MARKDOWN: &[&str] = &[".md"];
 const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
+
+/// What there is to say about a path.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "a path and a sentence")]
+pub struct Note {
+    pub path: String,
+    pub why: String,
+}
 
 /// A document as it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
     /// Its name in the index: within the group's folder with `/`, or, of a collection, from the root.
     pub(crate) path: String,
+    /// Where it was found on this machine.
     pub(crate) file: PathBuf,
     pub(crate) stat: Stat,
 }
@@ -32,35 +39,24 @@ pub(crate) struct Seen {
 /// What a walk found, by path.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
-    pub(super) seen: Vec<Seen>,
+    pub(crate) seen: Vec<Seen>,
     /// What can't be a document though its name says so.
-    pub(super) skipped: Vec<Note>,
+    pub(crate) skipped: Vec<Note>,
     /// How many files have other endings; not counted for the workspace, where they are what anyone keeps there.
-    pub(super) others: BTreeMap<String, usize>,
+    pub(crate) others: BTreeMap<String, usize>,
     /// Sources that are not there. What is known of them is kept.
-    pub(super) absent: Vec<Note>,
+    pub(crate) absent: Vec<Note>,
     /// Folders among the sources in which there is no document.
-    pub(super) empty: Vec<String>,
+    pub(crate) empty: Vec<String>,
 }
 
 /// Finds the documents in the folder of a group.
-pub(crate) fn workspace(folder: &Path) -> Found {
+pub(super) fn documents(folder: &Path) -> Found {
     let mut found = Found::default();
     walk(folder, None, MARKDOWN, APART, &mut found);
     found.others.clear();
     found.sort();
     found
-}
-
-/// The documents of a group, by path.
-pub(crate) fn files(folder: &Path) -> Vec<FileListed> {
-    let shown = |seen: Seen| FileListed {
-        path: seen.path,
-        size: seen.stat.size,
-        modified: crate::base::time::Time::from_millis(seen.stat.mtime),
-        private: false,
-    };
-    workspace(folder).seen.into_iter().map(shown).collect()
 }
 
 /// Finds the documents of sources: of folders what ends as a text does, and files whatever they are called.
@@ -97,7 +93,7 @@ pub(crate) fn sources(sources: &[String]) -> Found {
 
 impl Found {
     /// Returns the paths of what was found.
-    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.seen.iter().map(|seen| seen.path.as_str())
     }
 
@@ -173,7 +169,7 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
             }
             let lower = shown.to_ascii_lowercase();
             // What an agent keeps for itself is text, whatever it is called.
-            let of_agent = root.is_none() && crate::base::path::is_in_memories(&path);
+            let of_agent = root.is_none() && is_in_memories(&path);
             let is_text = of_agent || endings.iter().any(|ending| lower.ends_with(ending));
             let known = entry.file_type().and_then(|kind| {
                 // Only what may be a document is worth a look at its size and time.
@@ -216,11 +212,11 @@ pub(crate) enum Taken {
 }
 
 /// Reads one document whole.
-pub(crate) fn read(seen: &Seen) -> Taken {
-    if u64::try_from(seen.stat.size).unwrap_or(0) > LARGEST {
+pub(crate) fn read(file: &Path, stat: Stat) -> Taken {
+    if u64::try_from(stat.size).unwrap_or(0) > LARGEST {
         return Taken::Skipped { why: too_large(), retry: false };
     }
-    match read_bytes(&seen.file) {
+    match read_bytes(file) {
         Ok(Some((bytes, _, _))) if bytes.len() as u64 > LARGEST => {
             Taken::Skipped { why: too_large(), retry: true }
         }
@@ -262,16 +258,4 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
 #[cfg(not(unix))]
 fn is_same(_: &Metadata, other: &Metadata) -> bool {
     other.is_file()
-}
-
-/// One file.
-#[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "named after what they are")]
-pub struct FileListed {
-    pub path: String,
-    pub size: i64,
-    pub modified: Time,
-    /// Shared sessions do not see it.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub private: bool,
 }

@@ -1,0 +1,32 @@
+//! The lock of the transcripts: one process writes at a time.
+
+use std::fs::{File, TryLockError};
+use std::time::Duration;
+
+use crate::base::path::SESSIONS;
+use crate::base::{Error, Result, files};
+use crate::group::View;
+
+/// How often and after what pause a process asks whether another is done: half a minute in all.
+const TRIES: u32 = 6_000;
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// The right to write transcripts of a group. The system takes it back when the process ends, however it ends.
+pub(crate) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
+
+pub(crate) fn lock(view: &View<'_>) -> Result<Lock> {
+    let folder = view.folder().join(SESSIONS);
+    files::create_folder(&folder)?;
+    let path = folder.join("lock");
+    let file = files::append_private(&path).map_err(Error::io(&path))?;
+    for tried in 0..TRIES {
+        match file.try_lock() {
+            Ok(()) => return Ok(Lock(file)),
+            // Most hold it for a moment only.
+            Err(TryLockError::WouldBlock) if tried < 20 => std::thread::sleep(PAUSE / 20),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            Err(TryLockError::Error(source)) => return Err(Error::io(&path)(source)),
+        }
+    }
+    Err(Error::TranscriptBusy { path })
+}

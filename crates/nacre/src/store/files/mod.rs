@@ -1,0 +1,174 @@
+//! The files of a group: the documents of its workspace, and its transcripts.
+//!
+//! Everyone above reads and writes them through [`Files`], by a path that was checked or by the name of a transcript.
+//! Where they are is known here alone: in a folder of this machine.
+
+#[cfg(not(unix))]
+mod portable;
+mod transcripts;
+#[cfg(unix)]
+mod unix;
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
+
+use super::walk::{self, Found, Seen, Taken};
+use crate::base::files::{create_folder, create_new_private};
+use crate::base::path::SESSIONS;
+use crate::base::{Error, FilePath, Result, Time};
+
+pub(crate) use transcripts::{ARCHIVE, ReadSeek};
+
+/// The files of a group, or a copy of them.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    documents: PathBuf,
+    transcripts: PathBuf,
+}
+
+impl Files {
+    /// The files in a group's folder.
+    pub(crate) fn in_folder(folder: &Path) -> Files {
+        Files::in_folders(folder.to_owned(), folder.join(SESSIONS))
+    }
+
+    /// Documents in one folder and transcripts in another.
+    pub(crate) fn in_folders(documents: PathBuf, transcripts: PathBuf) -> Files {
+        Files { documents, transcripts }
+    }
+
+    /// Finds all documents.
+    pub(crate) fn documents(&self) -> Found {
+        walk::documents(&self.documents)
+    }
+
+    /// Returns the names in a folder of the workspace, and whether each is a file. A folder behind a link has none.
+    pub(crate) fn names(&self, folder: &str) -> impl Iterator<Item = (String, bool)> + use<> {
+        let place = self.documents.join(folder);
+        let own = fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
+        let entries = own.then(|| fs::read_dir(place).ok()).flatten();
+        entries.into_iter().flatten().flatten().filter_map(|entry| {
+            let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+            Some((entry.file_name().into_string().ok()?, is_file))
+        })
+    }
+
+    /// Reads a file as it is; `None`: there is none. `most` is how many bytes at most; what is behind is left.
+    pub(crate) fn read(&self, path: &FilePath, most: u64) -> Result<Option<Vec<u8>>> {
+        self.with(path, |file| {
+            let mut bytes = Vec::new();
+            file.take(most).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        })
+    }
+
+    /// Reads a document that was found, for the index.
+    pub(crate) fn read_found(&self, seen: &Seen) -> Taken {
+        walk::read(&self.documents.join(&seen.path), seen.stat)
+    }
+
+    /// Reads a document that has a name that nothing here would give one; `None`: it can't be read.
+    pub(crate) fn read_misnamed(&self, path: &str) -> Option<Vec<u8>> {
+        fs::read(self.documents.join(path)).ok()
+    }
+
+    /// Makes a file where nothing stands, and the folders above it. False: something stands there.
+    pub(crate) fn create(&self, path: &FilePath, bytes: &[u8]) -> Result<bool> {
+        let mut folder = self.documents.clone();
+        let mut names: Vec<&str> = path.names().collect();
+        let name = names.pop().expect("a path has a name");
+        for below in names {
+            folder.push(below);
+            // A link leads somewhere else, where nothing is to be made.
+            if fs::symlink_metadata(&folder).is_ok_and(|found| !found.is_dir()) {
+                return Ok(false);
+            }
+        }
+        create_folder(&folder)?;
+        let file = folder.join(name);
+        match create_new_private(&file) {
+            Ok(mut made) => made.write_all(bytes).map_err(Error::io(&file)).map(|()| true),
+            Err(problem) if problem.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(problem) => Err(Error::io(&file)(problem)),
+        }
+    }
+
+    /// Gives a file the time of what it was made from.
+    pub(crate) fn set_time(&self, path: &FilePath, at: Time) -> Result<()> {
+        let since = u64::try_from(at.as_millis()).unwrap_or(0);
+        let at = UNIX_EPOCH + Duration::from_millis(since);
+        self.with(path, |file| file.set_modified(at)).map(|_| ())
+    }
+
+    /// Takes away the folders of a file that was taken away, as far up as they are empty; the first name stays.
+    pub(crate) fn remove_empty_folders(&self, path: &FilePath) {
+        let mut above = path.as_str();
+        while let Some((rest, _)) = above.rsplit_once('/').filter(|(rest, _)| rest.contains('/')) {
+            above = rest;
+            let Ok(named) = above.parse::<FilePath>() else { return };
+            if !self.remove_folder(&named) {
+                return;
+            }
+        }
+    }
+
+    /// Does something with an open file; `None`: there is none.
+    fn with<T>(&self, path: &FilePath, work: impl FnOnce(File) -> io::Result<T>) -> Result<Option<T>> {
+        match self.open(path).and_then(|file| Ok(work(file)?)) {
+            Ok(done) => Ok(Some(done)),
+            Err(refused) => refused.error(self, path).map_or(Ok(None), Err),
+        }
+    }
+
+    /// Where a file is, for errors.
+    fn at(&self, path: &FilePath) -> PathBuf {
+        self.documents.join(path.as_str())
+    }
+}
+
+/// What became of putting a file in another's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Replaced {
+    /// It stands there, now or already.
+    Done,
+    /// Something else stands there than was expected, and was left.
+    Changed,
+}
+
+/// Why a file can't be had.
+#[derive(Debug)]
+enum Refused {
+    /// There is none.
+    Absent,
+    /// A link stands there or above it.
+    Link,
+    /// A folder, a pipe or a device stands there.
+    NotAFile,
+    /// What the system says.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(problem: io::Error) -> Refused {
+        match problem.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Refused::Absent,
+            io::ErrorKind::IsADirectory => Refused::NotAFile,
+            _ => Refused::Io(problem),
+        }
+    }
+}
+
+impl Refused {
+    /// Says it; `None`: there is no file, which is no error.
+    fn error(self, files: &Files, path: &FilePath) -> Option<Error> {
+        let bad = |problem| Some(Error::BadPath { given: path.to_string(), problem });
+        match self {
+            Refused::Absent => None,
+            Refused::Link => bad("goes through a link, which is not followed"),
+            Refused::NotAFile => bad("is not a file"),
+            Refused::Io(problem) => Some(Error::io(&files.at(path))(problem)),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! Documents in a folder of any system. Files have no mode, and can't change places.
+
+use std::fs::{self, File};
+
+use super::{Files, Refused, Replaced};
+use crate::base::files::{create_folder, write_whole};
+use crate::base::{Error, FilePath, Result};
+
+impl Files {
+    /// Puts `after` in the place of `before`, as on Unix. What an editor saves in the very moment may be lost.
+    pub(crate) fn replace(
+        &self,
+        path: &FilePath,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> Result<Replaced> {
+        let found = self.read(path, u64::MAX)?;
+        if found.as_deref() == after {
+            return Ok(Replaced::Done);
+        }
+        if found.as_deref() != before {
+            return Ok(Replaced::Changed);
+        }
+        let file = self.at(path);
+        match after {
+            Some(after) => {
+                if let Some(folder) = file.parent() {
+                    create_folder(folder)?;
+                }
+                write_whole(&file, after)?;
+            }
+            None => fs::remove_file(&file).map_err(Error::io(&file))?,
+        }
+        Ok(Replaced::Done)
+    }
+
+    pub(crate) fn mode(&self, _: &FilePath) -> Option<u32> {
+        None
+    }
+
+    pub(crate) fn set_mode(&self, _: &FilePath, _: u32) -> Result<()> {
+        Ok(())
+    }
+
+    /// Removes a folder. Tells whether it was empty, and is gone.
+    pub(super) fn remove_folder(&self, path: &FilePath) -> bool {
+        fs::remove_dir(self.at(path)).is_ok()
+    }
+
+    /// Opens a file for reading.
+    pub(super) fn open(&self, path: &FilePath) -> Result<File, Refused> {
+        let mut inner = self.documents.clone();
+        for name in path.names() {
+            inner.push(name);
+            if fs::symlink_metadata(&inner)?.is_symlink() {
+                return Err(Refused::Link);
+            }
+        }
+        let file = File::open(&inner)?;
+        if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotAFile) }
+    }
+}

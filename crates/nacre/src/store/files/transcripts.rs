@@ -1,0 +1,128 @@
+//! The transcripts among the files of a group. Their names are those that the index of sessions has: `<name>.jsonl`, and
+//! below `archive/` what was put away. Whoever writes one holds the lock of the transcripts.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::Files;
+use crate::base::files::{append_private, create_folder, write_quickly, write_whole};
+use crate::base::{Error, Result};
+
+/// The folder of what was put away.
+pub(crate) const ARCHIVE: &str = "archive";
+
+/// What can be read from any place.
+pub(crate) trait ReadSeek: Read + Seek {}
+impl<T: Read + Seek> ReadSeek for T {}
+
+impl Files {
+    /// Returns the names of all files among the transcripts.
+    pub(crate) fn transcripts(&self) -> impl Iterator<Item = String> {
+        let within = |folder: &str| {
+            let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
+            let files = fs::read_dir(self.transcript_at(folder)).into_iter().flatten().flatten();
+            files.filter_map(move |file| {
+                file.file_type().ok().filter(fs::FileType::is_file)?;
+                Some(format!("{prefix}{}", file.file_name().to_str()?))
+            })
+        };
+        within("").chain(within(ARCHIVE))
+    }
+
+    pub(crate) fn has_transcript(&self, name: &str) -> bool {
+        self.transcript_at(name).exists()
+    }
+
+    /// Opens a transcript and nothing else: behind a link is not ours, and who opens a pipe waits for ever. `None`:
+    /// there is none.
+    pub(crate) fn open_transcript(&self, name: &str) -> Result<Option<Box<dyn ReadSeek>>> {
+        let path = self.transcript_at(name);
+        let opened = fs::symlink_metadata(&path).and_then(|found| match found.is_file() {
+            true => File::open(&path),
+            false => Err(io::Error::other("is not a file")),
+        });
+        match opened {
+            Ok(file) => Ok(Some(Box::new(file))),
+            Err(problem) if problem.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(problem) => Err(Error::io(&path)(problem)),
+        }
+    }
+
+    /// Reads a transcript that is there.
+    pub(crate) fn read_transcript(&self, name: &str) -> Result<Vec<u8>> {
+        let failed = |problem: io::Error| Error::io(&self.transcript_at(name))(problem);
+        let mut input = self.open_transcript(name)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        let mut bytes = Vec::new();
+        input.read_to_end(&mut bytes).map_err(failed)?;
+        Ok(bytes)
+    }
+
+    /// Appends whole lines and waits until they would outlast a loss of power. Returns the length of the transcript.
+    pub(crate) fn append_transcript(&self, name: &str, bytes: &[u8]) -> Result<u64> {
+        let path = self.transcript_at(name);
+        let io = || Error::io(&path);
+        let mut file = append_private(&path).map_err(io())?;
+        let before = file.metadata().map_err(io())?.len();
+        if let Err(problem) = file.write_all(bytes).and_then(|()| file.sync_data()) {
+            // What is half there was not acknowledged; where it can't be taken back, the next one mends it.
+            let _ = file.set_len(before);
+            return Err(io()(problem));
+        }
+        if before == 0 {
+            sync_folder(&path);
+        }
+        Ok(before + bytes.len() as u64)
+    }
+
+    /// Cuts a transcript, so that it has this length.
+    pub(crate) fn cut_transcript(&self, name: &str, length: u64) -> Result<()> {
+        let path = self.transcript_at(name);
+        let file = OpenOptions::new().write(true).open(&path);
+        file.and_then(|file| file.set_len(length).and_then(|()| file.sync_data())).map_err(Error::io(&path))
+    }
+
+    /// Writes a transcript whole, and waits until it would outlast a loss of power.
+    pub(crate) fn write_transcript(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let path = self.transcript_at(name);
+        if let Some((folder, _)) = name.rsplit_once('/') {
+            create_folder(&self.transcript_at(folder))?;
+        }
+        write_whole(&path, bytes)?;
+        sync_folder(&path);
+        Ok(())
+    }
+
+    /// Takes over a transcript of others where there is none of that name. False: something stands there.
+    pub(crate) fn copy_transcript(&self, name: &str, from: &Files) -> Result<bool> {
+        // A link would lead out of the group.
+        let is_linked = self.transcripts.is_symlink() || self.transcript_at(ARCHIVE).is_symlink();
+        if is_linked || fs::symlink_metadata(self.transcript_at(name)).is_ok() {
+            return Ok(false);
+        }
+        self.write_transcript(name, &from.read_transcript(name)?)?;
+        Ok(true)
+    }
+
+    pub(crate) fn remove_transcript(&self, name: &str) -> Result<()> {
+        let path = self.transcript_at(name);
+        fs::remove_file(&path).map_err(Error::io(&path))
+    }
+
+    /// Writes the list of transcripts, which is derived: a loss of power may leave an empty one.
+    pub(crate) fn write_transcript_list(&self, bytes: &[u8]) -> Result<()> {
+        write_quickly(&self.transcript_at("sessions.json"), bytes)
+    }
+
+    /// Where a transcript is, for errors and messages.
+    pub(crate) fn transcript_at(&self, name: &str) -> PathBuf {
+        self.transcripts.join(name)
+    }
+}
+
+/// Has the names in a file's folder outlast a loss of power, where the system can do that.
+fn sync_folder(path: &Path) {
+    if let Some(folder) = path.parent().and_then(|folder| File::open(folder).ok()) {
+        let _ = folder.sync_all();
+    }
+}

@@ -1,0 +1,272 @@
+//! Documents in a folder of Unix. From the folder down they are opened name by name and never through a link: whatever
+//! stands there, nothing outside is read (W9).
+
+use std::fs::{self, File};
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt as _;
+
+use super::{Files, Refused, Replaced};
+use crate::base::files::create_folder;
+use crate::base::{Error, FilePath, Result};
+use crate::store::crash;
+
+impl Files {
+    /// Puts `after` in the place of `before`, whole or not at all; `None` is no file. Nothing else than `before` is ever
+    /// replaced: what an editor puts there in the very moment is put back. Only one process does this at a time, and
+    /// what a dead one left is cleared away.
+    ///
+    /// The new file is written aside (`.NAME.nacre-new`), gets the name of one that is whole (`.NAME.nacre-swap`), and
+    /// changes places with the old one, which can then be looked at before it goes.
+    pub(crate) fn replace(
+        &self,
+        path: &FilePath,
+        before: Option<&[u8]>,
+        after: Option<&[u8]>,
+    ) -> Result<Replaced> {
+        // A folder may go away meanwhile.
+        let gone = || Error::io(&self.at(path))(io::ErrorKind::NotFound.into());
+        let failed = |refused: Refused| refused.error(self, path).unwrap_or_else(gone);
+        let entered = match self.enter(path, false) {
+            Err(Refused::Absent) if after.is_some() => self.enter(path, true),
+            Err(Refused::Absent) if before.is_none() => return Ok(Replaced::Done),
+            Err(Refused::Absent) => return Ok(Replaced::Changed),
+            entered => entered,
+        };
+        let (inner, name) = entered.map_err(failed)?;
+        let (new, swap) = (format!(".{name}.nacre-new"), format!(".{name}.nacre-swap"));
+        Place { inner, name, new, swap }.replace(before, after).map_err(failed)
+    }
+
+    /// Returns the mode of a file, where files have one.
+    pub(crate) fn mode(&self, path: &FilePath) -> Option<u32> {
+        Some(fs::symlink_metadata(self.at(path)).ok()?.permissions().mode() & 0o777)
+    }
+
+    /// Gives a file its mode, where files have one.
+    pub(crate) fn set_mode(&self, path: &FilePath, mode: u32) -> Result<()> {
+        let set = self.with(path, |file| match file.metadata()?.permissions().mode() & 0o777 {
+            had if had == mode => Ok(()),
+            _ => file.set_permissions(fs::Permissions::from_mode(mode)),
+        });
+        set.map(|_| ())
+    }
+
+    /// Removes a folder. Tells whether it was empty, and is gone.
+    pub(super) fn remove_folder(&self, path: &FilePath) -> bool {
+        use rustix::fs::{AtFlags, unlinkat};
+        self.enter(path, false).is_ok_and(|(inner, name)| unlinkat(&inner, name, AtFlags::REMOVEDIR).is_ok())
+    }
+
+    /// Opens a file for reading.
+    pub(super) fn open(&self, path: &FilePath) -> Result<File, Refused> {
+        let (inner, name) = self.enter(path, false)?;
+        open_at(&inner, name)
+    }
+
+    /// Opens the folder that a file stands in, and returns it with the file's name. `make`: what is missing of it is made.
+    fn enter<'p>(&self, path: &'p FilePath, make: bool) -> Result<(OwnedFd, &'p str), Refused> {
+        use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
+        if make {
+            let made = create_folder(&self.documents);
+            made.map_err(|error| Refused::Io(io::Error::other(error.to_string())))?;
+        }
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        // Where the home stands, and by what links, is the person's own affair.
+        let mut inner = openat(CWD, &self.documents, flags, Mode::empty()).map_err(io::Error::from)?;
+        let mut names = path.names();
+        let name = names.next_back().expect("a path has a name");
+        for below in names {
+            if make
+                && let Err(problem) = mkdirat(&inner, below, Mode::RWXU)
+                && problem != rustix::io::Errno::EXIST
+            {
+                return Err(io::Error::from(problem).into());
+            }
+            inner = openat(&inner, below, flags | OFlags::NOFOLLOW, Mode::empty())
+                .map_err(|problem| refused(&inner, below, problem))?;
+        }
+        Ok((inner, name))
+    }
+}
+
+fn open_at(inner: &OwnedFd, name: &str) -> Result<File, Refused> {
+    use rustix::fs::{Mode, OFlags, openat};
+    // Not to wait for the other end of a pipe.
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = File::from(
+        openat(inner, name, flags, Mode::empty()).map_err(|problem| refused(inner, name, problem))?,
+    );
+    if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotAFile) }
+}
+
+/// Tells a link from what else can't be opened: systems have several errors for it.
+fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> Refused {
+    use rustix::fs::{AtFlags, FileType, statat};
+    let found = statat(inner, name, AtFlags::SYMLINK_NOFOLLOW);
+    match found.map(|found| FileType::from_raw_mode(found.st_mode)) {
+        Ok(FileType::Symlink) => Refused::Link,
+        Ok(FileType::Socket) => Refused::NotAFile,
+        _ => io::Error::from(problem).into(),
+    }
+}
+
+/// Where a file stands or will stand.
+struct Place<'p> {
+    inner: OwnedFd,
+    name: &'p str,
+    new: String,
+    swap: String,
+}
+
+impl Place<'_> {
+    fn replace(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Replaced, Refused> {
+        self.remove(&self.new)?;
+        // A process died here: its file had not changed places yet, or the old one had not been looked at.
+        if let Some((left, _)) = self.read(&self.swap)? {
+            let ours = after == Some(&left[..]) || before == Some(&left[..]);
+            if !ours {
+                self.give_back(after)?;
+            }
+            self.remove(&self.swap)?;
+        }
+        let found = self.read(self.name)?;
+        let (found, mode) = found.map_or((None, None), |(bytes, mode)| (Some(bytes), Some(mode)));
+        if found.as_deref() == after {
+            return Ok(Replaced::Done);
+        }
+        if found.as_deref() != before {
+            return Ok(Replaced::Changed);
+        }
+        let done = match (before, after) {
+            (_, Some(after)) => {
+                self.write(after, mode)?;
+                crash::point("written aside");
+                match before {
+                    None => self.link()?,
+                    Some(before) => self.exchange(before, after)?,
+                }
+            }
+            (Some(before), None) => self.take_away(before)?,
+            (None, None) => Replaced::Done,
+        };
+        rustix::fs::fsync(&self.inner).map_err(io::Error::from)?;
+        Ok(done)
+    }
+
+    /// Writes the new file aside, with the mode of the old one.
+    fn write(&self, bytes: &[u8], mode: Option<rustix::fs::Mode>) -> Result<(), Refused> {
+        use rustix::fs::{Mode, OFlags, fchmod, openat, renameat};
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let own = Mode::RUSR | Mode::WUSR;
+        let mut file =
+            File::from(openat(&self.inner, self.new.as_str(), flags, own).map_err(io::Error::from)?);
+        if let Some(mode) = mode {
+            fchmod(&file, mode).map_err(io::Error::from)?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        renameat(&self.inner, self.new.as_str(), &self.inner, self.swap.as_str()).map_err(io::Error::from)?;
+        Ok(())
+    }
+
+    /// Gives the new file its name, which nothing may have.
+    fn link(&self) -> Result<Replaced, Refused> {
+        use rustix::fs::{AtFlags, linkat};
+        let linked = linkat(&self.inner, self.swap.as_str(), &self.inner, self.name, AtFlags::empty());
+        crash::point("linked");
+        self.remove(&self.swap)?;
+        match linked {
+            Ok(()) => Ok(Replaced::Done),
+            Err(rustix::io::Errno::EXIST) => Ok(Replaced::Changed),
+            Err(problem) => Err(io::Error::from(problem).into()),
+        }
+    }
+
+    /// Has the new file and the old one change places, and looks at what came out.
+    fn exchange(&self, before: &[u8], after: &[u8]) -> Result<Replaced, Refused> {
+        if !self.change_places()? {
+            // A file system that can't: what an editor saves in this very moment is lost.
+            use rustix::fs::renameat;
+            renameat(&self.inner, self.swap.as_str(), &self.inner, self.name).map_err(io::Error::from)?;
+            return Ok(Replaced::Done);
+        }
+        crash::point("exchanged");
+        let out = self.read(&self.swap)?.map(|(bytes, _)| bytes);
+        if out.as_deref() == Some(before) {
+            self.remove(&self.swap)?;
+            return Ok(Replaced::Done);
+        }
+        self.give_back(Some(after))?;
+        self.remove(&self.swap)?;
+        Ok(Replaced::Changed)
+    }
+
+    /// Tells whether the two have changed places; false: this file system can't do it.
+    fn change_places(&self) -> Result<bool, Refused> {
+        #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
+        {
+            use rustix::fs::{RenameFlags, renameat_with};
+            use rustix::io::Errno;
+            let swap = self.swap.as_str();
+            match renameat_with(&self.inner, swap, &self.inner, self.name, RenameFlags::EXCHANGE) {
+                Ok(()) => Ok(true),
+                Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => Ok(false),
+                Err(problem) => Err(io::Error::from(problem).into()),
+            }
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android", target_vendor = "apple")))]
+        Ok(false)
+    }
+
+    /// Puts back what came out and should not have. Where yet another file stands there by now, both stay: this
+    /// one under a name that a person sees.
+    fn give_back(&self, after: Option<&[u8]>) -> Result<(), Refused> {
+        let there = self.read(self.name)?.map(|(bytes, _)| bytes);
+        if there.as_deref() == after && there.is_some() && self.change_places()? {
+            return Ok(());
+        }
+        for number in 1.. {
+            use rustix::fs::{AtFlags, linkat};
+            let saved = format!("{}.saved-{number}.md", self.name.trim_end_matches(".md"));
+            match linkat(&self.inner, self.swap.as_str(), &self.inner, saved.as_str(), AtFlags::empty()) {
+                Err(rustix::io::Errno::EXIST) => {}
+                linked => return linked.map_err(|problem| io::Error::from(problem).into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the file away, if it is the one that was meant.
+    fn take_away(&self, before: &[u8]) -> Result<Replaced, Refused> {
+        use rustix::fs::renameat;
+        renameat(&self.inner, self.name, &self.inner, self.swap.as_str()).map_err(io::Error::from)?;
+        crash::point("taken away");
+        let out = self.read(&self.swap)?.map(|(bytes, _)| bytes);
+        if out.as_deref() == Some(before) {
+            self.remove(&self.swap)?;
+            return Ok(Replaced::Done);
+        }
+        self.link()?;
+        Ok(Replaced::Changed)
+    }
+
+    /// Reads a file of the folder, with its mode. `None`: there is none.
+    fn read(&self, name: &str) -> Result<Option<(Vec<u8>, rustix::fs::Mode)>, Refused> {
+        let mut file = match open_at(&self.inner, name) {
+            Err(Refused::Absent) => return Ok(None),
+            file => file?,
+        };
+        let mode = rustix::fs::Mode::from_raw_mode(file.metadata()?.permissions().mode() & 0o777);
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Ok(Some((bytes, mode)))
+    }
+
+    fn remove(&self, name: &str) -> Result<(), Refused> {
+        match rustix::fs::unlinkat(&self.inner, name, rustix::fs::AtFlags::empty()) {
+            Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
+            Err(problem) => Err(io::Error::from(problem).into()),
+        }
+    }
+}
