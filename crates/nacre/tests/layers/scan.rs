@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 /// A module: its path from the crate's root.
-type Module = Vec<String>;
+pub type Module = Vec<String>;
 
 /// The modules of a crate, and what they name of each other.
 pub struct Crate {
@@ -20,8 +20,7 @@ pub struct Crate {
 impl Crate {
     /// Reads all source files below a folder, tests left out.
     pub fn read(source: &Path) -> Crate {
-        let mut texts = Vec::new();
-        collect(source, &mut Vec::new(), &mut texts);
+        let texts = texts(source);
         let modules: BTreeSet<Module> = texts.iter().map(|(module, _)| module.clone()).collect();
         let mut found = Crate { modules, exports: BTreeMap::new(), named: Vec::new() };
         for (module, text) in &texts {
@@ -116,6 +115,13 @@ pub fn circular(edges: &BTreeSet<(String, String)>) -> BTreeSet<(String, String)
         false
     };
     edges.iter().filter(|(from, to)| reaches(to, from)).cloned().collect()
+}
+
+/// Returns the text of every module below a folder, without tests and comments.
+pub fn texts(source: &Path) -> Vec<(Module, String)> {
+    let mut texts = Vec::new();
+    collect(source, &mut Vec::new(), &mut texts);
+    texts
 }
 
 fn collect(folder: &Path, at: &mut Module, texts: &mut Vec<(Module, String)>) {
