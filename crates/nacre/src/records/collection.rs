@@ -118,10 +118,7 @@ pub fn add(
             record.indexed_at = None;
             put(tx, &record)?;
         }
-        let mut row = audit::Row::new("collection_add");
-        row.ids.push(name.to_string());
-        row.detail.insert("sources".into(), record.sources.len().into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)
+        audit::Row::new("collection_add").id(name).with("sources", record.sources.len()).append(tx, caller)
     })?;
     index(view, name, Reading::Changes, progress)
 }
@@ -147,10 +144,10 @@ pub fn remove(view: &mut View<'_>, name: &CollectionName) -> Result<Record> {
     let record = view.write(|tx| {
         let record = known(tx, name)?;
         tx.run("DELETE FROM collections WHERE name = $1", [name])?;
-        let mut row = audit::Row::new("collection_drop");
-        row.ids.push(name.to_string());
-        row.detail.insert("sources".into(), record.sources.len().into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        audit::Row::new("collection_drop")
+            .id(name)
+            .with("sources", record.sources.len())
+            .append(tx, caller)?;
         Ok(record)
     })?;
     view.close_collection(name);
@@ -298,18 +295,14 @@ fn index(
     };
     view.write(|tx| {
         tx.run("UPDATE collections SET indexed_at = $2 WHERE name = $1", (name, caller.now))?;
-        let mut row = audit::Row::new("collection_index");
-        row.ids.push(name.to_string());
-        for (what, count) in [
-            ("added", synced.added.len()),
-            ("changed", synced.changed.len()),
-            ("removed", synced.removed.len()),
-            ("chunks", synced.chunks_written),
-            ("absent", synced.absent.len()),
-        ] {
-            row.detail.insert(what.into(), count.into());
-        }
-        audit::append(tx, caller, &row, audit::Outcome::Done)
+        audit::Row::new("collection_index")
+            .id(name)
+            .with("added", synced.added.len())
+            .with("changed", synced.changed.len())
+            .with("removed", synced.removed.len())
+            .with("chunks", synced.chunks_written)
+            .with("absent", synced.absent.len())
+            .append(tx, caller)
     })?;
     Ok(Indexed { collection: name.clone(), sources, synced, set_aside: aside })
 }

@@ -442,9 +442,7 @@ fn take_in(view: &mut View<'_>, found: &Records) -> Result<Imported> {
     let caller = view.caller();
     view.write(|tx| {
         let imported = write_records(tx, found)?;
-        let mut row = audit::Row::new("import");
-        row.detail.insert("entries".into(), imported.added.into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        audit::Row::new("import").with("entries", imported.added).append(tx, caller)?;
         Ok(imported)
     })
 }

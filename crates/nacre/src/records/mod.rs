@@ -25,9 +25,7 @@ pub fn reindex(view: &mut View<'_>) -> Result<usize> {
         let schema = view.schema();
         view.write(|tx| {
             let passages = index::rebuild(tx, schema, index::Documents::Forget, language)?;
-            let mut row = audit::Row::new("reindex");
-            row.detail.insert("passages".into(), passages.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)
+            audit::Row::new("reindex").with("passages", passages).append(tx, caller)
         })?;
     }
     workspace::sync(view)?;

@@ -25,6 +25,23 @@ impl Row {
     pub(crate) fn new(action: &str) -> Row {
         Row { action: action.into(), ids: Vec::new(), detail: Map::new() }
     }
+
+    /// Names something that was written.
+    pub(crate) fn id(mut self, id: impl ToString) -> Row {
+        self.ids.push(id.to_string());
+        self
+    }
+
+    /// Adds a size, a count or a code.
+    pub(crate) fn with(mut self, detail: &str, value: impl Into<Value>) -> Row {
+        self.detail.insert(detail.into(), value.into());
+        self
+    }
+
+    /// Appends it to the chain, as done.
+    pub(crate) fn append(&self, db: &Connection, caller: &Caller) -> Result<()> {
+        append(db, caller, self, Outcome::Done)
+    }
 }
 
 /// How the call ended.

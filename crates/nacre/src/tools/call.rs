@@ -118,7 +118,7 @@ impl<'a> Call<'a> {
                 proposal::approved(tx, by, number)?;
             }
             if write.changed && !matches!(mode, Mode::Try) {
-                audit::append(tx, caller, &write.row, audit::Outcome::Done)?;
+                write.row.append(tx, caller)?;
             }
             Ok((value, write.changed))
         };

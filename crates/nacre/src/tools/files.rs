@@ -295,10 +295,7 @@ impl WriteRequest {
         let (size, delta) = (after.len(), change::grown(before.as_deref(), Some(&after)));
         let change = Change { path: path.clone(), before, after: Some(after) };
         held.commit("write", &[change], |tx| {
-            let mut row = audit::Row::new("memory_write");
-            row.ids.push(path.to_string());
-            row.detail.insert("bytes".into(), size.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)
+            audit::Row::new("memory_write").id(path).with("bytes", size).append(tx, caller)
         })?;
         drop(held);
         let data = [("type", "file".into()), ("path", path.as_str().into()), ("delta", delta.into())];

@@ -452,9 +452,7 @@ fn prune(view: &mut View<'_>) -> Result<Report> {
         if size > limit {
             let percent = settings.entries.prune_percent;
             let ids = entry::archive_lowest(tx, caller.now, percent, &settings.rank)?;
-            let mut row = audit::Row::new("archive");
-            row.ids.extend(ids.iter().map(ToString::to_string));
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            ids.iter().fold(audit::Row::new("archive"), audit::Row::id).append(tx, caller)?;
             archived = i64::try_from(ids.len()).unwrap_or(i64::MAX);
         }
         Ok(Report::new(format!("{archived} entries archived"), "archived", archived))

@@ -162,9 +162,7 @@ impl Request for SaveRequest {
         }
         let size = after.len();
         held.commit("write", &[Change { path, before, after: Some(after) }], |tx| {
-            let mut row = audit::Row::new("file_save");
-            row.detail.insert("bytes".into(), size.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)
+            audit::Row::new("file_save").with("bytes", size).append(tx, caller)
         })?;
         drop(held);
         let data = [("type", "file".into()), ("path", saved.path.as_str().into()), ("size", size.into())];

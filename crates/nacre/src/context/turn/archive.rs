@@ -64,7 +64,7 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
         if !learned.is_empty() {
             audited.detail.insert("lessons".into(), learned.len().into());
         }
-        audit::append(tx, caller, &audited, audit::Outcome::Done)?;
+        audited.append(tx, caller)?;
         Ok((true, learned))
     })?;
     if added {

@@ -344,9 +344,7 @@ pub(super) fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
     let mut lesson = view.write(|tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
         tx.run("DELETE FROM lessons WHERE number = $1", [number])?;
-        let mut row = audit::Row::new("lesson_forget");
-        row.ids.push(source(number));
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        audit::Row::new("lesson_forget").id(source(number)).append(tx, caller)?;
         Ok(lesson)
     })?;
     lesson.redact();

@@ -227,9 +227,7 @@ pub fn seed(view: &mut View<'_>, path: &Path) -> Result<Seeded> {
     let seed = seed::parse(path, &text)?;
     view.write(|tx| {
         let seeded = seed::take_in(tx, caller.now, &caller.session, &seed)?;
-        let mut row = audit::Row::new("seed");
-        row.detail.insert("added".into(), seeded.added.into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        audit::Row::new("seed").with("added", seeded.added).append(tx, caller)?;
         Ok(seeded)
     })
 }

@@ -318,7 +318,7 @@ fn claim_name(view: &mut View<'_>, format: &Format, source: &Source) -> Result<(
     }
     view.write(|tx| {
         identity::name_source(tx, format.name, &source.name, &here, caller.now)?;
-        audit::append(tx, caller, &audit::Row::new("import_source"), audit::Outcome::Done)
+        audit::Row::new("import_source").append(tx, caller)
     })
 }
 

@@ -428,9 +428,7 @@ impl<'a> Sink<'a> {
                     };
                     identity::put(tx, &new)?;
                 }
-                let mut row = audit::Row::new("import");
-                row.detail.insert("documents".into(), any.into());
-                audit::append(tx, caller, &row, audit::Outcome::Done)
+                audit::Row::new("import").with("documents", any).append(tx, caller)
             })?;
         }
         for (.., placed, path) in &written {
@@ -468,7 +466,7 @@ impl<'a> Sink<'a> {
             for (kind, counts) in &done.kinds {
                 row.detail.insert((*kind).into(), (counts.added + counts.changed + counts.ended).into());
             }
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            row.append(tx, caller)?;
             Ok(done)
         })?;
         for (kind, counts) in done.kinds {

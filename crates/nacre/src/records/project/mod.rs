@@ -118,9 +118,7 @@ pub fn forget(view: &mut View<'_>, name: &ProjectName) -> Result<Project> {
         ] {
             tx.run(sql, [project.number])?;
         }
-        let mut row = audit::Row::new("project_forget");
-        row.detail.insert("items".into(), ids.len().into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        audit::Row::new("project_forget").with("items", ids.len()).append(tx, caller)?;
         Ok(project)
     })
 }
@@ -295,11 +293,8 @@ fn extract_project(
             let sql = "UPDATE projects SET extracted_at = $2 WHERE number = $1";
             tx.run(sql, (project.number, caller.now))?;
         }
-        let mut row = audit::Row::new("extract");
-        for (what, count) in [("files", looked), ("read", read), ("added", added), ("removed", removed)] {
-            row.detail.insert(what.into(), count.into());
-        }
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        let row = audit::Row::new("extract").with("files", looked).with("read", read);
+        row.with("added", added).with("removed", removed).append(tx, caller)?;
         counts(tx, project.number)
     })?;
     if added + removed > 0 {
@@ -447,9 +442,7 @@ pub fn import_tasks(view: &mut View<'_>, path: &Path) -> Result<TasksImported> {
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
     view.write(|tx| {
         let done = task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
-        let mut row = audit::Row::new("task_import");
-        row.detail.insert("tasks".into(), done.added.into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        audit::Row::new("task_import").with("tasks", done.added).append(tx, caller)?;
         Ok(done)
     })
 }

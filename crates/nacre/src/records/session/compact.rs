@@ -172,9 +172,6 @@ fn note(view: &mut View<'_>, session: &SessionId, state: &State, covered: usize)
     let caller = view.caller();
     view.write(|tx| {
         take_in::save(tx, session, state)?;
-        let mut row = audit::Row::new("session_compact");
-        row.ids.push(session.as_str().to_owned());
-        row.detail.insert("covered".into(), covered.into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)
+        audit::Row::new("session_compact").id(session).with("covered", covered).append(tx, caller)
     })
 }

@@ -133,9 +133,7 @@ pub(super) fn record(
             exchange::step_back(tx, id, said.map(|one| one.text.as_str()))?;
         }
     }
-    let mut row = audit::Row::new(action);
-    row.detail.insert("messages".into(), added.into());
-    audit::append(tx, caller, &row, audit::Outcome::Done)?;
+    audit::Row::new(action).with("messages", added).append(tx, caller)?;
     Ok((added, present))
 }
 

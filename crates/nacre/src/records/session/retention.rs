@@ -92,8 +92,6 @@ fn note(view: &mut View<'_>, session: &SessionId, state: &State, action: &str) -
     let caller = view.caller();
     view.write(|tx| {
         take_in::save(tx, session, state)?;
-        let mut row = audit::Row::new(action);
-        row.ids.push(session.as_str().to_owned());
-        audit::append(tx, caller, &row, audit::Outcome::Done)
+        audit::Row::new(action).id(session).append(tx, caller)
     })
 }

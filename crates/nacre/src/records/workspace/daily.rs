@@ -112,10 +112,7 @@ fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
     if !duplicate {
         let change = Change { path: path.clone(), before, after: Some(after) };
         held.commit("log", &[change], |tx| {
-            let mut row = audit::Row::new("log");
-            row.ids.push(path.to_string());
-            row.detail.insert("chars".into(), line.chars().count().into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)
+            audit::Row::new("log").id(path).with("chars", line.chars().count()).append(tx, caller)
         })?;
     }
     Ok(Appended { path: path.to_string(), line: number, text: line, duplicate })
@@ -326,10 +323,7 @@ fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) ->
         },
     ];
     held.commit("retention", &changes, |tx| {
-        let mut row = audit::Row::new("retention");
-        row.ids.extend([log.path.to_string(), archive.to_string()]);
-        row.detail.insert("lines".into(), count.into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)
+        audit::Row::new("retention").id(&log.path).id(&archive).with("lines", count).append(tx, caller)
     })?;
     Ok(count)
 }

@@ -514,10 +514,12 @@ fn record(
     bytes: usize,
     outcome: audit::Outcome,
 ) -> Result<()> {
-    let mut row = audit::Row::new(action);
-    row.ids.push(format!("proposal:{number}"));
-    row.detail.insert("bytes".into(), bytes.into());
-    audit::append(db, caller, &row, outcome)
+    audit::append(
+        db,
+        caller,
+        &audit::Row::new(action).id(format!("proposal:{number}")).with("bytes", bytes),
+        outcome,
+    )
 }
 
 fn tell(view: &View<'_>, kind: &str, target: &str, delta: i64) {

@@ -336,11 +336,11 @@ impl Batch {
                 }
             }
             writer.finish()?;
-            let mut row = audit::Row::new("index");
-            row.detail.insert("documents".into(), documents.len().into());
-            row.detail.insert("removed".into(), removed.len().into());
-            row.detail.insert("chunks".into(), written.into());
-            audit::append(tx, caller, &row, audit::Outcome::Done)?;
+            audit::Row::new("index")
+                .with("documents", documents.len())
+                .with("removed", removed.len())
+                .with("chunks", written)
+                .append(tx, caller)?;
             Ok(written)
         })
     }

@@ -512,7 +512,7 @@ fn commit(
         row.ids.extend(plan.changes.iter().map(|change| change.path.to_string()));
         let size: usize = plan.changes.iter().filter_map(|change| change.after.as_ref()).map(Vec::len).sum();
         row.detail.insert("bytes".into(), size.into());
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        row.append(tx, caller)?;
         match mode {
             Mode::Approved { number, by } => proposal::approved(tx, by, number),
             _ => Ok(()),

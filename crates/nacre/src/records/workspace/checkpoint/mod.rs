@@ -168,10 +168,8 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
     crash::point("manifest written");
     fs::rename(&aside, place.join(&id)).map_err(Error::io(&place))?;
     sync_folder(&place)?;
-    let mut row = audit::Row::new("checkpoint_save");
-    row.ids.push(id);
-    row.detail.insert("files".into(), checkpoint.files.len().into());
-    held.view.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    let row = audit::Row::new("checkpoint_save").id(id).with("files", checkpoint.files.len());
+    held.view.write(|tx| row.append(tx, caller))?;
     Ok(checkpoint)
 }
 
@@ -235,15 +233,13 @@ pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
     let changes = changes(&held, &folder, &checkpoint)?;
     let language = held.view.settings().search.language();
     let schema = held.view.schema();
-    let mut row = audit::Row::new("checkpoint_restore");
-    row.ids.push(checkpoint.id.clone());
-    row.detail.insert("files".into(), changes.len().into());
+    let row = audit::Row::new("checkpoint_restore").id(&checkpoint.id).with("files", changes.len());
     let cause = format!("{}{}", change::RESTORE, checkpoint.id);
     held.view.attach(&copy.0)?;
     let done = held.commit_far(&cause, &changes, |tx| {
         let rows = records::put_back(tx)?;
         index::rebuild(tx, schema, index::Documents::Forget, language)?;
-        audit::append(tx, caller, &row, audit::Outcome::Done)?;
+        row.append(tx, caller)?;
         crash::point("records put back");
         Ok(rows)
     });
@@ -282,9 +278,7 @@ pub fn remove(view: &mut View<'_>, id: &str) -> Result<String> {
         Err(error) => return Err(error),
     };
     take_away(&place, &id)?;
-    let mut row = audit::Row::new("checkpoint_drop");
-    row.ids.push(id.clone());
-    held.view.write(|tx| audit::append(tx, caller, &row, audit::Outcome::Done))?;
+    held.view.write(|tx| audit::Row::new("checkpoint_drop").id(&id).append(tx, caller))?;
     Ok(id)
 }
 
