@@ -162,7 +162,7 @@ pub(super) fn store(
         let stored = entry::store(tx, &origin, draft)?;
         let sql = "UPDATE entries SET narrative_id = $2 WHERE id = $1 AND narrative_id IS NULL";
         tx.run(sql, (&stored.entry.id, session))?;
-        audit::Row::new("session_summary").id(stored.entry.id).with("messages", said).append(tx, caller)?;
+        audit::Row::new("session_summary").id(&stored.entry.id).with("messages", said).append(tx, caller)?;
         Ok(Some(stored.entry))
     })?;
     let Some(entry) = entry else { return Ok(None) };

@@ -112,7 +112,7 @@ fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
     if !duplicate {
         let change = Change { path: path.clone(), before, after: Some(after) };
         held.commit("log", &[change], |tx| {
-            audit::Row::new("log").id(path).with("chars", line.chars().count()).append(tx, caller)
+            audit::Row::new("log").id(&path).with("chars", line.chars().count()).append(tx, caller)
         })?;
     }
     Ok(Appended { path: path.to_string(), line: number, text: line, duplicate })
