@@ -6,6 +6,7 @@ use crate::index::Scope;
 use crate::records::entry::{Entry, EntryType, Tags};
 
 /// The text to search for, and the filters on what is found.
+#[derive(Default)]
 pub(crate) struct Request {
     pub(crate) query: String,
     pub(crate) scope: Vec<Scope>,

@@ -16,11 +16,9 @@ use crate::store::event::payload;
 #[serde(deny_unknown_fields)]
 pub struct BootRequest {
     /// The project that the session is about: its file comes first.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 64))]
     pub project: Option<String>,
     /// How many characters at most; default what the settings say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 2000))]
     pub max_chars: Option<usize>,
 }

@@ -134,24 +134,18 @@ pub struct WriteRequest {
     #[schemars(length(max = 200_000))]
     pub content: String,
     /// Of the log: 0 to 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1))]
     pub importance: Option<f64>,
     /// Of the log, such as decision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// Such as MEMORY.md.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Default append; edit puts content in the place of `old`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
     /// Text that stands there once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 200_000))]
     pub old: Option<String>,
     /// Why, for the user.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
     pub reason: Option<String>,
 }

@@ -41,11 +41,9 @@ pub struct GraphRequest {
     #[schemars(length(min = 1, max = 2000))]
     pub query: String,
     /// How many at most; default 6.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
     /// What held then, ISO 8601; default now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
     /// "my" and "I" mean the agent, not the user.
     #[serde(default)]
@@ -121,20 +119,15 @@ pub struct FactRequest {
     pub value: String,
     /// Of the entity: person, family, friend, pet, organization, project, tool, host, place, event, decision,
     /// preference, convention, document, user or self.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// 0 to 1; default 0.5.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0.0, max = 1.0))]
     pub importance: Option<f64>,
     /// Never fades; default for people, decisions and preferences.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub permanent: Option<bool>,
     /// Since when, ISO 8601; default now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
     /// Never shown where others read along.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<bool>,
 }
 
@@ -212,22 +205,17 @@ pub(super) fn tell_write(call: &mut Call<'_>, kind: &str, id: &str, delta: usize
 #[serde(deny_unknown_fields)]
 pub struct FactsRequest {
     /// Only of this entity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// Only this key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Only of this category.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
     /// What held then, ISO 8601.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
     /// Also what held before.
     #[serde(default)]
     pub history: bool,
     /// How many at most; default 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10000))]
     pub limit: Option<usize>,
 }
@@ -281,7 +269,6 @@ pub struct FactRemoveRequest {
     /// The id of a fact, or the name of an entity.
     pub of: String,
     /// Only this key of the entity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
 }
 
@@ -334,10 +321,8 @@ pub struct RelationRequest {
     /// Whom or what.
     pub object: String,
     /// Since when, ISO 8601; default now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
     /// Never shown where others read along.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<bool>,
 }
 
@@ -392,16 +377,13 @@ impl Request for RelationRequest {
 #[serde(deny_unknown_fields)]
 pub struct RelationsRequest {
     /// Only those of this entity, at either end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub entity: Option<String>,
     /// What held then, ISO 8601.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub as_of: Option<Time>,
     /// Also what held before.
     #[serde(default)]
     pub history: bool,
     /// How many at most; default 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10000))]
     pub limit: Option<usize>,
 }
@@ -437,15 +419,11 @@ impl Request for RelationsRequest {
 #[serde(deny_unknown_fields)]
 pub struct RelationEndRequest {
     /// Its id; or subject, predicate and object.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[expect(missing_docs)]
     pub subject: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[expect(missing_docs)]
     pub predicate: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[expect(missing_docs)]
     pub object: Option<String>,
     /// Leave no trace of it.
@@ -726,13 +704,10 @@ impl Request for EntityRequest {
 #[serde(deny_unknown_fields)]
 pub struct RuleRequest {
     /// A key whose values do not replace each other.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi: Option<String>,
     /// A key that has one value again: the newest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub single: Option<String>,
     /// A category to add.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub category: Option<String>,
 }
 

@@ -35,7 +35,6 @@ pub struct HandoverRequest {
     #[schemars(length(max = 4000))]
     pub context: String,
     /// How much of the memory goes along; default 500.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 20, max = 4000))]
     pub max_tokens: Option<usize>,
 }

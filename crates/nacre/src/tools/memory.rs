@@ -37,16 +37,13 @@ pub struct StoreRequest {
     #[schemars(length(min = 1, max = 2000))]
     pub content: String,
     /// What sort of memory; default fact.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<EntryType>,
     /// Keywords: an array, or one string with commas.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
     pub tags: Tags,
     /// Id or number of the entry that this one replaces.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub supersedes: Option<EntryRef>,
     /// Never shown where others read along.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<bool>,
 }
 
@@ -193,7 +190,6 @@ pub struct SearchRequest {
     #[schemars(length(max = 2000))]
     pub query: String,
     /// Only this type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<EntryType>,
     /// Only what has all of these tags.
     #[serde(default, skip_serializing_if = "Tags::is_empty")]
@@ -202,7 +198,6 @@ pub struct SearchRequest {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub scope: Vec<Scope>,
     /// Only in this collection of sources.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<CollectionName>,
     /// Also what was superseded.
     #[serde(default)]
@@ -211,11 +206,9 @@ pub struct SearchRequest {
     #[serde(default)]
     pub include_archived: bool,
     /// How many hits at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
     /// When the question is asked, ISO 8601; default now.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
     /// Also say how each score came about.
     #[serde(default)]
@@ -360,7 +353,6 @@ pub struct QueryRequest {
     #[schemars(length(min = 1, max = 2000))]
     pub query: String,
     /// How many hits at most.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100))]
     pub limit: Option<usize>,
 }
@@ -474,17 +466,13 @@ impl Request for CollectionsRequest {
 #[serde(deny_unknown_fields)]
 pub struct GetRequest {
     /// Id or number.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<EntryRef>,
     /// Such as MEMORY.md.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// Its first line to show.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub from: Option<usize>,
     /// Its last line to show.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub to: Option<usize>,
 }
@@ -620,17 +608,13 @@ pub struct UpdateRequest {
     /// Id or number.
     pub id: EntryRef,
     /// The new text.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2000))]
     pub content: Option<String>,
     /// The new tags.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tags: Option<Tags>,
     /// The new type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<EntryType>,
     /// Never shown where others read along.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub private: Option<bool>,
 }
 

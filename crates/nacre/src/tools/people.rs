@@ -124,7 +124,6 @@ pub struct SaveRequest {
     #[schemars(length(max = 2_000_000))]
     pub content: String,
     /// The hash of the file that was read; left out where there was none. Another file is not replaced.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 64))]
     pub base: Option<String>,
 }
@@ -228,11 +227,9 @@ fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
 #[serde(deny_unknown_fields)]
 pub struct AuditRequest {
     /// How many at most; default 100.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
     /// Only those before this number of a row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub before: Option<i64>,
 }

@@ -82,6 +82,15 @@ fn call_as<R: Request>(
     Ok(Answer { text: say::<R>(&outcome, now), data: serde_json::to_value(&outcome)?, proposal })
 }
 
+/// Returns a request as arguments, without the fields that were not given.
+pub(super) fn arguments<R: Request>(request: &R) -> Result<Value> {
+    let mut arguments = serde_json::to_value(request)?;
+    if let Value::Object(fields) = &mut arguments {
+        fields.retain(|_, value| !value.is_null());
+    }
+    Ok(arguments)
+}
+
 /// Reads a request from arguments that fit its schema.
 pub(super) fn read<R: Request>(tool: &Tool, arguments: Value) -> Result<R> {
     serde_json::from_value(arguments).map_err(|problem| {
@@ -113,7 +122,7 @@ pub(super) fn perform<R: Request>(
             Decision::Propose => Mode::Try,
         },
     };
-    let arguments = matches!(mode, Mode::Try).then(|| serde_json::to_value(&request)).transpose()?;
+    let arguments = matches!(mode, Mode::Try).then(|| arguments(&request)).transpose()?;
     let (caller, name) = (view.caller(), tool.name);
     let mut call =
         Call { caller, view: view.lend(), name, mode, marked: false, run_approved: way.run_approved };

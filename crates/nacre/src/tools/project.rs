@@ -31,13 +31,10 @@ pub struct ItemsRequest {
     #[schemars(length(max = 2000))]
     pub query: String,
     /// Only this type.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub r#type: Option<ItemType>,
     /// Only of this project.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub project: Option<ProjectName>,
     /// How many at most; default 50.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 100_000))]
     pub limit: Option<usize>,
 }
@@ -76,15 +73,9 @@ impl Request for ItemsRequest {
         let request = search::Request {
             query: self.query.clone(),
             scope: vec![Scope::Items],
-            collection: None,
-            r#type: None,
-            tags: crate::records::entry::Tags::default(),
-            include_superseded: false,
-            include_archived: false,
             limit: if filtered { MANY } else { limit.saturating_mul(2) },
             at: now,
-            explain: false,
-            of_agent: false,
+            ..Default::default()
         };
         let found = search::search(call.view(), &request)?;
         let fits = |of: &ItemOf| {
@@ -133,16 +124,13 @@ impl Request for ItemsRequest {
 #[serde(deny_unknown_fields)]
 pub struct TasksRequest {
     /// Only this one, with its history.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<TaskId>,
     /// Only what can be started: pending, and waiting for nothing.
     #[serde(default)]
     pub ready: bool,
     /// Only those that stand so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<Status>,
     /// Only of this milestone.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milestone: Option<String>,
     /// Those that were archived instead.
     #[serde(default)]
@@ -239,10 +227,8 @@ pub struct TaskRequest {
     #[schemars(length(min = 1, max = 2000))]
     pub description: String,
     /// What it belongs to, such as M1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milestone: Option<String>,
     /// The lowest number comes first; default 5.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0, max = 1000))]
     pub priority: Option<i64>,
     /// By what one sees that it is done.
@@ -310,13 +296,11 @@ pub struct TaskUpdateRequest {
     /// What happened to it.
     pub action: TaskAct,
     /// The task; of archive, none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<TaskId>,
     /// Of block and unblock: what it waits for. Unblock without any: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by: Vec<TaskId>,
     /// Of archive: the milestone, all of which is done or cancelled.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub milestone: Option<String>,
 }
 

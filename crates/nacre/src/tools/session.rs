@@ -25,7 +25,6 @@ use crate::store::event::payload;
 #[serde(deny_unknown_fields)]
 pub struct SessionsRequest {
     /// How many at most; default 20.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
 }
@@ -76,11 +75,9 @@ pub struct SessionRequest {
     #[schemars(length(min = 1, max = 500))]
     pub id: String,
     /// The number of the first message to show; default 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub from: Option<usize>,
     /// How many at most; default 50.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: Option<usize>,
 }
@@ -144,7 +141,6 @@ impl Request for SessionRequest {
 #[serde(deny_unknown_fields)]
 pub struct AppendRequest {
     /// The session; default this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<SessionId>,
     /// In the order they were said.
     #[schemars(length(max = 1000))]
@@ -188,7 +184,6 @@ pub struct ContextRequest {
     /// The session.
     pub id: SessionId,
     /// How many tokens at most, the newest first; default what the window has room for.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub tokens: Option<usize>,
 }
@@ -281,10 +276,8 @@ fn say_compacted(compacted: &Compacted) -> String {
 #[serde(deny_unknown_fields)]
 pub struct FlushRequest {
     /// The session; default this one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<SessionId>,
     /// The tokens of the model's last call, its answer included, as far as the host knows them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<usize>,
     /// The message that is about to be sent.
     #[serde(default, skip_serializing_if = "String::is_empty")]

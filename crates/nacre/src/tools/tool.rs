@@ -122,7 +122,8 @@ impl Tool {
     }
 }
 
-/// What makes a type the request of a tool. The constants are columns of the table of tools.
+/// What makes a type the request of a tool. The constants are columns of the table of tools. A field that need not be
+/// given is an `Option`; `null` is the same as not given.
 pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     /// The answer.
     type Answer: Serialize + JsonSchema;

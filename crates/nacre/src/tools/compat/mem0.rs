@@ -94,22 +94,15 @@ impl Memory {
 pub struct AddRequest {
     #[schemars(length(max = 200))]
     pub messages: Vec<Message>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub app_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_id: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub metadata: Option<Map<String, Value>>,
     /// Only what the user said; otherwise all but the system's messages.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infer: Option<bool>,
     /// YYYY-MM-DD.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiration_date: Option<String>,
 }
 
@@ -273,24 +266,18 @@ fn tag(name: &str, value: &str) -> Option<String> {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of mem0")]
 pub struct FindRequest {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2000))]
     pub query: Option<String>,
     /// Only these.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
     pub ids: Option<Vec<String>>,
     /// What mem0 calls filters.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub filters: Option<Map<String, Value>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub offset: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000))]
     pub limit: Option<usize>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
     #[serde(default)]
     pub show_expired: bool,
@@ -375,15 +362,10 @@ fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entr
     let request = search::Request {
         query: query.to_owned(),
         scope: vec![Scope::Entries],
-        collection: None,
-        r#type: None,
         tags: Tags::new(filter.owners().iter().filter_map(|(name, value)| tag(name, value))),
-        include_superseded: false,
-        include_archived: false,
         limit: LOOKED_THROUGH,
         at: call.caller.now,
-        explain: false,
-        of_agent: false,
+        ..Default::default()
     };
     let found = search::search(call.view(), &request)?;
     call.tell("memory:search", payload([("query", query.into()), ("results", found.hits.len().into())]));
@@ -406,14 +388,11 @@ fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entr
 #[expect(missing_docs, reason = "the words of mem0")]
 pub struct UpdateRequest {
     pub id: EntryRef,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 2000))]
     pub text: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub metadata: Option<Map<String, Value>>,
     /// YYYY-MM-DD; empty: it no longer expires.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expiration_date: Option<String>,
 }
 
@@ -477,10 +456,8 @@ impl Request for UpdateRequest {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of mem0")]
 pub struct DeleteRequest {
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1000))]
     pub ids: Option<Vec<String>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<Map<String, Value>>")]
     pub filters: Option<Map<String, Value>>,
 }

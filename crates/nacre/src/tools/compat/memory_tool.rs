@@ -6,7 +6,6 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::base::path::MEMORIES;
 use crate::base::redact::{self, redact};
@@ -20,6 +19,7 @@ use crate::store::Files;
 use crate::store::audit;
 use crate::store::event::payload;
 use crate::tools::call::{Call, Mode, Ran};
+use crate::tools::perform;
 use crate::tools::tool::Request;
 
 /// The name of the tool.
@@ -45,35 +45,26 @@ pub struct MemoryToolRequest {
     /// What to do.
     command: Command,
     /// A file or folder; all but rename.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     path: Option<String>,
     /// Of view: the first and the last line, from 1; -1 is the end.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     view_range: Option<Vec<i64>>,
     /// Of create.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1_000_000))]
     file_text: Option<String>,
     /// Of str_replace: text that stands there once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1_000_000))]
     old_str: Option<String>,
     /// Of str_replace: what comes in its place.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1_000_000))]
     new_str: Option<String>,
     /// Of insert: behind which line; 0 is the beginning.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     insert_line: Option<i64>,
     /// Of insert.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 1_000_000))]
     insert_text: Option<String>,
     /// Of rename.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     old_path: Option<String>,
     /// Of rename.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     new_path: Option<String>,
 }
 
@@ -274,7 +265,7 @@ impl MemoryToolRequest {
         }
         if decision == Decision::Propose {
             drop(held);
-            let arguments: Value = serde_json::to_value(self).map_err(Error::from)?;
+            let arguments = perform::arguments(self)?;
             return Err(No::Wait(proposal::make_call(call.view(), MEMORY_TOOL, &arguments)?));
         }
         commit(mode, caller, &mut held, &plan)?;
