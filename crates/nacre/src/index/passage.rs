@@ -26,6 +26,25 @@ pub(crate) struct Passage {
     pub(crate) slice: Option<Slice>,
 }
 
+impl Passage {
+    /// Returns a live passage that has only a text. Who knows more of it says so.
+    pub(crate) fn new(kind: &'static str, reference: String, text: String, at: Time) -> Passage {
+        let title = String::new();
+        Passage {
+            kind,
+            reference,
+            text,
+            title,
+            author: None,
+            at,
+            live: true,
+            place: None,
+            standing: None,
+            slice: None,
+        }
+    }
+}
+
 /// Where a chunk stands in its document, and the hash by which it is known again.
 #[derive(Clone)]
 pub(crate) struct Slice {

@@ -158,15 +158,9 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     let request = search::Request {
         query: turning.message.prose.clone(),
         scope,
-        collection: None,
-        r#type: None,
-        tags: crate::records::entry::Tags::default(),
-        include_superseded: false,
-        include_archived: false,
         limit: HITS,
         at: now,
-        explain: false,
-        of_agent: false,
+        ..Default::default()
     };
     let found = search::search(&mut turning.view, &request)?;
     let Turning { view, message, .. } = turning;

@@ -406,15 +406,11 @@ pub(super) fn doubts(view: &mut View<'_>, row: &Row) -> Result<Vec<String>> {
         let request = search::Request {
             query: claim.to_owned(),
             scope: vec![Scope::Entries, Scope::Memory, Scope::Sessions],
-            collection: None,
-            r#type: None,
-            tags: crate::records::entry::Tags::default(),
             include_superseded: true,
             include_archived: true,
             limit: 10,
             at: row.at,
-            explain: false,
-            of_agent: false,
+            ..Default::default()
         };
         let found = search::search(view, &request)?;
         let bearing: Vec<_> = found.hits.iter().filter(|hit| borne(&hit.text) >= BORNE_OUT).collect();

@@ -310,17 +310,12 @@ impl Entry {
 
     /// The passage that stands for this entry in search. Secrets stay out of the index.
     fn passage(&self) -> Passage {
+        let text = redact::text(&self.content).into_owned();
         Passage {
-            kind: KIND,
-            reference: self.id.to_string(),
-            text: redact::text(&self.content).into_owned(),
             title: redact::text(&self.tags.0.join(" ")).into_owned(),
-            author: None,
-            at: self.provenance.timestamp,
             live: self.is_current(),
-            place: None,
             standing: Some(self.standing()),
-            slice: None,
+            ..Passage::new(KIND, self.id.to_string(), text, self.provenance.timestamp)
         }
     }
 }

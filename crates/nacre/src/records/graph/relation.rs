@@ -85,18 +85,8 @@ impl Relation {
     }
 
     fn passage(&self) -> Passage {
-        Passage {
-            kind: KIND,
-            reference: self.id.clone(),
-            text: redact::text(&self.line()).into_owned(),
-            title: String::new(),
-            author: None,
-            at: self.since,
-            live: self.until.is_none(),
-            place: None,
-            standing: None,
-            slice: None,
-        }
+        let text = redact::text(&self.line()).into_owned();
+        Passage { live: self.until.is_none(), ..Passage::new(KIND, self.id.clone(), text, self.since) }
     }
 }
 

@@ -174,16 +174,6 @@ pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
 fn passage(id: &str, r#type: ItemType, title: &str, content: &str, path: &str, at: Time) -> Passage {
     // A title that the content has would count twice.
     let own = if content.contains(title.trim_end_matches('…')) { "" } else { title };
-    Passage {
-        kind: KIND,
-        reference: id.to_owned(),
-        text: content.to_owned(),
-        title: format!("{} {own} {path}", r#type.as_str()),
-        author: None,
-        at,
-        live: true,
-        place: None,
-        standing: None,
-        slice: None,
-    }
+    let title = format!("{} {own} {path}", r#type.as_str());
+    Passage { title, ..Passage::new(KIND, id.to_owned(), content.to_owned(), at) }
 }

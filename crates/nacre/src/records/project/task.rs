@@ -428,15 +428,8 @@ fn passage(task: &Task) -> Passage {
         text.push_str(criterion);
     }
     Passage {
-        kind: KIND,
-        reference: task.id.to_string(),
-        text,
         title: format!("task {} {}", task.id, task.milestone.as_deref().unwrap_or_default()),
-        author: None,
-        at: task.created,
         live: task.status != Status::Cancelled && task.archived.is_none(),
-        place: None,
-        standing: None,
-        slice: None,
+        ..Passage::new(KIND, task.id.to_string(), text, task.created)
     }
 }

@@ -165,19 +165,14 @@ fn from_row(row: &store::Row<'_>) -> Result<Row> {
 }
 
 fn passage(row: &Row, place: (i64, i64)) -> Passage {
+    let text = format!("{}\n{}", row.user, row.agent).trim().to_owned();
     Passage {
-        kind: KIND,
-        reference: reference(&row.session, &row.id),
-        text: format!("{}\n{}", row.user, row.agent).trim().to_owned(),
         // As messages have it: people ask for what was said on a day.
         title: row.at.day_in_words(),
         // Two speak. What the agent says in it must not pass for the user's word.
         author: None,
-        at: row.at,
-        live: true,
         place: Some(place),
-        standing: None,
-        slice: None,
+        ..Passage::new(KIND, reference(&row.session, &row.id), text, row.at)
     }
 }
 

@@ -142,18 +142,9 @@ fn passage(message: &Message, reference: String, session: i64, at: Time) -> Pass
         Author::Unknown => None,
         author => Some(author.as_str().to_owned()),
     };
-    Passage {
-        kind: "message",
-        reference,
-        text: redact::text(&message.text).into_owned(),
-        title: String::new(),
-        author,
-        at,
-        live: true,
-        place: Some((session, i64::from(message.seq))),
-        standing: None,
-        slice: None,
-    }
+    let text = redact::text(&message.text).into_owned();
+    let place = Some((session, i64::from(message.seq)));
+    Passage { author, place, ..Passage::new("message", reference, text, at) }
 }
 
 /// A session that messages come to.

@@ -265,21 +265,12 @@ fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
         let title = redact::text(format!("{} {about}", chunk.title).trim()).into_owned();
         let text = chunk.text.trim_end().to_owned();
         let line = |line: usize| i64::try_from(line).expect("lines of one file");
-        Passage {
-            kind: KIND,
-            reference: format!("{path}#{number}"),
-            slice: Some(Slice {
-                lines: (line(chunk.lines.0), line(chunk.lines.1)),
-                hash: hash(format!("{title}\n{text}").as_bytes()),
-            }),
-            text,
-            title,
-            author: None,
-            at: day.unwrap_or(Time::from_millis(stat.mtime)),
-            live: true,
-            place: None,
-            standing: None,
-        }
+        let slice = Slice {
+            lines: (line(chunk.lines.0), line(chunk.lines.1)),
+            hash: hash(format!("{title}\n{text}").as_bytes()),
+        };
+        let at = day.unwrap_or(Time::from_millis(stat.mtime));
+        Passage { title, slice: Some(slice), ..Passage::new(KIND, format!("{path}#{number}"), text, at) }
     };
     filled.enumerate().map(passage).collect()
 }
