@@ -37,4 +37,4 @@ pub use scope::Scope;
 pub(crate) use sketch::MANY;
 pub use state::Renewed;
 pub(crate) use state::{language, last_stamp as stamp, made_by, renewed, stale};
-pub(crate) use write::{Writer, put, remove, set_live, set_standing};
+pub(crate) use write::{Writer, put, remove, set_live, set_standing, write};

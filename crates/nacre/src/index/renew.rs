@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use super::lexicon::{Lexicon, Reading};
 use super::passage::Passage;
 use super::state::{MADE_BY, Stale, adopt, last, made_by, maker, noted, set_old, set_value, stale};
-use super::write::{self, STORED, Writer};
+use super::write::{self, STORED};
 use super::{Language, dense, packed, state};
 use crate::base::Result;
 use crate::index::embed::builtin;
@@ -62,12 +62,7 @@ pub(crate) fn rebuild(
     for owner in schema.owners {
         passages.extend(owner(db)?);
     }
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    for passage in &passages {
-        writer.put(passage)?;
-    }
-    writer.finish()?;
+    write::write(db, |writer| passages.iter().try_for_each(|passage| writer.put(passage)))?;
     Ok(kept + passages.len())
 }
 

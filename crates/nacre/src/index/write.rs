@@ -284,34 +284,31 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
     Ok(count)
 }
 
-/// Writes one passage.
-pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
+/// Writes to the index what `work` does, and finishes. Who writes often keeps a lexicon and a [`Writer`].
+pub(crate) fn write<T>(db: &Connection, work: impl FnOnce(&mut Writer<'_>) -> Result<T>) -> Result<T> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.put(passage)?;
-    writer.finish()
+    let done = work(&mut writer)?;
+    writer.finish()?;
+    Ok(done)
+}
+
+/// Writes one passage.
+pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
+    write(db, |writer| writer.put(passage))
 }
 
 /// Takes one passage away.
 pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.remove(kind, reference)?;
-    writer.finish()
+    write(db, |writer| writer.remove(kind, reference))
 }
 
 /// Takes one passage out of every default search, or brings it back.
 pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.set_live(kind, reference, live)?;
-    writer.finish()
+    write(db, |writer| writer.set_live(kind, reference, live))
 }
 
 /// Changes what one entry is worth apart from what is asked.
 pub(crate) fn set_standing(db: &Connection, kind: &str, reference: &str, standing: Standing) -> Result<()> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    writer.set_standing(kind, reference, standing)?;
-    writer.finish()
+    write(db, |writer| writer.set_standing(kind, reference, standing))
 }

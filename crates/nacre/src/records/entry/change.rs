@@ -9,7 +9,7 @@ use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
 use crate::base::settings::Rank;
 use crate::base::{Error, Result, Time, frame, text};
-use crate::index::{self, Lexicon, Writer};
+use crate::index::{self, Writer};
 use crate::store::{Connection, ToSql};
 
 /// Who writes: what becomes the provenance of an entry.
@@ -115,11 +115,7 @@ fn amend(db: &Connection, origin: &Origin<'_>, same: Entry, draft: &Draft) -> Re
 
 /// Writes a whole entry, with its number where one is given, and its passage.
 pub(crate) fn insert(db: &Connection, entry: Entry, number: Option<i64>) -> Result<Entry> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    let entry = insert_with(db, &mut writer, entry, number)?;
-    writer.finish()?;
-    Ok(entry)
+    index::write(db, |writer| insert_with(db, writer, entry, number))
 }
 
 /// The same among many writes.

@@ -5,10 +5,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::name::{self, Entity};
-use super::{Cite, EntityId, Origin, Source, activation, cite, cites, guard, source_name};
+use super::{Cite, EntityId, Origin, Source, activation, cite, cites, drop_row, guard, source_name};
 use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time, text};
-use crate::index::{self, Lexicon, Passage, Writer};
+use crate::index::{self, Passage, Writer};
 use crate::store::{Connection, Params, Row};
 
 /// The kind of a fact's passage.
@@ -134,11 +134,7 @@ pub(super) fn find(db: &Connection, id: i64) -> Result<Option<Fact>> {
 
 /// Says that an entity's key has a value, from `origin.since` on.
 pub(crate) fn set(db: &Connection, origin: &Origin<'_>, draft: &Draft<'_>) -> Result<Set> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    let set = set_with(db, &mut writer, origin, draft)?;
-    writer.finish()?;
-    Ok(set)
+    index::write(db, |writer| set_with(db, writer, origin, draft))
 }
 
 /// The same among many writes.
@@ -272,10 +268,7 @@ pub(crate) fn end_by_id(db: &Connection, id: &str, now: Time) -> Result<()> {
     if fact.until.is_some() {
         return Ok(());
     }
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    end(db, &mut writer, &fact, now.max(fact.since))?;
-    writer.finish()
+    index::write(db, |writer| end(db, writer, &fact, now.max(fact.since)))
 }
 
 /// Returns the category that a word names, or says which there are.
@@ -327,21 +320,20 @@ pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> R
 pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<Vec<i64>> {
     let holding =
         select(db, "entities.root = $1 AND until IS NULL ORDER BY since DESC, facts.id DESC", [entity])?;
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    let (mut seen, mut ended) = (Vec::new(), Vec::new());
-    for fact in &holding {
-        if is_multi(db, &fact.key)? {
-            continue;
+    index::write(db, |writer| {
+        let (mut seen, mut ended) = (Vec::new(), Vec::new());
+        for fact in &holding {
+            if is_multi(db, &fact.key)? {
+                continue;
+            }
+            if seen.contains(&&fact.key) {
+                end(db, writer, fact, now)?;
+                ended.push(fact.number());
+            }
+            seen.push(&fact.key);
         }
-        if seen.contains(&&fact.key) {
-            end(db, &mut writer, fact, now)?;
-            ended.push(fact.number());
-        }
-        seen.push(&fact.key);
-    }
-    writer.finish()?;
-    Ok(ended)
+        Ok(ended)
+    })
 }
 
 /// Makes facts that were ended hold again, where no other value of a single-valued key does.
@@ -409,12 +401,7 @@ pub(crate) fn list(db: &Connection, filter: &Filter<'_>, limit: usize) -> Result
 /// Takes a fact away for good, every trace of it: by its id, or by its entity and key.
 pub(crate) fn remove(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
     let gone = matching(db, named, key)?;
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    for fact in &gone {
-        drop_row(db, &mut writer, fact.number())?;
-    }
-    writer.finish()?;
+    index::write(db, |writer| gone.iter().try_for_each(|fact| drop_row(db, writer, KIND, fact.number())))?;
     Ok(gone)
 }
 
@@ -442,15 +429,6 @@ pub(crate) fn matching(db: &Connection, named: &str, key: Option<&str>) -> Resul
 fn keys(db: &Connection, entity: &Entity) -> Result<Vec<String>> {
     let facts = select(db, "roots.id = $1 AND until IS NULL ORDER BY key LIMIT 20", [entity.id])?;
     Ok(facts.into_iter().map(|fact| fact.key).collect())
-}
-
-/// Takes a row away, with its passage and all that points at it. What it had ended does not come back.
-pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
-    let reference = format!("{KIND}-{id}");
-    writer.remove(KIND, &reference)?;
-    db.run("DELETE FROM facts WHERE id = $1", [id])?;
-    db.run("DELETE FROM citations WHERE kind = 'fact' AND id = $1", [id])?;
-    activation::forget(db, &reference)
 }
 
 /// Writes the passage of a row that was written.

@@ -166,8 +166,7 @@ fn retract(db: &Connection, writer: &mut Writer<'_>, path: &str, gone: &[(&str, 
             continue;
         }
         match *kind {
-            fact::KIND => fact::drop_row(db, writer, *id)?,
-            relation::KIND => relation::drop_row(db, writer, *id)?,
+            fact::KIND | relation::KIND => super::drop_row(db, writer, kind, *id)?,
             _ => {
                 db.run("DELETE FROM names WHERE id = $1", [id])?;
             }

@@ -31,7 +31,7 @@ use crate::base::redact::redact;
 use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
-use crate::index::Passage;
+use crate::index::{Passage, Writer};
 use crate::store::{Connection, FromSql, Row, ToSql, Value, audit, visibility};
 
 pub use activation::Tiers;
@@ -130,6 +130,20 @@ pub(crate) fn cites_of(
 /// Returns the number in a reference such as `fact-12`.
 fn number(kind: &str, reference: &str) -> Option<i64> {
     reference.strip_prefix(kind)?.strip_prefix('-')?.parse().ok()
+}
+
+/// Takes the row of a fact or relation away, with its passage and all that points at it. What it had ended does not come
+/// back.
+fn drop_row(db: &Connection, writer: &mut Writer<'_>, kind: &str, id: i64) -> Result<()> {
+    let reference = format!("{kind}-{id}");
+    writer.remove(kind, &reference)?;
+    let sql = match kind {
+        fact::KIND => "DELETE FROM facts WHERE id = $1",
+        _ => "DELETE FROM relations WHERE id = $1",
+    };
+    db.run(sql, [id])?;
+    db.run("DELETE FROM citations WHERE kind = $1 AND id = $2", (kind, id))?;
+    activation::forget(db, &reference)
 }
 
 /// Returns the passages of all facts and relations, for the index to be made anew.

@@ -11,7 +11,7 @@ use super::{EntityId, Origin, Source, guard, source_name};
 use crate::base::redact::redact;
 use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
-use crate::index::{Lexicon, Writer, analyse};
+use crate::index::{self, analyse};
 use crate::store::{Connection, Params, Row};
 
 /// An entity as it stands: who it is, and as whom it counts.
@@ -311,12 +311,7 @@ fn say_again(db: &Connection, entities: &[i64]) -> Result<()> {
     let entities = serde_json::to_string(entities)?;
     let mut passages = super::fact::passages_of(db, &entities)?;
     passages.extend(super::relation::passages_of(db, &entities)?);
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    for passage in &passages {
-        writer.put(passage)?;
-    }
-    writer.finish()
+    index::write(db, |writer| passages.iter().try_for_each(|passage| writer.put(passage)))
 }
 
 /// Undoes the last merge that `name` went away by. Returns both entities' names.
@@ -380,18 +375,15 @@ pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
     let named = numbered.iter().flat_map(|(kind, rows)| rows.iter().map(move |id| format!("{kind}-{id}")));
     let named: Vec<String> = named.collect();
     let mut cited = Vec::new();
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    for (kind, rows) in [(super::fact::KIND, &facts), (super::relation::KIND, &relations)] {
-        for id in rows {
-            cited.extend(super::cites(db, kind, *id)?.into_iter().map(|cite| cite.path));
-            match kind {
-                super::fact::KIND => super::fact::drop_row(db, &mut writer, *id)?,
-                _ => super::relation::drop_row(db, &mut writer, *id)?,
+    index::write(db, |writer| {
+        for (kind, rows) in &numbered[1..] {
+            for id in *rows {
+                cited.extend(super::cites(db, kind, *id)?.into_iter().map(|cite| cite.path));
+                super::drop_row(db, writer, kind, *id)?;
             }
         }
-    }
-    writer.finish()?;
+        Ok(())
+    })?;
     for sql in [
         format!(
             "DELETE FROM citations WHERE kind = 'name' AND id IN (SELECT id FROM names WHERE entity {OF})"

@@ -3,10 +3,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Cite, Origin, Source, activation, cites, fact, guard, name, source_name};
+use super::{Cite, Origin, Source, activation, cites, drop_row, fact, guard, name, source_name};
 use crate::base::redact::{self, redact};
 use crate::base::{Error, Result, Time};
-use crate::index::{Lexicon, Passage, Writer};
+use crate::index::{self, Passage, Writer};
 use crate::store::{Connection, Params, Row};
 
 /// The kind of a relation's passage.
@@ -107,11 +107,7 @@ pub(crate) fn add(
     predicate: &str,
     object: &str,
 ) -> Result<Added> {
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    let added = add_with(db, &mut writer, origin, [subject, predicate, object])?;
-    writer.finish()?;
-    Ok(added)
+    index::write(db, |writer| add_with(db, writer, origin, [subject, predicate, object]))
 }
 
 /// The same among many writes.
@@ -197,17 +193,14 @@ pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relat
     }
     let sql = "UPDATE relations SET until = $2 WHERE id = $1";
     db.run(sql, (relation.number(), now.max(relation.since)))?;
-    crate::index::set_live(db, KIND, &relation.id, false)?;
+    index::set_live(db, KIND, &relation.id, false)?;
     get(db, relation.number())
 }
 
 /// Takes a relation away for good.
 pub(crate) fn remove(db: &Connection, named: &Named<'_>) -> Result<Relation> {
     let relation = find(db, named)?;
-    let mut lexicon = Lexicon::default();
-    let mut writer = Writer::new(db, &mut lexicon)?;
-    drop_row(db, &mut writer, relation.number())?;
-    writer.finish()?;
+    index::write(db, |writer| drop_row(db, writer, KIND, relation.number()))?;
     Ok(relation)
 }
 
@@ -232,15 +225,6 @@ pub(crate) fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
         }
     };
     found.into_iter().next().ok_or(Error::NoRelation { given: crate::base::text::shorten(&given) })
-}
-
-/// Takes a row away, with its passage and all that points at it.
-pub(super) fn drop_row(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
-    let reference = format!("{KIND}-{id}");
-    writer.remove(KIND, &reference)?;
-    db.run("DELETE FROM relations WHERE id = $1", [id])?;
-    db.run("DELETE FROM citations WHERE kind = 'relation' AND id = $1", [id])?;
-    activation::forget(db, &reference)
 }
 
 /// Writes the passage of a row that was written.

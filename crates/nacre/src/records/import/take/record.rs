@@ -6,7 +6,7 @@ use super::step::{Step, claim_kind, kind_of, steps};
 use super::{Caller, Counts, Format, Item, New, Part, Row, Thing, identity, named, said};
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::{Error, Result};
-use crate::index::{Lexicon, Writer};
+use crate::index::{self, Lexicon, Writer};
 use crate::records::entry::{self, Edit, Entry, EntryType, Tags};
 use crate::records::graph;
 use crate::store::Connection;
@@ -186,10 +186,7 @@ impl Taker<'_> {
         }
         if !row.own || current.is_none() {
             // What was here before is not the import's to change; what was superseded here is past.
-            let mut lexicon = Lexicon::default();
-            let mut writer = Writer::new(self.tx, &mut lexicon)?;
-            self.add(&mut writer, part, step, done)?;
-            return writer.finish();
+            return index::write(self.tx, |writer| self.add(writer, part, step, done));
         }
         if !untouched {
             done.count("entry").kept += 1;
