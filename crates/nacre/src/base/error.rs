@@ -419,6 +419,12 @@ impl Error {
         (!hint.is_empty()).then_some(hint)
     }
 
+    /// Returns the error of an argument that the schema lets pass and the tool does not.
+    pub(crate) fn bad_argument(tool: &str, field: &str, problem: impl Into<String>) -> Error {
+        let (tool, field, problem) = (tool.into(), field.into(), problem.into());
+        Error::BadArgument { tool, field, problem, nearest: None }
+    }
+
     /// Returns a function that turns an error of the system into one that names this file.
     pub fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Error {
         let path = path.to_owned();

@@ -115,14 +115,9 @@ impl FromStr for Step {
 
     fn from_str(text: &str) -> Result<Step> {
         let found = Step::ALL.iter().copied().find(|step| step.as_str() == text);
-        found.ok_or_else(|| Error::BadArgument {
-            tool: "promote".into(),
-            field: "step".into(),
-            problem: format!(
-                "is none of {}",
-                Step::ALL.iter().map(|step| step.as_str()).collect::<Vec<_>>().join(", ")
-            ),
-            nearest: None,
+        found.ok_or_else(|| {
+            let steps: Vec<&str> = Step::ALL.iter().map(|step| step.as_str()).collect();
+            Error::bad_argument("promote", "step", format!("is none of {}", steps.join(", ")))
         })
     }
 }

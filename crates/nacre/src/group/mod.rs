@@ -20,7 +20,7 @@ use crate::base::{Error, Result, Settings, Time};
 use crate::index::database::{Database, Owner, Snapshot};
 use crate::index::{self, Lexicon, Schema};
 use crate::store::audit::{self, Verified};
-use crate::store::event::{Event, Events};
+use crate::store::event::{Event, Events, payload};
 use crate::store::{Connection, Files};
 
 pub use plugin::{BriefPlugin, MakeBrief, Said};
@@ -342,6 +342,23 @@ impl<'g> View<'g> {
     pub(crate) fn tell(&self, name: &'static str, data: Map<String, Value>) {
         let (group, session) = (self.name().clone(), self.caller.session.clone());
         self.group.events.tell(&Event { name, at: self.caller.now, group, session, data });
+    }
+
+    /// Tells that something was read, and its size.
+    pub(crate) fn tell_read(&self, kind: &str, path: &str, size: usize) {
+        let data = [("type", kind.into()), ("path", path.into()), ("size", size.into())];
+        self.tell("memory:read", payload(data));
+    }
+
+    /// Tells that something was written, and by how much it grew.
+    pub(crate) fn tell_write(&self, kind: &str, path: &str, delta: impl Into<Value>) {
+        let data = [("type", kind.into()), ("path", path.into()), ("delta", delta.into())];
+        self.tell("memory:write", payload(data));
+    }
+
+    /// Tells that something was searched for, and how much was found.
+    pub(crate) fn tell_search(&self, query: &str, results: usize) {
+        self.tell("memory:search", payload([("query", query.into()), ("results", results.into())]));
     }
 
     // What reads leave to be noted.

@@ -9,7 +9,6 @@ use super::tool::Request;
 use crate::base::settings::Inject;
 use crate::base::{Error, Time};
 use crate::context::boot::{self, Boot, Project};
-use crate::store::event::payload;
 
 /// What a session starts with: the files of the workspace, the brief, and which skills there are.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -28,15 +27,11 @@ impl Request for BootRequest {
     const NAME: &str = "memory_boot";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Boot> {
-        let project = match &self.project {
-            None => None,
-            Some(name) => Some(Project::new(name).ok_or_else(|| Error::BadArgument {
-                tool: "memory_boot".into(),
-                field: "project".into(),
-                problem: "is no name of a project: it is part of the name of a file".into(),
-                nearest: None,
-            })?),
+        let no_name = "is no name of a project: it is part of the name of a file";
+        let project = |name: &String| {
+            Project::new(name).ok_or_else(|| Error::bad_argument("memory_boot", "project", no_name))
         };
+        let project = self.project.as_ref().map(project).transpose()?;
         let settings = call.settings();
         let total =
             self.max_chars.map_or(settings.boot.total_chars, |most| most.min(settings.boot.total_chars));
@@ -50,8 +45,7 @@ impl Request for BootRequest {
         for part in boot.parts.iter().filter(|part| part.chars > 0 && part.path != "brief") {
             let kind =
                 if matches!(part.path.as_str(), "skills" | "tasks") { part.path.as_str() } else { "file" };
-            let (path, size) = (part.path.as_str().into(), part.chars.into());
-            call.tell("memory:read", payload([("type", kind.into()), ("path", path), ("size", size)]));
+            call.view().tell_read(kind, &part.path, part.chars);
         }
         Ok(boot)
     }

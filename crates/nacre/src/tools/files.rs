@@ -16,7 +16,6 @@ use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, Made, State};
 use crate::records::workspace::{FilePath, daily, edit, memory_file};
 use crate::store::audit;
-use crate::store::event::payload;
 use crate::store::walk::LARGEST;
 
 /// The most characters of a file that one answer has.
@@ -101,8 +100,7 @@ pub(super) fn show(
         memory_file::note_used(call.view(), &[memory_file::Use { lines, words: "" }]);
     }
     if !crate::records::workspace::seen::is_infrastructure(path.as_str()) {
-        let (path, size) = (shown.path.as_str().into(), shown.text.chars().count());
-        call.tell("memory:read", payload([("type", "file".into()), ("path", path), ("size", size.into())]));
+        call.view().tell_read("file", &shown.path, shown.text.chars().count());
     }
     Ok(shown)
 }
@@ -192,10 +190,8 @@ impl Request for WriteRequest {
     }
 
     fn run(self, call: &mut Call<'_>) -> Ran<Written> {
-        let wrong = |field: &str, problem: &str| {
-            let (tool, field, problem) = ("memory_write".into(), field.into(), problem.into());
-            Err(Error::BadArgument { tool, field, problem, nearest: None }.into())
-        };
+        let wrong =
+            |field: &str, problem: &str| Err(Error::bad_argument("memory_write", field, problem).into());
         let Some(path) = &self.path else {
             if self.mode.is_some() || self.old.is_some() {
                 return wrong("path", "is missing: `mode` and `old` are about a file");
@@ -261,8 +257,7 @@ impl WriteRequest {
                 "has `{}`, which stands for a credential of the file; leave that part as it is with `edit`",
                 redact::MASK
             );
-            let (tool, field) = ("memory_write".into(), "content".into());
-            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+            return Err(Error::bad_argument("memory_write", "content", problem));
         }
         let after = match mode {
             Mode::Append => edit::append(base, &self.content, Last::Ended),
@@ -292,8 +287,7 @@ impl WriteRequest {
             audit::Row::new("memory_write").id(path).with("bytes", size).append(tx, caller)
         })?;
         drop(held);
-        let data = [("type", "file".into()), ("path", path.as_str().into()), ("delta", delta.into())];
-        call.tell("memory:write", payload(data));
+        call.view().tell_write("file", path.as_str(), delta);
         Ok(Written {
             written: true,
             path: path.to_string(),

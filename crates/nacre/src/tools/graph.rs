@@ -20,7 +20,6 @@ use crate::records::graph::recall::{self, ENTITY, Speaker};
 use crate::records::graph::{self, Alias, EntityShown, Fact, Recalled, Relation, relation};
 use crate::records::workspace::checkpoint::Gone;
 use crate::store::Connection;
-use crate::store::event::payload;
 
 /// How many facts an answer has when it is not told.
 const LIMIT: usize = 6;
@@ -74,10 +73,7 @@ impl Request for GraphRequest {
         });
         call.note_seen(&cited.collect::<Vec<_>>());
         let now = call.caller.now;
-        call.tell(
-            "memory:search",
-            payload([("query", self.query.as_str().into()), ("results", recalled.known.len().into())]),
-        );
+        call.view().tell_search(&self.query, recalled.known.len());
         let matched = recalled.known.iter().filter(|known| known.score >= ENTITY && known.until.is_none());
         let graph = matched.map(|known| known.id.clone()).collect();
         call.view().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now });
@@ -179,7 +175,7 @@ impl Request for FactRequest {
         })?;
         set.fact.cites = call.seen_cites(set.fact.cites)?;
         if !set.known {
-            tell_write(call, "fact", &set.fact.id, set.fact.value.chars().count());
+            call.view().tell_write("fact", &set.fact.id, set.fact.value.chars().count());
         }
         Ok(FactSet { fact: set.fact, replaced: set.replaced, known: set.known })
     }
@@ -194,10 +190,6 @@ impl Request for FactRequest {
         }
         text
     }
-}
-
-pub(super) fn tell_write(call: &mut Call<'_>, kind: &str, id: &str, delta: usize) {
-    call.tell("memory:write", payload([("type", kind.into()), ("path", id.into()), ("delta", delta.into())]));
 }
 
 /// The facts that are known, by entity and key.
@@ -361,7 +353,7 @@ impl Request for RelationRequest {
         })?;
         added.relation.cites = call.seen_cites(added.relation.cites)?;
         if !added.known {
-            tell_write(call, "relation", &added.relation.id, added.relation.line().chars().count());
+            call.view().tell_write("relation", &added.relation.id, added.relation.line().chars().count());
         }
         Ok(RelationAdded { relation: added.relation, known: added.known })
     }
@@ -442,9 +434,8 @@ impl Request for RelationEndRequest {
                 relation::Named::Ends(subject, predicate, object)
             }
             _ => {
-                let problem = "is missing; give it, or subject, predicate and object".into();
-                let (tool, field) = ("relation_end".into(), "id".into());
-                return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
+                let problem = "is missing; give it, or subject, predicate and object";
+                return Err(Error::bad_argument("relation_end", "id", problem).into());
             }
         };
         // Only what the session sees ends.

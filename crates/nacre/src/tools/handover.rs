@@ -79,9 +79,8 @@ impl Request for HandoverRequest {
         let name: String =
             self.to.trim().chars().map(|c| if c.is_alphanumeric() { c } else { '_' }).collect();
         if !name.contains(char::is_alphanumeric) {
-            let (tool, field) = ("skill_handover".into(), "to".into());
-            let problem = "has neither letters nor digits".into();
-            return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
+            let problem = "has neither letters nor digits";
+            return Err(Error::bad_argument("skill_handover", "to", problem).into());
         }
         let queries = match self.queries.is_empty() {
             true => vec![format!("{} {}", self.action, self.context).trim().chars().take(2000).collect()],

@@ -27,7 +27,6 @@ use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
 use crate::search::{self, Found};
 use crate::store::Connection;
-use crate::store::event::payload;
 
 /// Remember one thing across sessions: a preference, fact, standing instruction, context or correction.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -128,14 +127,7 @@ impl Request for StoreRequest {
         let entry = stored.entry;
         if !stored.duplicate || stored.amended {
             let delta = entry.content.chars().count();
-            call.tell(
-                "memory:write",
-                payload([
-                    ("type", "entry".into()),
-                    ("path", entry.id.as_str().into()),
-                    ("delta", delta.into()),
-                ]),
-            );
+            call.view().tell_write("entry", entry.id.as_str(), delta);
         }
         let note = holds_secret.then(|| {
             "it seems to hold a credential, which will be shown masked and is not searchable".to_owned()
@@ -262,10 +254,7 @@ impl Request for SearchRequest {
         });
         let shown: Vec<(&str, usize)> = shown.collect();
         found.infrastructure_seen = call.note_seen(&shown);
-        call.tell(
-            "memory:search",
-            payload([("query", request.query.into()), ("results", found.hits.len().into())]),
-        );
+        call.view().tell_search(&request.query, found.hits.len());
         if call.caller.actor == crate::base::caller::Actor::Agent {
             let entries = |hits: &[search::Hit]| {
                 hits.iter().filter_map(|hit| hit.id.parse().ok()).collect::<Vec<EntryId>>()
@@ -415,11 +404,7 @@ pub(super) fn make_brief(
             brief
         }
     };
-    let size = brief.markdown.chars().count();
-    call.tell(
-        "memory:read",
-        payload([("type", "brief".into()), ("path", "brief".into()), ("size", size.into())]),
-    );
+    call.view().tell_read("brief", "brief", brief.markdown.chars().count());
     Ok(brief)
 }
 
@@ -541,9 +526,8 @@ impl Request for GetRequest {
             (Some(id), None) => id,
             (None, Some(path)) => return Ok(Got::File(files::show(call, &path, self.from, self.to)?)),
             _ => {
-                let problem = "or `path` is needed, one of them".into();
-                let (tool, field) = ("memory_get".into(), "id".into());
-                return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
+                let problem = "or `path` is needed, one of them";
+                return Err(Error::bad_argument("memory_get", "id", problem).into());
             }
         };
         let answer = call.read(|db| {
@@ -561,8 +545,7 @@ impl Request for GetRequest {
             Ok(EntryWithPast { versions, chain, imported, entry })
         })?;
         let size = answer.entry.content.chars().count();
-        let path = answer.entry.id.as_str().into();
-        call.tell("memory:read", payload([("type", "entry".into()), ("path", path), ("size", size.into())]));
+        call.view().tell_read("entry", answer.entry.id.as_str(), size);
         Ok(Got::Entry(Box::new(answer)))
     }
 
@@ -631,9 +614,8 @@ impl Request for UpdateRequest {
             check_tags("memory_update", tags)?;
         }
         if self.content.is_none() && self.tags.is_none() && self.r#type.is_none() && self.private.is_none() {
-            let problem = "is missing, and so is all else: there is nothing to change".into();
-            let (tool, field) = ("memory_update".into(), "content".into());
-            return Err(Error::BadArgument { tool, field, problem, nearest: None }.into());
+            let problem = "is missing, and so is all else: there is nothing to change";
+            return Err(Error::bad_argument("memory_update", "content", problem).into());
         }
         call.check_seen(&self.id)?;
         let Self { content, tags, r#type, private, .. } = self;
@@ -643,11 +625,7 @@ impl Request for UpdateRequest {
             write.record(&entry.id, "chars", entry.content.chars().count());
             Ok(entry)
         })?;
-        let delta = entry.content.chars().count();
-        call.tell(
-            "memory:write",
-            payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
-        );
+        call.view().tell_write("entry", entry.id.as_str(), entry.content.chars().count());
         Ok(Changed(entry))
     }
 
@@ -755,10 +733,7 @@ impl Request for DeleteRequest {
         call.view().forget_log()?;
         let delta = entry.content.chars().count();
         let delta = i64::try_from(delta).map_or(0, |delta| -delta);
-        call.tell(
-            "memory:write",
-            payload([("type", "entry".into()), ("path", entry.id.as_str().into()), ("delta", delta.into())]),
-        );
+        call.view().tell_write("entry", entry.id.as_str(), delta);
         let still_in = call.forget_in_checkpoints(&[Gone { reference: entry.id.to_string(), texts }]);
         Ok(Deleted { entry, still_in })
     }
@@ -796,9 +771,7 @@ pub(super) fn default_type(setting: DefaultType) -> EntryType {
 
 pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
     match tags.problem() {
-        Some(problem) => {
-            Err(Error::BadArgument { tool: tool.into(), field: "tags".into(), problem, nearest: None })
-        }
+        Some(problem) => Err(Error::bad_argument(tool, "tags", problem)),
         None => Ok(()),
     }
 }

@@ -209,8 +209,7 @@ fn unmasked(before: &[u8], content: String) -> Result<Vec<u8>> {
         };
         let Some(found) = runs.iter().position(fits) else {
             let problem = format!("changes a line with `{}`, which stands for a credential", redact::MASK);
-            let (tool, field) = ("file_save".into(), "content".into());
-            return Err(Error::BadArgument { tool, field, problem, nearest: None });
+            return Err(Error::bad_argument("file_save", "content", problem));
         };
         for own in runs.remove(found).1 {
             let end = &lines[at][bare(&lines[at]).len()..];

@@ -95,8 +95,7 @@ pub(super) fn arguments<R: Request>(request: &R) -> Result<Value> {
 pub(super) fn read<R: Request>(tool: &Tool, arguments: Value) -> Result<R> {
     serde_json::from_value(arguments).map_err(|problem| {
         // What is left is an id or a time in a form that the schema can't say.
-        let (tool, field) = (tool.name.into(), "arguments".into());
-        Error::BadArgument { tool, field, problem: format!("can't be read: {problem}"), nearest: None }
+        Error::bad_argument(tool.name, "arguments", format!("can't be read: {problem}"))
     })
 }
 

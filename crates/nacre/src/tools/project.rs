@@ -17,7 +17,6 @@ use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
 use crate::records::project::{Change, ItemOf, ItemType, Status, Task, item};
 use crate::search;
-use crate::store::event::payload;
 
 /// The most items of one answer.
 const MANY: usize = 100_000;
@@ -93,7 +92,7 @@ impl Request for ItemsRequest {
             Ok(())
         })?;
         let total = i64::try_from(items.len()).unwrap_or(i64::MAX);
-        call.tell("memory:search", payload([("query", self.query.into()), ("results", total.into())]));
+        call.view().tell_search(&self.query, items.len());
         Ok(Items { items, total, missing: found.missing })
     }
 
@@ -258,11 +257,8 @@ impl Request for TaskRequest {
             write.record(&task.id, "chars", task.description.chars().count());
             Ok(TaskShown { history: task::changes(write.db, task.id)?, task })
         })?;
-        let (path, delta) = (shown.task.id.to_string(), shown.task.description.chars().count());
-        call.tell(
-            "memory:write",
-            payload([("type", "task".into()), ("path", path.into()), ("delta", delta.into())]),
-        );
+        let delta = shown.task.description.chars().count();
+        call.view().tell_write("task", &shown.task.id.to_string(), delta);
         Ok(shown)
     }
 
@@ -325,12 +321,7 @@ impl Request for TaskUpdateRequest {
     const NAME: &str = "task_update";
 
     fn run(self, call: &mut Call<'_>) -> Ran<TaskChanged> {
-        let missing = |field: &str, problem: &str| Error::BadArgument {
-            tool: "task_update".into(),
-            field: field.into(),
-            problem: problem.into(),
-            nearest: None,
-        };
+        let missing = |field: &str, problem: &str| Error::bad_argument("task_update", field, problem);
         let TaskUpdateRequest { action, id, by: blockers, milestone } = self;
         let caller = call.caller;
         if action == TaskAct::Archive {
@@ -342,11 +333,7 @@ impl Request for TaskUpdateRequest {
                 Ok(archived)
             })?;
             for id in &archived {
-                let path = id.to_string();
-                call.tell(
-                    "memory:write",
-                    payload([("type", "task".into()), ("path", path.into()), ("delta", 0.into())]),
-                );
+                call.view().tell_write("task", &id.to_string(), 0);
             }
             return Ok(TaskChanged { task: None, archived, changed: true });
         }
@@ -373,11 +360,7 @@ impl Request for TaskUpdateRequest {
             Ok((task, changed))
         })?;
         if changed {
-            let path = id.to_string();
-            call.tell(
-                "memory:write",
-                payload([("type", "task".into()), ("path", path.into()), ("delta", 0.into())]),
-            );
+            call.view().tell_write("task", &id.to_string(), 0);
         }
         Ok(TaskChanged { task: Some(task), archived: Vec::new(), changed })
     }

@@ -66,12 +66,7 @@ pub(super) enum Unknown {
 
 /// Checks arguments and returns them without the fields that were given as null.
 pub(super) fn check(tool: &str, schema: &Value, unknown: Unknown, arguments: Value) -> Result<Value> {
-    let wrong = |field: &str, problem: String| Error::BadArgument {
-        tool: tool.into(),
-        field: shorten(field),
-        problem,
-        nearest: None,
-    };
+    let wrong = |field: &str, problem: String| Error::bad_argument(tool, &shorten(field), problem);
     let mut fields = match arguments {
         Value::Null => Map::new(),
         Value::Object(fields) => fields,

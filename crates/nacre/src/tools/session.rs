@@ -18,7 +18,6 @@ use crate::records::session::{
     self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session,
 };
 use crate::records::workspace::{memory_file, seen};
-use crate::store::event::payload;
 
 /// The conversations that were imported, newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -110,11 +109,7 @@ impl Request for SessionRequest {
         let all = usize::try_from(session.messages).unwrap_or(0);
         let next = (!messages.is_empty() && after <= all).then_some(after);
         let size: usize = messages.iter().map(|said| said.text.chars().count()).sum();
-        let path = session.id.as_str().into();
-        call.tell(
-            "memory:read",
-            payload([("type", "session".into()), ("path", path), ("size", size.into())]),
-        );
+        call.view().tell_read("session", &session.id, size);
         let infrastructure_seen = match session.id.parse() {
             Ok(id) => call.read(|db| seen::infrastructure(db, &id))?.is_some(),
             Err(_) => false,
@@ -199,17 +194,9 @@ impl Request for ContextRequest {
             return Err(Error::NoTranscript { given: shorten(self.id.as_str()) }.into());
         };
         let size: usize = context.messages.iter().map(|line| line.text().chars().count()).sum();
-        let path = self.id.as_str().into();
-        call.tell(
-            "memory:read",
-            payload([("type", "session".into()), ("path", path), ("size", size.into())]),
-        );
+        call.view().tell_read("session", self.id.as_str(), size);
         if let Some(memory) = &context.memory {
-            let (path, size) = (memory_file::PATH.into(), memory.chars().count());
-            call.tell(
-                "memory:read",
-                payload([("type", "file".into()), ("path", path), ("size", size.into())]),
-            );
+            call.view().tell_read("file", memory_file::PATH, memory.chars().count());
         }
         Ok(context)
     }

@@ -7,7 +7,6 @@ use crate::base::Result;
 use crate::group::View;
 use crate::records::session::exchange::{self, Exchange, Row};
 use crate::store::audit;
-use crate::store::event::payload;
 
 /// What became of an exchange.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -69,9 +68,7 @@ pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> 
     })?;
     if added {
         let delta = row.user.chars().count() + row.agent.chars().count();
-        let data =
-            payload([("type", exchange::KIND.into()), ("path", id.as_str().into()), ("delta", delta.into())]);
-        view.tell("memory:write", data);
+        view.tell_write(exchange::KIND, id.as_str(), delta);
     }
     Ok(Archived { id, added, lessons })
 }

@@ -27,7 +27,6 @@ use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::Writer;
-use crate::store::event::payload;
 use crate::store::walk::{Note, Seen, Taken};
 use crate::store::{self, audit};
 
@@ -299,12 +298,7 @@ fn extract_project(
     })?;
     if added + removed > 0 {
         let count = |items: usize| i64::try_from(items).unwrap_or(i64::MAX);
-        let data = payload([
-            ("type", "items".into()),
-            ("path", project.name.as_str().into()),
-            ("delta", (count(added) - count(removed)).into()),
-        ]);
-        view.tell("memory:write", data);
+        view.tell_write("items", project.name.as_str(), count(added) - count(removed));
     }
     let Passed { others, ignored, skipped, .. } = passed;
     Ok(Extracted {

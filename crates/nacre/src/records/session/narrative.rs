@@ -17,7 +17,6 @@ use crate::base::{Error, Result};
 use crate::group::View;
 use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT, OnDuplicate, Origin, Source, Tags};
 use crate::store::audit;
-use crate::store::event::payload;
 
 /// What the end of a session left.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -166,9 +165,6 @@ pub(super) fn store(
         Ok(Some(stored.entry))
     })?;
     let Some(entry) = entry else { return Ok(None) };
-    let delta = entry.content.chars().count();
-    let path = entry.id.as_str().into();
-    let data = payload([("type", "entry".into()), ("path", path), ("delta", delta.into())]);
-    view.tell("memory:write", data);
+    view.tell_write("entry", entry.id.as_str(), entry.content.chars().count());
     Ok(Some(entry.id))
 }

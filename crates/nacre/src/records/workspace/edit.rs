@@ -41,10 +41,7 @@ pub(crate) fn replace(file: &[u8], text: &str) -> Vec<u8> {
 /// Puts a text in the place of one that stands there once.
 pub(crate) fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>> {
     let form = Form::of(file);
-    let wrong = |problem: &str| {
-        let (tool, field) = ("memory_write".into(), "old".into());
-        Err(Error::BadArgument { tool, field, problem: problem.into(), nearest: None })
-    };
+    let wrong = |problem: &str| Err(Error::bad_argument("memory_write", "old", problem));
     if old.is_empty() {
         return wrong("is empty");
     }

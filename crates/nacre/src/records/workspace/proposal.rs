@@ -23,7 +23,6 @@ use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::entry;
 use crate::store::audit;
-use crate::store::event::payload;
 
 /// The most characters of a reason that are kept.
 const LONGEST_REASON: usize = 1_000;
@@ -227,7 +226,7 @@ fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
         Ok((number, "pending".to_owned(), String::new(), true))
     })?;
     if is_new {
-        tell(view, "proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
+        view.tell_write("proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
     }
     let state = State::ALL.iter().copied().find(|known| known.as_str() == state).unwrap_or(State::Pending);
     Ok(Made { number, state, answer, diff })
@@ -375,7 +374,7 @@ pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     })?;
     drop(held);
     let delta = change::grown(row.proposed.as_deref(), row.base.as_deref());
-    tell(view, "file", path.as_str(), delta);
+    view.tell_write("file", path.as_str(), delta);
     find(view, number)?.shown(view)
 }
 
@@ -436,7 +435,7 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
         done => {
             done?;
             let delta = change::grown(row.base.as_deref(), row.proposed.as_deref());
-            tell(view, "file", path.as_str(), delta);
+            view.tell_write("file", path.as_str(), delta);
             Ok(())
         }
     }
@@ -520,11 +519,6 @@ fn record(
         &audit::Row::new(action).id(format!("proposal:{number}")).with("bytes", bytes),
         outcome,
     )
-}
-
-fn tell(view: &View<'_>, kind: &str, target: &str, delta: i64) {
-    let data = payload([("type", kind.into()), ("path", target.into()), ("delta", delta.into())]);
-    view.tell("memory:write", data);
 }
 
 fn size(bytes: Option<&[u8]>) -> usize {

@@ -3,9 +3,9 @@
 
 use serde_json::{Map, Value};
 
-use super::mem0::{OWNERS, wrong};
+use super::mem0::OWNERS;
 use crate::base::redact;
-use crate::base::{Result, Time};
+use crate::base::{Error, Result, Time};
 use crate::records::entry::Entry;
 
 /// The most comparisons of a filter, and characters, as JSON: each is made with every memory there is.
@@ -64,7 +64,7 @@ impl Filter {
         if filter.compared() > MOST_COMPARED || filters.to_string().len() > LONGEST_FILTER {
             let problem =
                 format!("compare more than {MOST_COMPARED} times, or have {LONGEST_FILTER} characters");
-            return Err(wrong("mem0", "filters", problem));
+            return Err(Error::bad_argument("mem0", "filters", problem));
         }
         Ok(filter)
     }
@@ -95,7 +95,7 @@ impl Filter {
 
     /// Reads a filter as mem0 writes it.
     fn parse(value: &Value) -> Result<Filter> {
-        let bad = |problem: String| wrong("mem0", "filters", problem);
+        let bad = |problem: String| Error::bad_argument("mem0", "filters", problem);
         let Value::Object(fields) = value else { return Err(bad("has something that is no object".into())) };
         let many = |name: &str, value: &Value| match value {
             Value::Array(filters) => filters.iter().map(Filter::parse).collect::<Result<Vec<_>>>(),

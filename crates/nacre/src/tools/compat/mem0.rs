@@ -20,7 +20,6 @@ use crate::records::erase;
 use crate::records::workspace::checkpoint::Gone;
 use crate::search;
 use crate::store::Connection;
-use crate::store::event::payload;
 use crate::tools::call::{Call, Ran};
 use crate::tools::limits::Action;
 use crate::tools::memory::is_behavioral;
@@ -32,10 +31,6 @@ pub const OWNERS: &[&str] = &["user_id", "agent_id", "app_id", "run_id"];
 const MOST_METADATA: usize = 8_000;
 /// How many hits a search looks through for those that a filter leaves.
 const LOOKED_THROUGH: usize = 2_000;
-
-pub(super) fn wrong(tool: &str, field: &str, problem: impl Into<String>) -> Error {
-    Error::BadArgument { tool: tool.into(), field: field.into(), problem: problem.into(), nearest: None }
-}
 
 /// One memory, as mem0 has it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -148,9 +143,12 @@ impl Request for AddRequest {
             }
         }
         if data.owner.is_empty() {
-            return Err(
-                wrong(TOOL, "user_id", "is missing, and so are `agent_id`, `app_id` and `run_id`").into()
-            );
+            return Err(Error::bad_argument(
+                TOOL,
+                "user_id",
+                "is missing, and so are `agent_id`, `app_id` and `run_id`",
+            )
+            .into());
         }
         check_data(TOOL, &data.metadata, self.expiration_date.as_deref())?;
         data.expires = self.expiration_date;
@@ -194,8 +192,7 @@ impl Request for AddRequest {
             Ok(results)
         })?;
         for added in results.iter().filter(|added| added.event == "ADD") {
-            let delta = added.memory.chars().count();
-            tell(call, &added.id, delta.into());
+            call.view().tell_write("entry", added.id.as_str(), added.memory.chars().count());
         }
         Ok(Added { results })
     }
@@ -203,11 +200,6 @@ impl Request for AddRequest {
     fn say(answer: &Added, _: Time) -> String {
         format!("{} memories.", answer.results.len())
     }
-}
-
-fn tell(call: &mut Call<'_>, id: &EntryId, delta: Value) {
-    let data = [("type", "entry".into()), ("path", id.as_str().into()), ("delta", delta)];
-    call.tell("memory:write", payload(data));
 }
 
 /// A text in pieces that fit an entry, cut where lines, sentences or words end.
@@ -228,11 +220,11 @@ fn pieces(text: &str) -> Vec<&str> {
 fn checked_owner(tool: &str, field: &str, value: &str) -> Result<String> {
     const LONGEST: usize = 200;
     if value.trim().is_empty() {
-        return Err(wrong(tool, field, "is empty"));
+        return Err(Error::bad_argument(tool, field, "is empty"));
     }
     match value.chars().count() {
         length if length > LONGEST => {
-            Err(wrong(tool, field, format!("has {length} characters, at most {LONGEST} fit")))
+            Err(Error::bad_argument(tool, field, format!("has {length} characters, at most {LONGEST} fit")))
         }
         _ => Ok(value.to_owned()),
     }
@@ -241,10 +233,14 @@ fn checked_owner(tool: &str, field: &str, value: &str) -> Result<String> {
 fn check_data(tool: &str, metadata: &Map<String, Value>, expires: Option<&str>) -> Result<()> {
     let size = serde_json::to_string(metadata)?.chars().count();
     if size > MOST_METADATA {
-        return Err(wrong(tool, "metadata", format!("has {size} characters, at most {MOST_METADATA} fit")));
+        return Err(Error::bad_argument(
+            tool,
+            "metadata",
+            format!("has {size} characters, at most {MOST_METADATA} fit"),
+        ));
     }
     if expires.is_some_and(|day| crate::base::time::Day::parse(day).is_none()) {
-        return Err(wrong(tool, "expiration_date", "is not a day such as 2026-12-31"));
+        return Err(Error::bad_argument(tool, "expiration_date", "is not a day such as 2026-12-31"));
     }
     Ok(())
 }
@@ -368,7 +364,7 @@ fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entr
         ..Default::default()
     };
     let found = search::search(call.view(), &request)?;
-    call.tell("memory:search", payload([("query", query.into()), ("results", found.hits.len().into())]));
+    call.view().tell_search(query, found.hits.len());
     let scores: Vec<(&str, f64)> = found.hits.iter().map(|hit| (hit.id.as_str(), hit.score)).collect();
     let entries = call.read(|db| entry::get_all(db, scores.iter().map(|(id, _)| *id)))?;
     let score = |entry: &Entry| {
@@ -425,7 +421,12 @@ impl Request for UpdateRequest {
     fn run(self, call: &mut Call<'_>) -> Ran<Updated> {
         const TOOL: &str = "mem0_update";
         if (&self.text, &self.metadata, &self.expiration_date) == (&None, &None, &None) {
-            return Err(wrong(TOOL, "text", "is missing, and so are `metadata` and `expiration_date`").into());
+            return Err(Error::bad_argument(
+                TOOL,
+                "text",
+                "is missing, and so are `metadata` and `expiration_date`",
+            )
+            .into());
         }
         let expires = self.expiration_date.as_deref().filter(|day| !day.is_empty());
         check_data(TOOL, &self.metadata.clone().unwrap_or_default(), expires)?;
@@ -443,7 +444,7 @@ impl Request for UpdateRequest {
             write.record(&entry.id, "chars", entry.content.chars().count());
             Ok(entry)
         })?;
-        tell(call, &entry.id, entry.content.chars().count().into());
+        call.view().tell_write("entry", entry.id.as_str(), entry.content.chars().count());
         Ok(Updated(Memory::new(entry, None)))
     }
 
@@ -498,7 +499,13 @@ impl DeleteRequest {
                     true
                 })?;
             }
-            _ => return Err(wrong("mem0_delete", "filters", "is missing: what is to be deleted?")),
+            _ => {
+                return Err(Error::bad_argument(
+                    "mem0_delete",
+                    "filters",
+                    "is missing: what is to be deleted?",
+                ));
+            }
         }
         Ok(going)
     }
@@ -539,7 +546,7 @@ impl Request for DeleteRequest {
         call.view().forget_log()?;
         for Erased { entry, .. } in &gone {
             let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
-            tell(call, &entry.id, delta.into());
+            call.view().tell_write("entry", entry.id.as_str(), delta);
         }
         let deleted = gone.len();
         let gone: Vec<Gone> = gone

@@ -16,7 +16,7 @@ use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
 use crate::records::workspace::checkpoint::Gone;
 use crate::store::Connection;
 use crate::tools::call::{Call, Ran};
-use crate::tools::graph::{source, tell_write};
+use crate::tools::graph::source;
 use crate::tools::limits::Action;
 use crate::tools::tool::Request;
 
@@ -182,7 +182,7 @@ impl Request for CreateEntities {
             write.record(&"graph", "entities", fresh.len());
             Ok(())
         })?;
-        tell_write(call, "fact", "graph", fresh.len());
+        call.view().tell_write("fact", "graph", fresh.len());
         Ok(Entities { entities: fresh })
     }
 
@@ -228,7 +228,7 @@ impl Request for CreateRelations {
             Ok(fresh)
         })?;
         if !fresh.is_empty() {
-            tell_write(call, "relation", "graph", fresh.len());
+            call.view().tell_write("relation", "graph", fresh.len());
         }
         Ok(Edges { relations: fresh })
     }
@@ -305,7 +305,7 @@ impl Request for AddObservations {
         })?;
         let added: usize = results.iter().map(|added| added.added_observations.len()).sum();
         if added > 0 {
-            tell_write(call, "fact", "graph", added);
+            call.view().tell_write("fact", "graph", added);
         }
         Ok(AddedAll { results })
     }
@@ -533,13 +533,7 @@ impl Request for SearchNodes {
         let found = call
             .read(Known::read)?
             .part(|node| has(&node.name) || has(&node.entity_type) || node.observations.iter().any(has));
-        call.tell(
-            "memory:search",
-            crate::store::event::payload([
-                ("query", self.query.into()),
-                ("results", found.entities.len().into()),
-            ]),
-        );
+        call.view().tell_search(&self.query, found.entities.len());
         Ok(found)
     }
 

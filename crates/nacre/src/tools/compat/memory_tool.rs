@@ -17,7 +17,6 @@ use crate::records::workspace::proposal::{self, Made};
 use crate::records::workspace::{self, FilePath};
 use crate::store::Files;
 use crate::store::audit;
-use crate::store::event::payload;
 use crate::tools::call::{Call, Mode, Ran};
 use crate::tools::perform;
 use crate::tools::tool::Request;
@@ -149,7 +148,7 @@ impl Request for MemoryToolRequest {
 }
 
 fn wrong(field: &str, problem: String) -> Error {
-    Error::BadArgument { tool: MEMORY_TOOL.into(), field: field.into(), problem, nearest: None }
+    Error::bad_argument(MEMORY_TOOL, field, problem)
 }
 
 /// What a write comes to: the changes, what is said of it, and the folders that may be empty then.
@@ -173,14 +172,7 @@ impl MemoryToolRequest {
         if let Place::File(path) = &place
             && let Some(bytes) = seen.file(path, given)?
         {
-            call.tell(
-                "memory:read",
-                payload([
-                    ("type", "file".into()),
-                    ("path", path.as_str().into()),
-                    ("size", bytes.len().into()),
-                ]),
-            );
+            call.view().tell_read("file", path.as_str(), bytes.len());
             return self.numbered(given, &bytes);
         }
         let files = seen.below(&place)?;
@@ -275,8 +267,7 @@ impl MemoryToolRequest {
         drop(held);
         for Change { path, before, after } in &plan.changes {
             let delta = change::grown(before.as_deref(), after.as_deref());
-            let data = [("type", "file".into()), ("path", path.as_str().into()), ("delta", delta.into())];
-            call.tell("memory:write", payload(data));
+            call.view().tell_write("file", path.as_str(), delta);
         }
         Ok(plan.said)
     }
