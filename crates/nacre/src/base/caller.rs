@@ -8,6 +8,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::base::ids::SessionId;
 use crate::base::markdown::front_matter;
+use crate::base::named::named;
 use crate::base::text::decode;
 use crate::base::{Time, Zone};
 
@@ -22,25 +23,16 @@ pub enum Actor {
     Nacre,
 }
 
-/// The rights of a caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Role {
-    /// Everything, in every group.
-    Admin,
-    /// Everything within its group, and what is not private of the admin's group to read.
-    Project,
-    /// Nothing by itself: a skill gets what it needs handed over.
-    Skill,
-}
-
-impl Role {
-    /// Returns the role's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Role::Admin => "admin",
-            Role::Project => "project",
-            Role::Skill => "skill",
-        }
+named! {
+    /// The rights of a caller.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+    pub enum Role {
+        /// Everything, in every group.
+        Admin = "admin",
+        /// Everything within its group, and what is not private of the admin's group to read.
+        Project = "project",
+        /// Nothing by itself: a skill gets what it needs handed over.
+        Skill = "skill",
     }
 }
 
@@ -91,26 +83,20 @@ impl Caller {
     }
 }
 
-/// Whether a session may see what is private.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Visibility {
-    /// The person's own: it sees everything.
-    Private,
-    /// Others may read along, or it is not known who does.
-    #[default]
-    Shared,
+named! {
+    /// Whether a session may see what is private.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Visibility {
+        /// The person's own: it sees everything.
+        Private = "private",
+        /// Others may read along, or it is not known who does.
+        #[default]
+        Shared = "shared",
+    }
 }
 
 impl Visibility {
-    /// Returns the name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Visibility::Private => "private",
-            Visibility::Shared => "shared",
-        }
-    }
-
     /// Tells whether such a session sees a document of this path and text.
     pub(crate) fn sees(self, private: &[String], path: &str, text: &str) -> bool {
         self == Visibility::Private || !(is_private(private, path) || is_marked(text))

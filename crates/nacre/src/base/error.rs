@@ -6,41 +6,29 @@
 use std::path::{Path, PathBuf};
 
 use crate::base::ids::{BadId, EntryId, GroupName, TaskId};
+use crate::base::named::named;
 
 /// A result of the library.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// What kind of failure an [`Error`] is: the only thing a front end needs to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
-    /// The request itself is wrong; the same request will fail again.
-    Invalid,
-    /// What the request names is not there.
-    NotFound,
-    /// The request does not fit the present state.
-    Conflict,
-    /// The caller may not do this.
-    Denied,
-    /// A limit is used up.
-    Limit,
-    /// The store can't serve this now.
-    Unavailable,
-    /// A failure of ours.
-    Internal,
-}
-
-impl Kind {
-    /// Returns the kind's stable name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Kind::Invalid => "invalid",
-            Kind::NotFound => "not_found",
-            Kind::Conflict => "conflict",
-            Kind::Denied => "denied",
-            Kind::Limit => "limit",
-            Kind::Unavailable => "unavailable",
-            Kind::Internal => "internal",
-        }
+named! {
+    /// What kind of failure an [`Error`] is: the only thing a front end needs to know.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+    pub enum Kind {
+        /// The request itself is wrong; the same request will fail again.
+        Invalid = "invalid",
+        /// What the request names is not there.
+        NotFound = "not_found",
+        /// The request does not fit the present state.
+        Conflict = "conflict",
+        /// The caller may not do this.
+        Denied = "denied",
+        /// A limit is used up.
+        Limit = "limit",
+        /// The store can't serve this now.
+        Unavailable = "unavailable",
+        /// A failure of ours.
+        Internal = "internal",
     }
 }
 

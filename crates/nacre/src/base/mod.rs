@@ -7,6 +7,7 @@ pub mod files;
 pub(crate) mod frame;
 pub(crate) mod ids;
 pub(crate) mod markdown;
+pub(crate) mod named;
 pub(crate) mod path;
 pub mod redact;
 pub(crate) mod secret;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::base::caller::Visibility;
 use crate::base::caller::{Caller, Role};
 use crate::base::frame::{frames, is_ours, one_line, strip_injected};
+use crate::base::named::named;
 use crate::base::redact;
 use crate::base::{Error, Result};
 use crate::context::turn;
@@ -37,37 +38,25 @@ const MOST: usize = 20;
 const MACHINES: &[&str] =
     &["cron", "heartbeat", "system", "auto", "metric", "recalled", "injected", "summary"];
 
-/// One step upward.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Step {
-    /// Recent logs to `memory/active-context.md`.
-    Context,
-    /// Weighty lines of logs, and decisions of the working memory, to MEMORY.md.
-    Memory,
-    /// What MEMORY.md says and the graph has not taken in, to facts.
-    Facts,
-    /// Corrections and lessons that were written down, to lessons.
-    Lessons,
-    /// Lessons that proved themselves, to SOUL.md.
-    Soul,
+named! {
+    /// One step upward.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Step {
+        /// Recent logs to `memory/active-context.md`.
+        Context = "context",
+        /// Weighty lines of logs, and decisions of the working memory, to MEMORY.md.
+        Memory = "memory",
+        /// What MEMORY.md says and the graph has not taken in, to facts.
+        Facts = "facts",
+        /// Corrections and lessons that were written down, to lessons.
+        Lessons = "lessons",
+        /// Lessons that proved themselves, to SOUL.md.
+        Soul = "soul",
+    }
 }
 
 impl Step {
-    /// Every step, from below.
-    pub const ALL: &'static [Step] = &[Step::Context, Step::Memory, Step::Facts, Step::Lessons, Step::Soul];
-
-    /// Returns the step's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Step::Context => "context",
-            Step::Memory => "memory",
-            Step::Facts => "facts",
-            Step::Lessons => "lessons",
-            Step::Soul => "soul",
-        }
-    }
-
     /// Returns where it leads: a file, or a tool.
     pub fn target(self) -> &'static str {
         match self {
@@ -114,8 +103,7 @@ impl FromStr for Step {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Step> {
-        let found = Step::ALL.iter().copied().find(|step| step.as_str() == text);
-        found.ok_or_else(|| {
+        Step::of_name(text).ok_or_else(|| {
             let steps: Vec<&str> = Step::ALL.iter().map(|step| step.as_str()).collect();
             Error::bad_argument("promote", "step", format!("is none of {}", steps.join(", ")))
         })

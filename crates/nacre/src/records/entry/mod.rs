@@ -15,6 +15,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Map;
 
 use crate::base::ids::{EntryId, EntryRef, SessionId};
+use crate::base::named::named;
 use crate::base::redact::{self, Redact, redact};
 use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
@@ -39,20 +40,12 @@ pub(crate) const KIND: &str = "entry";
 /// Makes an enum of words that stand in the database and in JSON by their lower-case name.
 macro_rules! word_type {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-        #[serde(rename_all = "lowercase")]
-        #[schemars(inline)]
-        pub enum $name { $($(#[$variant_doc])* $variant,)+ }
-
-        impl $name {
-            /// Every value, in the order of the specification.
-            pub const ALL: &[$name] = &[$($name::$variant),+];
-
-            /// Returns the word.
-            pub fn as_str(self) -> &'static str {
-                match self { $($name::$variant => $word,)+ }
-            }
+        named! {
+            $(#[$doc])*
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+            #[serde(rename_all = "lowercase")]
+            #[schemars(inline)]
+            pub enum $name { $($(#[$variant_doc])* $variant = $word,)+ }
         }
 
         impl fmt::Display for $name {
@@ -65,7 +58,7 @@ macro_rules! word_type {
             type Err = String;
             fn from_str(text: &str) -> Result<$name, String> {
                 let known = || $name::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(", ");
-                $name::ALL.iter().copied().find(|word| word.as_str() == text)
+                $name::of_name(text)
                     .ok_or_else(|| format!("`{}` is none of {}", crate::base::text::shorten(text), known()))
             }
         }

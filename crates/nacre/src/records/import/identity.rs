@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::base::ids::EntryId;
+use crate::base::named::named;
 use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::store::Connection;
@@ -32,27 +33,18 @@ pub struct Origin {
     pub author: Author,
 }
 
-/// Who wrote what is imported, as far as the format says.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Author {
-    /// The person.
-    User,
-    /// The person's agent.
-    #[default]
-    Agent,
-    /// Anyone: what it says never steers an agent.
-    Others,
-}
-
-impl Author {
-    /// Returns the author's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Author::User => "user",
-            Author::Agent => "agent",
-            Author::Others => "others",
-        }
+named! {
+    /// Who wrote what is imported, as far as the format says.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum Author {
+        /// The person.
+        User = "user",
+        /// The person's agent.
+        #[default]
+        Agent = "agent",
+        /// Anyone: what it says never steers an agent.
+        Others = "others",
     }
 }
 

@@ -61,8 +61,7 @@ const COLUMNS: &str =
 
 fn of_row(row: &Row<'_>) -> Result<ItemOf> {
     let named = row.text(1)?;
-    let r#type =
-        ItemType::ALL.iter().find(|known| known.as_str() == named).copied().unwrap_or(ItemType::Note);
+    let r#type = ItemType::of_name(named).unwrap_or(ItemType::Note);
     let item = Item {
         id: row.get(0)?,
         r#type,

@@ -13,6 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::TaskId;
+use crate::base::named::named;
 use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
@@ -33,38 +34,23 @@ const CRITERION: usize = 500;
 const MILESTONE: usize = 100;
 const MANY: usize = 100;
 
-/// How a task stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the words of SPEC K2")]
-pub enum Status {
-    Pending,
-    InProgress,
-    Done,
-    Cancelled,
+named! {
+    /// How a task stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "snake_case")]
+    #[expect(missing_docs, reason = "the words of SPEC K2")]
+    pub enum Status {
+        Pending = "pending",
+        InProgress = "in_progress",
+        Done = "done",
+        Cancelled = "cancelled",
+    }
 }
 
 impl Status {
-    /// All of them.
-    pub const ALL: &[Status] = &[Status::Pending, Status::InProgress, Status::Done, Status::Cancelled];
-
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Status::Pending => "pending",
-            Status::InProgress => "in_progress",
-            Status::Done => "done",
-            Status::Cancelled => "cancelled",
-        }
-    }
-
     /// Tells whether there is something left to do.
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Status::Pending | Status::InProgress)
-    }
-
-    fn named(word: &str) -> Option<Status> {
-        Status::ALL.iter().find(|status| status.as_str() == word).copied()
     }
 }
 
@@ -205,7 +191,7 @@ fn of_row(row: &Row<'_>) -> Result<Task> {
         id: row.get(0)?,
         milestone: row.get(1)?,
         priority: row.get(2)?,
-        status: Status::named(row.text(3)?).unwrap_or(Status::Pending),
+        status: Status::of_name(row.text(3)?).unwrap_or(Status::Pending),
         description: row.get(4)?,
         acceptance_criteria: serde_json::from_str(row.text(5)?).unwrap_or_default(),
         created: row.get(6)?,
@@ -251,7 +237,7 @@ pub(crate) fn list(db: &Connection, filter: &Filter) -> Result<Vec<Task>> {
 pub(crate) fn changes(db: &Connection, id: TaskId) -> Result<Vec<Change>> {
     let sql = "SELECT at, status, actor, session FROM task_changes WHERE task = $1 ORDER BY number";
     db.rows(sql, [id], |row| {
-        let status = Status::named(row.text(1)?).unwrap_or(Status::Pending);
+        let status = Status::of_name(row.text(1)?).unwrap_or(Status::Pending);
         Ok(Change { at: row.get(0)?, status, actor: row.get(2)?, session: row.get(3)? })
     })
 }

@@ -4,6 +4,7 @@
 //! person says so and only to the file it was made from; whatever else stands there by then is left, and shown as a
 //! conflict. What was applied can be undone as long as nobody changed the file again.
 
+use crate::base::named::named;
 use crate::base::redact;
 use crate::store::{Connection, Row};
 use std::ops::ControlFlow;
@@ -95,28 +96,16 @@ pub enum Kind {
     Call,
 }
 
-/// Where a proposal stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "what the words say")]
-pub enum State {
-    Pending,
-    Approved,
-    Denied,
-    Reverted,
-}
-
-impl State {
-    const ALL: &'static [State] = &[State::Pending, State::Approved, State::Denied, State::Reverted];
-
-    /// Returns the state's name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            State::Pending => "pending",
-            State::Approved => "approved",
-            State::Denied => "denied",
-            State::Reverted => "reverted",
-        }
+named! {
+    /// Where a proposal stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "lowercase")]
+    #[expect(missing_docs, reason = "what the words say")]
+    pub enum State {
+        Pending = "pending",
+        Approved = "approved",
+        Denied = "denied",
+        Reverted = "reverted",
     }
 }
 
@@ -228,7 +217,7 @@ fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
     if is_new {
         view.tell_write("proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
     }
-    let state = State::ALL.iter().copied().find(|known| known.as_str() == state).unwrap_or(State::Pending);
+    let state = State::of_name(&state).unwrap_or(State::Pending);
     Ok(Made { number, state, answer, diff })
 }
 
@@ -570,7 +559,7 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
         reason: row.get(5)?,
         sources: row.get(6)?,
         // What another version may have put there is not for this one to apply.
-        state: State::ALL.iter().copied().find(|known| known.as_str() == state).unwrap_or(State::Denied),
+        state: State::of_name(&state).unwrap_or(State::Denied),
         private: row.get(8)?,
         actor: row.get(9)?,
         session: row.get(10)?,

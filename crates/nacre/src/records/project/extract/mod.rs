@@ -11,6 +11,8 @@ mod rules;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::base::named::named;
+
 pub(super) use rules::Language;
 
 /// Changes whenever the same text would give other items: files read by another version are read anew.
@@ -20,32 +22,17 @@ const TITLE: usize = 80;
 const CONTENT: usize = 1_000;
 const MOST: usize = 500;
 
-/// What sort of knowledge an item is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "the words of SPEC K1")]
-pub enum ItemType {
-    Entity,
-    Claim,
-    Task,
-    Decision,
-    Note,
-}
-
-impl ItemType {
-    /// All of them.
-    pub const ALL: &[ItemType] =
-        &[ItemType::Entity, ItemType::Claim, ItemType::Task, ItemType::Decision, ItemType::Note];
-
-    /// Returns its name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            ItemType::Entity => "entity",
-            ItemType::Claim => "claim",
-            ItemType::Task => "task",
-            ItemType::Decision => "decision",
-            ItemType::Note => "note",
-        }
+named! {
+    /// What sort of knowledge an item is.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+    #[serde(rename_all = "lowercase")]
+    #[expect(missing_docs, reason = "the words of SPEC K1")]
+    pub enum ItemType {
+        Entity = "entity",
+        Claim = "claim",
+        Task = "task",
+        Decision = "decision",
+        Note = "note",
     }
 }
 

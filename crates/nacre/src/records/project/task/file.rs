@@ -254,7 +254,7 @@ fn is_same_day(one: Time, other: Time) -> bool {
 /// Reads a status, also by the words of other programs.
 fn status(word: &str) -> Option<Status> {
     let folded = word.trim().to_lowercase().replace([' ', '-'], "_");
-    Status::named(&folded).or(match folded.as_str() {
+    Status::of_name(&folded).or(match folded.as_str() {
         "todo" | "open" | "blocked" => Some(Status::Pending),
         "doing" | "active" | "started" => Some(Status::InProgress),
         "complete" | "completed" | "closed" => Some(Status::Done),

@@ -26,6 +26,7 @@ use std::path::Path;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::base::named::named;
 use crate::base::{Error, Result, Time};
 use intake::Intake;
 pub(crate) use intake::moment;
@@ -81,35 +82,26 @@ impl Author {
     }
 }
 
-/// A form of transcript.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Format {
-    /// One object a line: id, session, speaker or role, text or content, timestamp.
-    Jsonl,
-    /// A session of Claude Code.
-    ClaudeCode,
-    /// A rollout of Codex.
-    Codex,
-    /// `conversations.json` of a ChatGPT export.
-    #[serde(rename = "chatgpt")]
-    ChatGpt,
-    /// `conversations.json` of a Claude.ai export.
-    Claude,
+named! {
+    /// A form of transcript.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Format {
+        /// One object a line: id, session, speaker or role, text or content, timestamp.
+        Jsonl = "jsonl",
+        /// A session of Claude Code.
+        ClaudeCode = "claude-code",
+        /// A rollout of Codex.
+        Codex = "codex",
+        /// `conversations.json` of a ChatGPT export.
+        #[serde(rename = "chatgpt")]
+        ChatGpt = "chatgpt",
+        /// `conversations.json` of a Claude.ai export.
+        Claude = "claude",
+    }
 }
 
 impl Format {
-    /// Returns the format's stable name.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Format::Jsonl => "jsonl",
-            Format::ClaudeCode => "claude-code",
-            Format::Codex => "codex",
-            Format::ChatGpt => "chatgpt",
-            Format::Claude => "claude",
-        }
-    }
-
     /// Returns the format that a value belongs to.
     ///
     /// A value that holds a message in some format is always claimed by one, so those before the first that
