@@ -163,11 +163,13 @@ impl<'a> Call<'a> {
     }
 
     /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
-    pub(crate) fn forget_in_checkpoints(&mut self, gone: &[Gone]) -> Vec<String> {
-        match checkpoint::forget(&mut self.view, gone) {
+    pub(crate) fn forget(&mut self, gone: impl IntoIterator<Item = Gone>) -> Result<Vec<String>> {
+        // The text still stands in the write-ahead log until that is emptied.
+        self.view.forget_log()?;
+        Ok(match checkpoint::forget(&mut self.view, &gone.into_iter().collect::<Vec<_>>()) {
             Ok(left) => left.into_iter().map(|note| format!("{}: {}", note.path, note.why)).collect(),
             Err(error) => vec![format!("all of them: {error}")],
-        }
+        })
     }
 
     pub(crate) fn view(&mut self) -> &mut View<'a> {

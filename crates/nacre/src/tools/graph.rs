@@ -5,15 +5,15 @@ use std::fmt::Write as _;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::call::{Call, Ran};
+use super::call::{Call, Ran, Write};
 use super::limits::Action;
 use super::tool::Request;
-use crate::base::caller::Actor;
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::redact::redact;
 use crate::base::{Error, Time};
 use crate::group::Recalled as Recalling;
+use crate::records::entry;
 use crate::records::graph::fact::{self, Draft, Filter};
 use crate::records::graph::name::{self, Removed};
 use crate::records::graph::recall::{self, ENTITY, Speaker};
@@ -24,12 +24,14 @@ use crate::store::Connection;
 /// How many facts an answer has when it is not told.
 const LIMIT: usize = 6;
 
-/// Who is speaking in a call, for what it writes.
-pub(super) fn source(call: &Call<'_>) -> graph::Source {
-    match call.caller.actor {
-        Actor::Person | Actor::Nacre => graph::Source::Person,
-        Actor::Agent => graph::Source::Agent,
-    }
+/// Who speaks in a call, and since when what is said holds: now, where it is not given.
+pub(super) fn origin<'t>(write: &Write<'t>, since: Option<Time>, private: Option<bool>) -> graph::Origin<'t> {
+    let entry::Origin { now, session, visibility, source, .. } = write.origin;
+    let source = match source {
+        entry::Source::Agent => graph::Source::Agent,
+        _ => graph::Source::Person,
+    };
+    graph::Origin { now, since: since.unwrap_or(now), source, session: Some(session), private, visibility }
 }
 
 /// Ask the knowledge graph about people, things and how they belong together.
@@ -148,12 +150,8 @@ impl Request for FactRequest {
     const NAME: &str = "fact_upsert";
 
     fn run(self, call: &mut Call<'_>) -> Ran<FactSet> {
-        let source = source(call);
         let mut set = call.write(|write| {
-            let now = write.origin.now;
-            let since = self.since.unwrap_or(now);
-            let (session, visibility) = (Some(write.origin.session), write.origin.visibility);
-            let origin = graph::Origin { now, since, source, session, private: self.private, visibility };
+            let origin = origin(write, self.since, self.private);
             let draft = Draft {
                 entity: &self.entity,
                 key: &self.key,
@@ -285,10 +283,7 @@ impl Request for FactRemoveRequest {
             gone.iter().for_each(|fact| write.record(&fact.id, "deleted", 1));
             Ok(gone)
         })?;
-        // The text still stands in the write-ahead log until that is emptied.
-        call.view().forget_log()?;
-        let gone: Vec<Gone> = facts.iter().map(|fact| Gone::of(&fact.id)).collect();
-        let still_in = call.forget_in_checkpoints(&gone);
+        let still_in = call.forget(facts.iter().map(|fact| Gone::of(&fact.id)))?;
         Ok(Facts { facts, still_in })
     }
 
@@ -336,12 +331,8 @@ impl Request for RelationRequest {
     const NAME: &str = "relation_add";
 
     fn run(self, call: &mut Call<'_>) -> Ran<RelationAdded> {
-        let source = source(call);
         let mut added = call.write(|write| {
-            let now = write.origin.now;
-            let since = self.since.unwrap_or(now);
-            let (session, visibility) = (Some(write.origin.session), write.origin.visibility);
-            let origin = graph::Origin { now, since, source, session, private: self.private, visibility };
+            let origin = origin(write, self.since, self.private);
             let added = relation::add(write.db, &origin, &self.subject, &self.predicate, &self.object)?;
             if added.known {
                 write.unchanged();
@@ -457,9 +448,8 @@ impl Request for RelationEndRequest {
         })?;
         relation.cites = call.seen_cites(relation.cites)?;
         if self.remove {
-            call.view().forget_log()?;
-            // The audit log keeps one that can't be written from bringing it back.
-            call.forget_in_checkpoints(&[Gone::of(&relation.id)]);
+            // The audit log keeps a checkpoint that can't be written from bringing it back.
+            call.forget([Gone::of(&relation.id)])?;
         }
         Ok(relation)
     }
@@ -503,16 +493,12 @@ impl Request for AliasRequest {
     const NAME: &str = "alias_add";
 
     fn run(self, call: &mut Call<'_>) -> Ran<AliasSet> {
-        let source = source(call);
         // Whose it is has to be seen, and so has what is taken away.
         call.read(|db| name::get(db, &self.entity))?;
         if self.remove {
             call.read(|db| name::get(db, &self.alias))?;
         }
         call.write(|write| {
-            let now = write.origin.now;
-            let (session, visibility) = (Some(write.origin.session), write.origin.visibility);
-            let origin = graph::Origin { now, since: now, source, session, private: None, visibility };
             let (entity, known) = match self.remove {
                 true => {
                     let whose = name::get(write.db, &self.entity)?;
@@ -527,7 +513,8 @@ impl Request for AliasRequest {
                     (name::remove_alias(write.db, &self.alias)?, false)
                 }
                 false => {
-                    let (entity, row) = name::add_alias(write.db, &origin, &self.alias, &self.entity)?;
+                    let (entity, row) =
+                        name::add_alias(write.db, &origin(write, None, None), &self.alias, &self.entity)?;
                     (entity, row.is_none())
                 }
             };
@@ -673,9 +660,7 @@ impl Request for EntityRequest {
             Ok(Joined { one, other, note: note.into() })
         })?;
         if self.r#do == EntityAct::Remove {
-            // The text still stands in the write-ahead log until that is emptied.
-            call.view().forget_log()?;
-            for checkpoint in call.forget_in_checkpoints(&gone) {
+            for checkpoint in call.forget(gone)? {
                 let _ = write!(joined.note, "; it is still in checkpoint {}", one_line(&checkpoint));
             }
         }

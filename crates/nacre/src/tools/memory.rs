@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::mem::take;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -723,19 +724,14 @@ impl Request for DeleteRequest {
 
     fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         call.check_seen(&self.id)?;
-        let Erased { entry, texts } = call.write(|write| {
+        let mut erased = call.write(|write| {
             let erased = erase::entry(write.db, &self.id)?;
             write.spend(Action::Delete)?;
             write.record(&erased.entry.id, "deleted", 1);
             Ok(erased)
         })?;
-        // The text still stands in the write-ahead log until that is emptied.
-        call.view().forget_log()?;
-        let delta = entry.content.chars().count();
-        let delta = i64::try_from(delta).map_or(0, |delta| -delta);
-        call.view().tell_write("entry", entry.id.as_str(), delta);
-        let still_in = call.forget_in_checkpoints(&[Gone { reference: entry.id.to_string(), texts }]);
-        Ok(Deleted { entry, still_in })
+        let still_in = forget_entries(call, std::slice::from_mut(&mut erased))?;
+        Ok(Deleted { entry: erased.entry, still_in })
     }
 
     fn say(answer: &Deleted, _: Time) -> String {
@@ -745,6 +741,17 @@ impl Request for DeleteRequest {
         }
         text
     }
+}
+
+/// Tells that entries are gone and takes them out of the checkpoints. Returns those that still have them, and why.
+pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [Erased]) -> Result<Vec<String>> {
+    let gone = |one: &mut Erased| Gone { reference: one.entry.id.to_string(), texts: take(&mut one.texts) };
+    let still_in = call.forget(erased.iter_mut().map(gone))?;
+    for Erased { entry, .. } in erased {
+        let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
+        call.view().tell_write("entry", entry.id.as_str(), delta);
+    }
+    Ok(still_in)
 }
 
 fn say_entry(entry: &Entry, now: Time) -> String {

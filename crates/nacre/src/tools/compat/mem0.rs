@@ -14,15 +14,14 @@ use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{
-    self, Data, Draft, Edit, Entry, EntryType, Erased, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
+    self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
 };
 use crate::records::erase;
-use crate::records::workspace::checkpoint::Gone;
 use crate::search;
 use crate::store::Connection;
 use crate::tools::call::{Call, Ran};
 use crate::tools::limits::Action;
-use crate::tools::memory::is_behavioral;
+use crate::tools::memory::{forget_entries, is_behavioral};
 use crate::tools::tool::Request;
 
 /// The fields that say whose a memory is.
@@ -531,7 +530,7 @@ impl Request for DeleteRequest {
         if going.is_empty() {
             return Ok(Deleted { deleted: 0 });
         }
-        let gone = call.write(|write| {
+        let mut gone = call.write(|write| {
             let mut gone = Vec::new();
             for Entry { id, .. } in &going {
                 let named = EntryRef::Id(id.clone());
@@ -542,19 +541,8 @@ impl Request for DeleteRequest {
             write.spend(Action::Delete)?;
             Ok(gone)
         })?;
-        // The text still stands in the write-ahead log until that is emptied.
-        call.view().forget_log()?;
-        for Erased { entry, .. } in &gone {
-            let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
-            call.view().tell_write("entry", entry.id.as_str(), delta);
-        }
-        let deleted = gone.len();
-        let gone: Vec<Gone> = gone
-            .into_iter()
-            .map(|Erased { entry, texts }| Gone { reference: entry.id.to_string(), texts })
-            .collect();
-        call.forget_in_checkpoints(&gone);
-        Ok(Deleted { deleted })
+        forget_entries(call, &mut gone)?;
+        Ok(Deleted { deleted: gone.len() })
     }
 
     fn say(answer: &Deleted, _: Time) -> String {

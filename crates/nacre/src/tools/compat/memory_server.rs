@@ -2,7 +2,7 @@
 //! ours, its type and each of its observations are facts of it, a relation is a relation. What the graph knows from elsewhere
 //! is shown too: a fact of another key as the observation `key: value`.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,8 +15,8 @@ use crate::records::graph::relation::{self, Named};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
 use crate::records::workspace::checkpoint::Gone;
 use crate::store::Connection;
-use crate::tools::call::{Call, Ran};
-use crate::tools::graph::source;
+use crate::tools::call::{Call, Ran, Write};
+use crate::tools::graph::origin;
 use crate::tools::limits::Action;
 use crate::tools::tool::Request;
 
@@ -133,17 +133,9 @@ fn category_of(db: &Connection, given: &str, r#type: &str) -> Option<String> {
 }
 
 /// Sets a fact. Tells whether it is new.
-fn set(
-    write: &crate::tools::call::Write<'_>,
-    source: graph::Source,
-    entity: &str,
-    [key, value]: [&str; 2],
-    category: Option<&str>,
-) -> Result<bool> {
-    let (now, session, visibility) = (write.origin.now, Some(write.origin.session), write.origin.visibility);
-    let origin = graph::Origin { now, since: now, source, session, private: None, visibility };
+fn set(write: &Write<'_>, entity: &str, [key, value]: [&str; 2], category: Option<&str>) -> Result<bool> {
     let draft = Draft { entity, key, value, category, importance: None, permanent: None };
-    Ok(!fact::set(write.db, &origin, &draft)?.known)
+    Ok(!fact::set(write.db, &origin(write, None, None), &draft)?.known)
 }
 
 /// Create multiple new entities in the knowledge graph
@@ -169,13 +161,12 @@ impl Request for CreateEntities {
         if fresh.is_empty() {
             return Ok(Entities { entities: fresh });
         }
-        let source = source(call);
         call.write(|write| {
             for node in &fresh {
                 let category = category_of(write.db, &node.name, &node.entity_type);
-                set(write, source, &node.name, [ENTITY_TYPE, &node.entity_type], category.as_deref())?;
+                set(write, &node.name, [ENTITY_TYPE, &node.entity_type], category.as_deref())?;
                 for text in &node.observations {
-                    set(write, source, &node.name, [OBSERVATIONS, text], None)?;
+                    set(write, &node.name, [OBSERVATIONS, text], None)?;
                 }
             }
             write.spend(Action::Store)?;
@@ -208,11 +199,8 @@ impl Request for CreateRelations {
     const NAME: &str = "create_relations";
 
     fn run(self, call: &mut Call<'_>) -> Ran<Edges> {
-        let source = source(call);
         let fresh = call.write(|write| {
-            let (now, session, visibility) =
-                (write.origin.now, Some(write.origin.session), write.origin.visibility);
-            let origin = graph::Origin { now, since: now, source, session, private: None, visibility };
+            let origin = origin(write, None, None);
             let mut fresh = Vec::new();
             for edge in self.relations {
                 let added = relation::add(write.db, &origin, &edge.from, &edge.relation_type, &edge.to)?;
@@ -282,13 +270,12 @@ impl Request for AddObservations {
             }
             Ok(())
         })?;
-        let source = source(call);
         let results = call.write(|write| {
             let mut results = Vec::new();
             for Observed { entity_name, contents } in self.observations {
                 let mut added_observations = Vec::new();
                 for text in contents {
-                    if set(write, source, &entity_name, [OBSERVATIONS, &text], None)? {
+                    if set(write, &entity_name, [OBSERVATIONS, &text], None)? {
                         added_observations.push(text);
                     }
                 }
@@ -333,8 +320,8 @@ impl Deleted {
 struct Going {
     /// With all that is known of them, where the session sees everything.
     entities: Vec<String>,
-    facts: Vec<String>,
-    relations: Vec<String>,
+    facts: BTreeSet<String>,
+    relations: BTreeSet<String>,
 }
 
 /// Removes rows for good, from the checkpoints as well. What the session does not see stays.
@@ -357,10 +344,7 @@ fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
         gone.iter().for_each(|id| write.record(id, "deleted", 1));
         Ok(gone)
     })?;
-    // The text still stands in the write-ahead log until that is emptied.
-    call.view().forget_log()?;
-    let gone: Vec<Gone> = gone.iter().map(String::as_str).map(Gone::of).collect();
-    call.forget_in_checkpoints(&gone);
+    call.forget(gone.into_iter().map(Gone::of))?;
     Ok(())
 }
 
@@ -397,10 +381,6 @@ impl Request for DeleteEntities {
                     }
                 }
             }
-            going.facts.sort();
-            going.facts.dedup();
-            going.relations.sort();
-            going.relations.dedup();
             Ok(going)
         })?;
         remove(call, &going)?;
@@ -436,7 +416,7 @@ impl Request for DeleteObservations {
     fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         let going = call.read(|db| {
             let known = Known::read(db)?;
-            let mut facts = Vec::new();
+            let mut facts = BTreeSet::new();
             for Deletion { entity_name, observations } in &self.deletions {
                 let Some(node) = known.find(db, entity_name)? else { continue };
                 let kept: Vec<_> = observations.iter().map(|text| graph::guard::one_line(text)).collect();
@@ -449,8 +429,6 @@ impl Request for DeleteObservations {
                 };
                 facts.extend(known.facts.iter().filter(goes).map(|fact| fact.id.clone()));
             }
-            facts.sort();
-            facts.dedup();
             Ok(Going { facts, ..Going::default() })
         })?;
         remove(call, &going)?;
@@ -476,16 +454,16 @@ impl Request for DeleteRelations {
 
     fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         let going = call.read(|db| {
-            let mut relations = Vec::new();
+            let mut relations = BTreeSet::new();
             for Edge { from, to, relation_type } in &self.relations {
                 match relation::find(db, &Named::Ends(from, relation_type, to)) {
-                    Ok(found) => relations.push(found.id),
+                    Ok(found) => {
+                        relations.insert(found.id);
+                    }
                     Err(Error::NoRelation { .. } | Error::NoEntity { .. } | Error::KeptOut { .. }) => {}
                     Err(error) => return Err(error),
                 }
             }
-            relations.sort();
-            relations.dedup();
             Ok(Going { relations, ..Going::default() })
         })?;
         remove(call, &going)?;
