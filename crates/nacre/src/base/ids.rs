@@ -1,16 +1,15 @@
 //! Typed ids and checked names. A value of one of these types has been checked; a `&str` has not.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, de};
 use uuid::{NoContext, Timestamp, Uuid};
 
 use crate::base::Time;
 use crate::base::redact::Redact;
-use crate::base::sql::{FromSql, Problem, ToSql, Value};
+use crate::base::schema::inline_schema;
+use crate::base::sql::column;
 use crate::base::text::shorten;
 
 /// A text that is no id of the kind it should be.
@@ -66,17 +65,7 @@ macro_rules! id_type {
             }
         }
 
-        impl JsonSchema for $name {
-            fn schema_name() -> Cow<'static, str> {
-                stringify!($name).into()
-            }
-            fn inline_schema() -> bool {
-                true
-            }
-            fn json_schema(_: &mut SchemaGenerator) -> Schema {
-                json_schema!({ "type": "string" })
-            }
-        }
+        inline_schema!($name, { "type": "string" });
 
         impl Redact for $name {
             fn redact(&mut self) {
@@ -84,18 +73,8 @@ macro_rules! id_type {
             }
         }
 
-        impl ToSql for $name {
-            fn to_sql(&self) -> Value<'_> {
-                self.0.to_sql()
-            }
-        }
-
-        impl FromSql for $name {
-            // What stands in our own tables was checked when it was written.
-            fn from_sql(value: Value<'_>) -> Result<$name, Problem> {
-                FromSql::from_sql(value).map($name)
-            }
-        }
+        // What stands in our own tables was checked when it was written.
+        column!($name, $name);
     };
 }
 
@@ -181,29 +160,9 @@ impl<'de> Deserialize<'de> for TaskId {
     }
 }
 
-impl JsonSchema for TaskId {
-    fn schema_name() -> Cow<'static, str> {
-        "TaskId".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
-    }
-}
+inline_schema!(TaskId, { "type": "string" });
 
-impl ToSql for TaskId {
-    fn to_sql(&self) -> Value<'_> {
-        self.0.to_sql()
-    }
-}
-
-impl FromSql for TaskId {
-    fn from_sql(value: Value<'_>) -> Result<TaskId, Problem> {
-        FromSql::from_sql(value).map(TaskId)
-    }
-}
+column!(TaskId, TaskId);
 
 impl EntryId {
     /// Makes a new id whose order follows `now` (UUIDv7).
@@ -280,17 +239,7 @@ impl<'de> Deserialize<'de> for EntryRef {
     }
 }
 
-impl JsonSchema for EntryRef {
-    fn schema_name() -> Cow<'static, str> {
-        "EntryRef".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["string", "integer"] })
-    }
-}
+inline_schema!(EntryRef, { "type": ["string", "integer"] });
 
 #[cfg(test)]
 mod tests {

@@ -10,6 +10,7 @@ pub(crate) mod markdown;
 pub(crate) mod named;
 pub(crate) mod path;
 pub mod redact;
+pub(crate) mod schema;
 pub(crate) mod secret;
 pub mod settings;
 pub(crate) mod sql;

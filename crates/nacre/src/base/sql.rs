@@ -177,3 +177,22 @@ macro_rules! integers {
 }
 
 integers!(i64, i32, u8, u32, u64, usize);
+
+/// Makes a column of a type that holds one value: it is stored as that value, and `read` makes it again.
+macro_rules! column {
+    ($name:ident, $read:expr) => {
+        impl $crate::base::sql::ToSql for $name {
+            fn to_sql(&self) -> $crate::base::sql::Value<'_> {
+                self.0.to_sql()
+            }
+        }
+
+        impl $crate::base::sql::FromSql for $name {
+            fn from_sql(value: $crate::base::sql::Value<'_>) -> Result<$name, $crate::base::sql::Problem> {
+                $crate::base::sql::FromSql::from_sql(value).map($read)
+            }
+        }
+    };
+}
+
+pub(crate) use column;

@@ -7,10 +7,10 @@ use std::fmt;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use crate::base::sql::{FromSql, Problem, ToSql, Value};
+use crate::base::schema::inline_schema;
+use crate::base::sql::column;
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -171,29 +171,9 @@ impl<'de> Deserialize<'de> for Time {
     }
 }
 
-impl JsonSchema for Time {
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Time".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "string" })
-    }
-}
+inline_schema!(Time, { "type": "string" });
 
-impl ToSql for Time {
-    fn to_sql(&self) -> Value<'_> {
-        self.0.to_sql()
-    }
-}
-
-impl FromSql for Time {
-    fn from_sql(value: Value<'_>) -> Result<Time, Problem> {
-        i64::from_sql(value).map(Time::from_millis)
-    }
-}
+column!(Time, Time::from_millis);
 
 #[cfg(test)]
 mod tests {

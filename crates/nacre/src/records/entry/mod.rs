@@ -5,18 +5,18 @@
 mod change;
 pub(crate) mod link;
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::ControlFlow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Map;
 
 use crate::base::ids::{EntryId, EntryRef, SessionId};
 use crate::base::named::named;
 use crate::base::redact::{self, Redact, redact};
+use crate::base::schema::inline_schema;
 use crate::base::sql::Problem;
 use crate::base::{Error, Result, Time};
 use crate::index::{Passage, Standing};
@@ -187,17 +187,7 @@ impl<'de> Deserialize<'de> for Tags {
     }
 }
 
-impl JsonSchema for Tags {
-    fn schema_name() -> Cow<'static, str> {
-        "Tags".into()
-    }
-    fn inline_schema() -> bool {
-        true
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": ["array", "string"], "items": { "type": "string" } })
-    }
-}
+inline_schema!(Tags, { "type": ["array", "string"], "items": { "type": "string" } });
 
 /// Who wrote an entry, when and where (E1). Made by the system.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -28,11 +28,11 @@ use serde::Serialize;
 use crate::base::caller::Visibility;
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
-use crate::base::sql::Problem;
+use crate::base::sql::column;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::{Passage, Writer};
-use crate::store::{Connection, FromSql, Row, ToSql, Value, audit, visibility};
+use crate::store::{Connection, Row, audit, visibility};
 
 pub use activation::Tiers;
 pub(crate) use activation::tiers;
@@ -55,17 +55,7 @@ pub(crate) const OBSERVATIONS: &str = "observations";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct EntityId(pub(crate) i64);
 
-impl ToSql for EntityId {
-    fn to_sql(&self) -> Value<'_> {
-        self.0.to_sql()
-    }
-}
-
-impl FromSql for EntityId {
-    fn from_sql(value: Value<'_>) -> Result<EntityId, Problem> {
-        i64::from_sql(value).map(EntityId)
-    }
-}
+column!(EntityId, EntityId);
 
 /// Who writes, and when it holds from.
 #[derive(Clone, Copy)]

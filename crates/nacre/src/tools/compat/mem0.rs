@@ -1,6 +1,7 @@
 //! What mem0's clients ask for, over entries. Who a memory belongs to (`user_id`, `agent_id`, `app_id`, `run_id`) and its
 //! metadata stand with the entry and filter exactly; the owners are tags too, so that people see them. A group is never
 //! chosen by them: it is the caller's.
+#![expect(missing_docs, reason = "the words of mem0")]
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -34,7 +35,6 @@ const LOOKED_THROUGH: usize = 2_000;
 /// One memory, as mem0 has it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct Memory {
     pub id: EntryId,
     pub memory: String,
@@ -84,7 +84,6 @@ impl Memory {
 
 /// Store messages as memories.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct AddRequest {
     #[schemars(length(max = 200))]
     pub messages: Vec<Message>,
@@ -102,21 +101,18 @@ pub struct AddRequest {
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct Message {
     pub role: String,
     pub content: String,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct Added {
     pub results: Vec<AddedMemory>,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct AddedMemory {
     pub id: EntryId,
     pub memory: String,
@@ -259,7 +255,6 @@ fn tag(name: &str, value: &str) -> Option<String> {
 
 /// Find memories, by a question or newest first.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct FindRequest {
     #[schemars(length(max = 2000))]
     pub query: Option<String>,
@@ -279,7 +274,6 @@ pub struct FindRequest {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct Found {
     pub count: usize,
     pub results: Vec<Memory>,
@@ -380,7 +374,6 @@ fn search(call: &mut Call<'_>, query: &str, filter: &Filter) -> Result<Vec<(Entr
 
 /// Change a memory.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct UpdateRequest {
     pub id: EntryRef,
     #[schemars(length(min = 1, max = 2000))]
@@ -393,7 +386,6 @@ pub struct UpdateRequest {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(transparent)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct Updated(#[schemars(with = "Which")] pub Memory);
 
 impl Redact for Updated {
@@ -454,7 +446,6 @@ impl Request for UpdateRequest {
 
 /// Delete memories for good: these, or all that filters leave.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct DeleteRequest {
     #[schemars(length(max = 1000))]
     pub ids: Option<Vec<String>>,
@@ -463,7 +454,6 @@ pub struct DeleteRequest {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct Deleted {
     pub deleted: usize,
 }
@@ -552,13 +542,11 @@ impl Request for DeleteRequest {
 
 /// The texts that a memory had.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct HistoryRequest {
     pub id: EntryRef,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct History {
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub history: Vec<Value>,
@@ -602,7 +590,6 @@ impl Request for HistoryRequest {
 pub struct OwnersRequest {}
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of mem0")]
 pub struct Owners {
     #[schemars(with = "Vec<Map<String, Value>>")]
     pub results: Vec<Value>,

@@ -1,0 +1,20 @@
+//! How types that are written as plain JSON are published.
+
+/// Publishes a type as the JSON it is written as, in place, without a name or a description of its own.
+macro_rules! inline_schema {
+    ($name:ident, $schema:tt) => {
+        impl schemars::JsonSchema for $name {
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($name).into()
+            }
+            fn inline_schema() -> bool {
+                true
+            }
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!($schema)
+            }
+        }
+    };
+}
+
+pub(crate) use inline_schema;
