@@ -27,7 +27,7 @@ impl Row {
     }
 
     /// Names something that was written.
-    pub(crate) fn id(mut self, id: impl ToString) -> Row {
+    pub(crate) fn id(mut self, id: &(impl ToString + ?Sized)) -> Row {
         self.ids.push(id.to_string());
         self
     }

@@ -149,7 +149,7 @@ pub(super) fn taught(user: &str) -> Vec<Draft> {
 pub(crate) fn detect(user: &str) -> Vec<Draft> {
     let prose = said::prose(user);
     let sentences: Vec<&str> = said::sentences(&prose);
-    let corrects = sentences.iter().any(|sentence| is_correction(&said::words(sentence)));
+    let corrects = corrections(&prose) > 0;
     let mut drafts: Vec<Draft> = Vec::new();
     let mut reaction = None;
     for sentence in sentences.iter().filter(|sentence| !sentence.ends_with('?')) {
@@ -173,9 +173,7 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
 
 /// Tells whether a message corrects what was answered before.
 pub(super) fn corrects(user: &str) -> bool {
-    let prose = said::prose(user);
-    !detect(user).is_empty()
-        || said::sentences(&prose).iter().any(|sentence| is_correction(&said::words(sentence)))
+    !detect(user).is_empty() || corrections(&said::prose(user)) > 0
 }
 
 static LEADING: List = words::LESSONS.list("leading");
@@ -248,6 +246,11 @@ pub(crate) fn is_correction(words: &[String]) -> bool {
     WRONG.iter().any(|phrase| said::says(words, phrase))
 }
 
+/// How many sentences say that something was wrong.
+pub(super) fn corrections(prose: &str) -> usize {
+    said::sentences(prose).iter().filter(|sentence| is_correction(&said::words(sentence))).count()
+}
+
 fn is_too(words: &[String]) -> bool {
     static TOO: List = words::LESSONS.list("too");
     static OF: List = words::LESSONS.list("too what");
@@ -302,7 +305,6 @@ pub(super) fn learn(
     Ok(learned)
 }
 
-/// Tells whether a lesson says this already.
 /// Learns what was said on purpose; `None`: it was known.
 pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
     let injected = is_injected(text);
@@ -321,7 +323,7 @@ pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Opti
 /// says them again.
 pub(super) fn judge(db: &Connection, state: &mut State, user: &str, drafts: &[Draft]) -> Result<()> {
     let language = index::language(db)?;
-    let corrects = said::sentences(user).iter().any(|sentence| is_correction(&said::words(sentence)));
+    let corrects = corrections(user) > 0;
     for number in std::mem::take(&mut state.awaiting) {
         let Some(lesson) = get(db, number)? else { continue };
         let said_again = |text: &str| index::alike::likeness(&lesson.text, text, language) >= SAID_AGAIN;
@@ -344,7 +346,7 @@ pub(super) fn forget(view: &mut View<'_>, number: i64) -> Result<Lesson> {
     let mut lesson = view.write(|tx| {
         let lesson = get(tx, number)?.ok_or(Error::NoLesson { number })?;
         tx.run("DELETE FROM lessons WHERE number = $1", [number])?;
-        audit::Row::new("lesson_forget").id(source(number)).append(tx, caller)?;
+        audit::Row::new("lesson_forget").id(&source(number)).append(tx, caller)?;
         Ok(lesson)
     })?;
     lesson.redact();

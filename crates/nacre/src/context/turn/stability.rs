@@ -197,9 +197,7 @@ pub(super) fn follow(
 fn signals(state: &State, row: &Row, doubts: usize, language: Language) -> (f64, Vec<String>) {
     let prose = said::prose(&row.user);
     let words = said::words(&prose);
-    let sentences = said::sentences(&prose);
-    let corrections = sentences.iter().filter(|one| lesson::is_correction(&said::words(one))).count()
-        + usize::from(!lesson::detect(&row.user).is_empty());
+    let corrections = lesson::corrections(&prose) + usize::from(!lesson::detect(&row.user).is_empty());
     let frustration = frustration(&words, &prose);
     let repeats =
         |one: &str, other: &str| said::words(one).len() > 3 && likeness(one, other, language) >= REPEATS;

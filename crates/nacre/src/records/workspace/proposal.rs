@@ -505,7 +505,7 @@ fn record(
     audit::append(
         db,
         caller,
-        &audit::Row::new(action).id(format!("proposal:{number}")).with("bytes", bytes),
+        &audit::Row::new(action).id(&format!("proposal:{number}")).with("bytes", bytes),
         outcome,
     )
 }
@@ -559,7 +559,7 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
         reason: row.get(5)?,
         sources: row.get(6)?,
         // What another version may have put there is not for this one to apply.
-        state: State::of_name(&state).unwrap_or(State::Denied),
+        state: State::of_name(state).unwrap_or(State::Denied),
         private: row.get(8)?,
         actor: row.get(9)?,
         session: row.get(10)?,

@@ -168,7 +168,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
     crash::point("manifest written");
     fs::rename(&aside, place.join(&id)).map_err(Error::io(&place))?;
     sync_folder(&place)?;
-    let row = audit::Row::new("checkpoint_save").id(id).with("files", checkpoint.files.len());
+    let row = audit::Row::new("checkpoint_save").id(&id).with("files", checkpoint.files.len());
     held.view.write(|tx| row.append(tx, caller))?;
     Ok(checkpoint)
 }
