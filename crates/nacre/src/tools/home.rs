@@ -36,7 +36,7 @@ impl Home {
     }
 
     /// Has this model's vectors searched beside the built-in ones, as far as they have been made
-    /// ([`Group::embed`]).
+    /// ([`embed`](crate::records::collection::embed)).
     pub fn with_embedder(mut self, embedder: Arc<dyn Embedder>) -> Home {
         self.services.embedder = Some(embedder);
         self
