@@ -8,18 +8,19 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context as _, Result, anyhow};
 use etcetera::{AppStrategy, AppStrategyArgs};
+use nacre::call::{GetRequest, Got};
 use nacre::redact::Redact;
 use nacre::settings::{Accept, Layer, Limits, Provider, Write};
 use nacre::{
-    Actor, Caller, Embedder, Group, GroupName, Home, Outcome, Reply, Request, Role, SETTINGS_FILE, Secret,
-    SessionId, Settings, Time, View, Zone, http,
+    Actor, Caller, Embedder, EntryId, EntryRef, Group, GroupName, Home, Outcome, Reply, Request, Role,
+    SETTINGS_FILE, Secret, SessionId, Settings, Time, View, Zone, http,
 };
 use serde::Serialize;
 
-use crate::args::Global;
+use crate::args::{EntryName, Global, When};
 use crate::minilm;
 use crate::plugin::Plugins;
-use crate::render;
+use crate::render::{self, Failure};
 
 /// Variables in which agents say which conversation this is.
 const SESSION_VARIABLES: &[&str] = &["CLAUDE_CODE_SESSION_ID", "CODEX_SESSION_ID"];
@@ -99,10 +100,14 @@ pub struct Context {
 }
 
 impl Context {
-    pub fn new(global: Global) -> Result<Context> {
+    pub fn new(mut global: Global) -> Result<Context> {
+        if let Some(profile) = &mut global.profile {
+            *profile = design(profile).to_owned();
+        }
         let path = home_path(&global)?;
         let layers = layers(&path, &global.set)?;
-        let mut settings = Settings::from_layers(global.profile.as_deref(), &layers)?;
+        let settings = Settings::from_layers(global.profile.as_deref(), &layers);
+        let mut settings = settings.map_err(with_profile_names)?;
         nacre::settings::retired(&layers).iter().for_each(|warning| render::note(warning));
         let actor = actor();
         let loosened = match actor {
@@ -149,6 +154,11 @@ impl Context {
         self.global.now.unwrap_or_else(now)
     }
 
+    /// Returns the moment that a person means.
+    pub fn time(&self, when: Option<When>) -> Option<Time> {
+        when.map(|when| when.resolve(self.now()))
+    }
+
     pub fn session(&self) -> SessionId {
         told_session(&self.global).unwrap_or_else(|| SessionId::new(self.now()))
     }
@@ -179,6 +189,61 @@ impl Context {
             nacre::Visibility::Private => self.group(),
             nacre::Visibility::Shared => Err(nacre::Error::NeedsPrivate { tool: what.to_owned() }.into()),
         }
+    }
+
+    /// Refuses to look into a group that is not there while others are: its name is misspelt.
+    pub fn check_group(&self) -> Result<()> {
+        let groups = self.home.groups();
+        let name = &self.global.group;
+        if groups.is_empty() || groups.contains(name) {
+            return Ok(());
+        }
+        let known = groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+        let hint = format!("there is: {known}; `nacre group add {name}` creates it");
+        Err(Failure::not_found("no_group", format!("there is no group `{name}`"), &hint).into())
+    }
+
+    /// Returns the memory that a person names.
+    pub fn entry(&self, name: &EntryName) -> Result<EntryRef> {
+        let prefix = match name {
+            EntryName::Known(entry) => return Ok(entry.clone()),
+            EntryName::Prefix(prefix) => prefix,
+        };
+        let mut found = self.enter(|view| entries(view, |entry| entry.id.as_str().starts_with(prefix)))?;
+        match (found.pop(), found.as_slice()) {
+            (None, _) => Err(nacre::Error::NoEntry { id: prefix.clone() }.into()),
+            (Some(entry), []) => Ok(EntryRef::Number(entry.number)),
+            (Some(last), others) => {
+                let shown =
+                    others.iter().take(4).chain([&last]).map(|entry| format!("[id:{}]", entry.number));
+                let shown = shown.collect::<Vec<_>>().join(", ");
+                Err(Failure {
+                    kind: nacre::Kind::Conflict,
+                    code: "many_entries",
+                    message: format!("`{prefix}` is the start of {} ids", others.len() + 1),
+                    hint: Some(format!("give more of it, or the number: {shown}")),
+                }
+                .into())
+            }
+        }
+    }
+
+    /// Returns a text in which every long id of a memory is its short one.
+    pub fn with_short_ids(&self, text: &str) -> String {
+        let mut short = text.to_owned();
+        for id in long_ids(text) {
+            // `[id:2] mem-…` says it twice.
+            short = short.replace(&format!("] {id}"), "]");
+            if !short.contains(id.as_str()) {
+                continue;
+            }
+            let request = GetRequest { id: Some(EntryRef::Id(id.clone())), ..GetRequest::default() };
+            if let Ok(Got::Entry(found)) = self.ask(request) {
+                let number = format!("[id:{}]", found.entry.number);
+                short = short.replace(&format!("`{id}`"), &number).replace(id.as_str(), &number);
+            }
+        }
+        short
     }
 
     /// Enters the group as whoever runs this command.
@@ -226,7 +291,7 @@ impl Context {
     pub fn show<A: Serialize>(&self, reply: &Reply<A>) -> Result<()> {
         match self.global.json {
             true => render::json(&serde_json::to_value(&reply.outcome)?),
-            false => render::out(&render::plain(&reply.text)),
+            false => render::page(&render::plain(&reply.text)),
         }
     }
 
@@ -237,6 +302,36 @@ impl Context {
             _ => self.show(reply).map(|()| None),
         }
     }
+}
+
+/// Returns the memories that fit. A memory has a number, and numbers are never given twice.
+fn entries(view: &mut View<'_>, fits: impl Fn(&nacre::Entry) -> bool) -> nacre::Result<Vec<nacre::Entry>> {
+    let status = nacre::status(view)?;
+    let total = status.entries.current + status.entries.superseded + status.entries.archived;
+    // Every deletion is in the audit log, so that no number is beyond this one.
+    let last = total + status.audit_rows;
+    let mut seen = 0;
+    let mut found = Vec::new();
+    for number in 1..=last {
+        if seen == total {
+            break;
+        }
+        let request = GetRequest { id: Some(EntryRef::Number(number)), ..GetRequest::default() };
+        let Ok(Reply { outcome: Outcome::Done(Got::Entry(entry)), .. }) = nacre::run(view, request) else {
+            continue;
+        };
+        seen += 1;
+        if fits(&entry.entry) {
+            found.push(entry.entry);
+        }
+    }
+    Ok(found)
+}
+
+/// Returns the long ids that a text names.
+fn long_ids(text: &str) -> Vec<EntryId> {
+    let ids = text.match_indices("mem-").filter_map(|(at, _)| text.get(at..at + 40)?.parse().ok());
+    ids.collect()
 }
 
 /// Returns the answer to a request that waits for nobody.
@@ -256,7 +351,9 @@ pub fn told_session(global: &Global) -> Option<SessionId> {
 /// Returns the first policy that these flags loosen compared to nacre.toml.
 pub fn loosened_by(global: &Global) -> Result<Option<&'static str>> {
     let path = home_path(global)?;
-    let mut settings = Settings::from_layers(global.profile.as_deref(), &layers(&path, &global.set)?)?;
+    let profile = global.profile.as_deref().map(design);
+    let settings = Settings::from_layers(profile, &layers(&path, &global.set)?);
+    let mut settings = settings.map_err(with_profile_names)?;
     Ok(keep_policies(&mut settings, &own_settings(&path)?))
 }
 
@@ -312,7 +409,7 @@ fn keep_policies(settings: &mut Settings, own: &Settings) -> Option<&'static str
 pub fn open(home: &Home, name: &GroupName, now: Time) -> nacre::Result<Group> {
     let mut group = home.group(name, now)?;
     if let Err(problem) = nacre::spool::take_in(&mut group, now) {
-        render::note(&format!("what hooks have heard is not taken in for now: {problem}"));
+        render::note(&format!("hooks left messages that can't be processed now: {problem}"));
     }
     Ok(group)
 }
@@ -414,7 +511,7 @@ pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Lay
     let mut layers: Vec<Layer> = file_layer(home)?.into_iter().collect();
     layers.extend(Layer::from_environment(|name| std::env::var(name).ok())?);
     for pair in flags {
-        layers.push(Layer::from_pair("`--set`", pair)?);
+        layers.push(pair_layer("`--set`", pair)?);
     }
     Ok(layers)
 }
@@ -423,7 +520,7 @@ pub fn layers(home: &std::path::Path, flags: &[String]) -> nacre::Result<Vec<Lay
 fn file_layer(home: &std::path::Path) -> nacre::Result<Option<Layer>> {
     let file = home.join(SETTINGS_FILE);
     match std::fs::read_to_string(&file) {
-        Ok(text) => Ok(Some(Layer::from_toml(file.display().to_string(), &text)?)),
+        Ok(text) => Ok(Some(text_layer(&file, &text)?)),
         Err(problem)
             if matches!(problem.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) =>
         {
@@ -431,6 +528,55 @@ fn file_layer(home: &std::path::Path) -> nacre::Result<Option<Layer>> {
         }
         Err(source) => Err(nacre::Error::Io { path: file, source }),
     }
+}
+
+/// The profiles, named by what they do, and the name of the design that each follows.
+const PROFILES: &[(&str, &str)] = &[
+    ("default", "balanced"),
+    ("minimal", "carapace"),
+    ("strict", "gated"),
+    ("files", "brain"),
+    ("graph", "nanoclaw"),
+    ("feedback", "koshi"),
+];
+
+/// Returns the design that a profile follows. The name of a design stands for itself.
+fn design(profile: &str) -> &str {
+    PROFILES.iter().find(|(name, _)| *name == profile).map_or(profile, |(_, design)| design)
+}
+
+/// Returns the name of a profile that says what it does.
+pub fn profile_name(profile: &str) -> &str {
+    PROFILES.iter().find(|(_, design)| *design == profile).map_or(profile, |(name, _)| name)
+}
+
+/// Makes the error about an unknown profile list the names that say what a profile does.
+fn with_profile_names(error: nacre::Error) -> anyhow::Error {
+    let nacre::Error::UnknownProfile { given, .. } = &error else { return error.into() };
+    let names = PROFILES.iter().map(|(name, design)| format!("`{name}` ({design})")).collect::<Vec<_>>();
+    let hint = format!("the profiles are {}", names.join(", "));
+    Failure::invalid("unknown_profile", format!("there is no profile `{given}`"), &hint).into()
+}
+
+/// Reads one `section.key=value`; a profile has either name.
+pub fn pair_layer(origin: &str, pair: &str) -> nacre::Result<Layer> {
+    match pair.split_once('=') {
+        Some(("profile", value)) => Layer::from_pair(origin, &format!("profile={}", design(value.trim()))),
+        _ => Layer::from_pair(origin, pair),
+    }
+}
+
+/// Reads a settings file; a profile has either name.
+pub fn text_layer(file: &std::path::Path, text: &str) -> nacre::Result<Layer> {
+    let document = text.parse::<toml_edit::DocumentMut>().ok();
+    let named = document.as_ref().and_then(|document| document.get("profile")?.as_str());
+    let Some(name) = named.filter(|name| design(name) != *name) else {
+        return Layer::from_toml(file.display().to_string(), text);
+    };
+    // Only the name changes, so that messages about the file keep their line numbers.
+    let mut renamed = document.clone().unwrap_or_default();
+    renamed["profile"] = toml_edit::value(design(name));
+    Layer::from_toml(file.display().to_string(), &renamed.to_string())
 }
 
 #[cfg(test)]

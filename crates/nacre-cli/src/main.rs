@@ -29,16 +29,15 @@ mod commands;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 fn main() -> ExitCode {
-    let cli = match args::Cli::try_parse() {
+    let cli = match args::parse() {
         Ok(cli) => cli,
         Err(problem) if problem.use_stderr() && args::ask_for_hook() => {
             return commands::hook::give_up(&problem.to_string());
         }
         Err(problem) => return render::usage(&problem, args::ask_for_json()),
     };
+    render::set_color(cli.global.color);
     let json = cli.global.json;
     match commands::run(cli) {
         Ok(code) => code,

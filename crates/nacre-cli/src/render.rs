@@ -1,11 +1,13 @@
 //! Tables for people, JSON for programs, error and hint lines. The only place that writes to the terminal.
-#![allow(clippy::print_stderr, reason = "this is where errors are shown")]
 
 use std::io::{self, IsTerminal, Write};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use anyhow::{Error, Result};
+use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nacre::diff::{Diff, Mark};
 use nacre::{Kind, Time};
@@ -36,12 +38,8 @@ pub fn json(value: &impl Serialize) -> Result<()> {
 
 /// Shows an error: what went wrong, and what to do.
 pub fn error(error: &Error, as_json: bool) -> ExitCode {
-    let known = error.downcast_ref::<nacre::Error>();
-    let kind = known.map_or(Kind::Internal, nacre::Error::kind);
-    let hint = known.and_then(nacre::Error::hint);
-    let message = message(error);
+    let Failure { kind, code, message, hint } = Failure::of(error);
     if as_json {
-        let code = known.map_or("internal", nacre::Error::code);
         let mut value = json!({ "code": code, "kind": kind.as_str(), "message": message });
         if let Some(hint) = &hint {
             value["hint"] = hint.as_str().into();
@@ -49,12 +47,60 @@ pub fn error(error: &Error, as_json: bool) -> ExitCode {
         let _ = json(&json!({ "error": value }));
     }
     let paint = Paint::stderr();
-    eprintln!("{} {}", paint.red("error:"), plain(&message));
+    say(&format!("{} {}\n", paint.red("error:"), plain(&message)));
     if let Some(hint) = hint {
-        eprintln!("{} {}", paint.cyan("hint:"), plain(&hint));
+        say(&format!("{} {}\n", paint.cyan("hint:"), plain(&hint)));
     }
     exit_code(kind)
 }
+
+/// Writes to standard error. A reader that has gone changes neither the answer nor the exit code.
+fn say(text: &str) {
+    let mut stderr = io::stderr().lock();
+    let _ = stderr.write_all(text.as_bytes()).and_then(|()| stderr.flush());
+}
+
+/// A failure as the command line reports it.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    pub kind: Kind,
+    pub code: &'static str,
+    pub message: String,
+    pub hint: Option<String>,
+}
+
+impl Failure {
+    pub fn not_found(code: &'static str, message: String, hint: &str) -> Failure {
+        Failure { kind: Kind::NotFound, code, message, hint: Some(hint.to_owned()) }
+    }
+
+    pub fn invalid(code: &'static str, message: String, hint: &str) -> Failure {
+        Failure { kind: Kind::Invalid, code, message, hint: Some(hint.to_owned()) }
+    }
+
+    /// Returns any error in this form.
+    pub fn of(error: &Error) -> Failure {
+        let message = message(error);
+        if let Some(failure) = error.downcast_ref::<Failure>() {
+            return Failure { message, ..failure.clone() };
+        }
+        let known = error.downcast_ref::<nacre::Error>();
+        Failure {
+            kind: known.map_or(Kind::Internal, nacre::Error::kind),
+            code: known.map_or("internal", nacre::Error::code),
+            message,
+            hint: known.and_then(nacre::Error::hint),
+        }
+    }
+}
+
+impl std::fmt::Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for Failure {}
 
 /// What went wrong and why, each said once: some errors say their cause themselves.
 pub fn message(error: &Error) -> String {
@@ -69,8 +115,12 @@ pub fn message(error: &Error) -> String {
 
 /// Shows what clap has to say: help and version are answers, the rest are errors.
 pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
+    let text = |paint: Paint| match paint.0 {
+        true => problem.render().ansi().to_string(),
+        false => problem.render().to_string(),
+    };
     if !problem.use_stderr() {
-        let _ = problem.print();
+        let _ = page(&text(Paint::stdout()));
         return ExitCode::SUCCESS;
     }
     if as_json {
@@ -84,24 +134,33 @@ pub fn usage(problem: &clap::Error, as_json: bool) -> ExitCode {
         let _ =
             json(&json!({ "error": { "code": "usage", "kind": kind, "message": message, "hint": hint } }));
     }
-    let _ = problem.print();
+    say(&text(Paint::stderr()));
     exit_code(Kind::Invalid)
 }
 
 /// A line about the call, beside its answer.
 pub fn note(text: &str) {
-    eprintln!("{} {}", Paint::stderr().cyan("note:"), plain(text));
+    say(&format!("{} {}\n", Paint::stderr().cyan("note:"), plain(text)));
 }
 
 /// Asks the person yes or no; `None`: nobody is there.
 pub fn ask(question: &str) -> Result<Option<bool>> {
+    ask_with(question, false)
+}
+
+/// Asks the person; an empty answer is the default.
+pub fn ask_with(question: &str, default: bool) -> Result<Option<bool>> {
     if !io::stdin().is_terminal() {
         return Ok(None);
     }
-    eprint!("{} [y/N] ", plain(question));
+    say(&format!("{} {} ", plain(question), if default { "[Y/n]" } else { "[y/N]" }));
     let mut answer = String::new();
     io::stdin().read_line(&mut answer)?;
-    Ok(Some(matches!(answer.trim(), "y" | "Y" | "yes")))
+    Ok(Some(match answer.trim().to_lowercase().as_str() {
+        // The end of the input is no answer.
+        "" => default && !answer.is_empty(),
+        answer => matches!(answer, "y" | "yes"),
+    }))
 }
 
 /// A progress bar on standard error. Nothing is drawn with `--json`, or where standard error is not a terminal. The bar is
@@ -122,6 +181,7 @@ impl Progress {
         let bar = ProgressBar::with_draw_target(total, target)
             .with_style(style.progress_chars("=> "))
             .with_message(line(what, 60));
+        say_when_stopped();
         if total.is_none() {
             bar.enable_steady_tick(Duration::from_millis(200));
         }
@@ -146,7 +206,9 @@ impl Progress {
     }
 
     pub fn done(&self, done: impl TryInto<u64>) {
-        self.0.set_position(done.try_into().unwrap_or(0));
+        let done = done.try_into().unwrap_or(0);
+        REACHED.store(done, Ordering::Relaxed);
+        self.0.set_position(done);
     }
 
     pub fn done_of(&self, done: impl TryInto<u64>, total: impl TryInto<u64>) {
@@ -160,7 +222,9 @@ impl Progress {
         self.done(done);
     }
 
-    pub fn say(&self, what: &str) {
+    /// Says how far the work is where the bar counts something else.
+    pub fn reached(&self, done: usize, what: &str) {
+        REACHED.store(done as u64, Ordering::Relaxed);
         self.0.set_message(line(what, 60));
     }
 
@@ -168,6 +232,32 @@ impl Progress {
     pub fn reading<R: io::Read>(&self, input: R) -> impl io::Read {
         self.0.wrap_read(input)
     }
+}
+
+/// How many steps the work under way has done.
+static REACHED: AtomicU64 = AtomicU64::new(0);
+
+/// Has Ctrl-C end the program with a sentence. Finished work is kept: everything that shows progress writes in
+/// transactions.
+fn say_when_stopped() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        std::thread::spawn(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            let Ok(runtime) = runtime else { return };
+            if runtime.block_on(tokio::signal::ctrl_c()).is_err() {
+                return;
+            }
+            let clear = if io::stderr().is_terminal() { "\r\x1b[K" } else { "" };
+            let at = match REACHED.load(Ordering::Relaxed) {
+                0 => String::new(),
+                reached => format!(" at {reached}"),
+            };
+            say(&format!("{clear}Stopped{at}. Finished work is kept; run the command again to continue.\n"));
+            // As a shell reports a program that Ctrl-C ended.
+            std::process::exit(130);
+        });
+    });
 }
 
 impl Drop for Progress {
@@ -189,16 +279,42 @@ pub fn exit_code(kind: Kind) -> ExitCode {
     })
 }
 
-/// Colours, where a person is looking.
+/// When colors are used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR is set
+    #[default]
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+static COLOR: OnceLock<ColorChoice> = OnceLock::new();
+
+/// Sets when colors are used, once for the whole program.
+pub fn set_color(choice: ColorChoice) {
+    let _ = COLOR.set(choice);
+}
+
+/// Colors, where a person is looking.
 #[derive(Clone, Copy)]
 pub struct Paint(bool);
 
 impl Paint {
     pub fn stdout() -> Paint {
-        Paint(io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        Paint::on(io::stdout().is_terminal())
     }
     pub fn stderr() -> Paint {
-        Paint(io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
+        Paint::on(io::stderr().is_terminal())
+    }
+    fn on(is_terminal: bool) -> Paint {
+        Paint(match COLOR.get().copied().unwrap_or_default() {
+            ColorChoice::Auto => is_terminal && std::env::var_os("NO_COLOR").is_none(),
+            ColorChoice::Always => true,
+            ColorChoice::Never => false,
+        })
     }
     fn with(self, code: &str, text: &str) -> String {
         if self.0 && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
@@ -277,20 +393,137 @@ pub fn age(now: Time, then: Time) -> String {
     }
 }
 
-/// Columns set out under each other.
-pub fn table<N: AsRef<str>>(rows: &[(N, String)]) -> String {
-    let width = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
-    rows.iter().map(|(name, value)| format!("{:width$}  {}\n", name.as_ref(), plain(value))).collect()
+/// Counts things, with the right form of their name.
+pub fn count(number: impl TryInto<i64>, one: &str, many: &str) -> String {
+    let number = number.try_into().unwrap_or(i64::MAX);
+    format!("{number} {}", if number == 1 { one } else { many })
 }
 
-/// The width to write in.
-pub fn width() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok()).unwrap_or(100)
+/// Two columns. On a terminal, long values wrap at words and stay in their column.
+pub fn table<N: AsRef<str>>(rows: &[(N, String)]) -> String {
+    let column = rows.iter().map(|(name, _)| name.as_ref().chars().count()).max().unwrap_or(0);
+    let row = |(name, value): &(N, String)| {
+        let value = plain(value);
+        let value = match width() {
+            Some(width) => wrap(&value, width.saturating_sub(column + 2), column + 2),
+            None => value,
+        };
+        format!("{:column$}  {value}\n", name.as_ref())
+    };
+    rows.iter().map(row).collect()
+}
+
+/// The columns that a person sees: COLUMNS, or those of the terminal. `None`: no terminal, lines stay whole.
+pub fn width() -> Option<usize> {
+    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+    told.or_else(|| size().map(|(columns, _)| columns)).filter(|columns| *columns > 0)
+}
+
+/// The columns and rows of the terminal on standard output.
+#[cfg(unix)]
+fn size() -> Option<(usize, usize)> {
+    let stdout = io::stdout();
+    let size = rustix::termios::tcgetwinsize(&stdout).ok()?;
+    Some((usize::from(size.ws_col), usize::from(size.ws_row)))
+}
+#[cfg(not(unix))]
+fn size() -> Option<(usize, usize)> {
+    None
+}
+
+/// Fewer columns than these are no column for text.
+const MIN_COLUMNS: usize = 20;
+
+/// Breaks lines at words so that each has at most `width` characters. Lines after the first begin with `indent` spaces.
+pub fn wrap(text: &str, width: usize, indent: usize) -> String {
+    let width = width.max(MIN_COLUMNS);
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        if line.chars().count() <= width {
+            lines.push(line.to_owned());
+            continue;
+        }
+        let mut current = String::new();
+        let mut length = 0;
+        for word in line.split(' ') {
+            let chars = word.chars().count();
+            if length > 0 && length + 1 + chars > width {
+                lines.push(std::mem::take(&mut current));
+                length = 0;
+            } else if length > 0 || !current.is_empty() {
+                current.push(' ');
+                length += 1;
+            }
+            current.push_str(word);
+            length += chars;
+        }
+        lines.push(current);
+    }
+    lines.join(&format!("\n{:indent$}", ""))
+}
+
+/// Breaks the lines of a text that are longer than the terminal is wide. The rest of a line is indented as its beginning.
+pub fn flow(text: &str) -> String {
+    let Some(width) = width() else { return text.to_owned() };
+    let flowed = text.lines().map(|line| {
+        let start = line.trim_start_matches(' ');
+        let indent = line.len() - start.len();
+        format!("{:indent$}{}\n", "", wrap(start, width.saturating_sub(indent), indent))
+    });
+    flowed.collect()
+}
+
+/// Writes to standard output, through a pager where a person is looking and the text is longer than the screen.
+pub fn page(text: &str) -> Result<()> {
+    let rows = if io::stdout().is_terminal() { size().map_or(0, |(_, rows)| rows) } else { 0 };
+    if rows == 0 || text.lines().count() < rows || !paged(text) {
+        return out(text);
+    }
+    Ok(())
+}
+
+/// Shows a text in the pager; `false`: there is none.
+fn paged(text: &str) -> bool {
+    let told = ["NACRE_PAGER", "PAGER"].iter().find_map(|name| std::env::var(name).ok());
+    let pager = told.unwrap_or_else(|| "less -FRX".into());
+    let mut words = pager.split_whitespace();
+    let Some(program) = words.next().filter(|program| *program != "cat") else { return false };
+    let started = Command::new(program).args(words).stdin(Stdio::piped()).spawn();
+    let Ok(mut child) = started else { return false };
+    if let Some(mut input) = child.stdin.take() {
+        // A person who has read enough ends the pager.
+        let _ = input.write_all(text.as_bytes());
+    }
+    child.wait().is_ok()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Progress;
+    use super::{Progress, count, wrap};
+
+    #[test]
+    fn lines_break_at_words() {
+        for (text, width, indent, expected) in [
+            ("short", 20, 4, "short"),
+            ("the quick brown fox jumps over the dog", 20, 2, "the quick brown fox\n  jumps over the dog"),
+            ("one\ntwo", 20, 1, "one\n two"),
+            (
+                "a https://example.com/a-very-long-address b",
+                20,
+                0,
+                "a\nhttps://example.com/a-very-long-address\nb",
+            ),
+            ("", 20, 0, ""),
+        ] {
+            assert_eq!(wrap(text, width, indent), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!(count(1, "session", "sessions"), "1 session");
+        assert_eq!(count(0_usize, "entity", "entities"), "0 entities");
+    }
 
     #[test]
     fn every_template_can_be_drawn() {

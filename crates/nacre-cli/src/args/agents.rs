@@ -1,4 +1,4 @@
-//! Agents of others: hooks, settings, plugins.
+//! Other programs: hooks, client settings, plugins.
 
 use clap::{Args, Subcommand};
 
@@ -6,10 +6,10 @@ use crate::clients::{CLIENTS, Client};
 
 #[derive(Debug, Args)]
 pub struct Hook {
-    /// What happened: SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, or another client's word for it
-    /// [default: what the JSON on standard input says]
+    /// The event: SessionStart, UserPromptSubmit, PreCompact, Stop, SessionEnd, or another client's name for it
+    /// [default: the event in the JSON on standard input]
     pub event: Option<String>,
-    /// Take in what earlier hooks put down
+    /// Process what earlier hooks left
     #[arg(long, hide = true)]
     pub take_in: bool,
 }
@@ -18,20 +18,20 @@ pub struct Hook {
 pub struct Install {
     #[command(flatten)]
     pub clients: Clients,
-    /// Take it back; the same as `nacre uninstall`
+    /// Undo it; the same as `nacre uninstall`
     #[arg(long)]
     pub undo: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Clients {
-    /// The agents; without any, you are asked about each that is found on this machine
+    /// The agents; without any, Nacre asks about those found on this machine
     #[arg(value_name = "CLIENT", value_parser = client())]
     pub clients: Vec<&'static Client>,
-    /// Take all that are found, and ask nothing
+    /// All agents found on this machine, without asking
     #[arg(long, visible_alias = "yes", conflicts_with = "clients")]
     pub all: bool,
-    /// Show what would change and write nothing
+    /// Show what would change, and write nothing
     #[arg(long)]
     pub dry_run: bool,
 }
@@ -42,15 +42,17 @@ fn client() -> impl clap::builder::TypedValueParser<Value = &'static Client> {
         .map(|name| Client::named(&name).expect("a name of the table"))
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Plugin {
-    /// Show which plugins the settings name, whether they start, and what they claim
+    /// List the plugins in the settings, whether they start, and what they claim
+    #[default]
+    #[command(alias = "ls")]
     List,
-    /// Ask a plugin about a message and show what it says
+    /// Send a message to a plugin and show its answer
     Test {
-        /// Its name in the settings
+        /// The plugin's name in the settings
         name: String,
-        /// What the user says
+        /// The user's message
         message: String,
     },
 }

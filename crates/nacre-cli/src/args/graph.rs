@@ -1,41 +1,59 @@
-//! Facts, relations, names.
+//! The knowledge graph: questions, facts, relations, names.
 
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use nacre::Time;
 
-use super::value::time;
+use super::value::{Family, When};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  nacre graph \"when is Mama's birthday?\"
-  nacre graph \"who owns heron\" --explain
-  nacre graph \"port of keystone\" --as-of 2026-03-01T00:00:00Z
+  nacre graph who owns heron --explain
+  nacre graph port of keystone --as-of yesterday
+  nacre graph fact set heron port 7070
+  nacre graph relation add Petra owns heron
   nacre graph --export dot | dot -Tsvg > graph.svg")]
 pub struct Graph {
-    /// A question, or names and what is asked of them
-    #[arg(required_unless_present = "export")]
-    pub query: Option<String>,
-    /// How many at most [default: 6]
+    /// A question, or names and attributes; without one, list the people and things
+    #[arg(value_name = "WORDS")]
+    pub query: Vec<String>,
+    /// The maximum number of answers [default: 6]
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// What held then
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub as_of: Option<Time>,
-    /// The agent asks: "my" and "I" mean the agent
+    /// What was true at this time, such as yesterday, 3d or 2026-03-01
+    #[arg(long, value_name = "TIME")]
+    pub as_of: Option<When>,
+    /// The agent asks, so "my" and "I" mean the agent
     #[arg(long)]
     pub agent: bool,
-    /// Show how each score came about
+    /// Show how each score was computed
     #[arg(long)]
     pub explain: bool,
-    /// Print the whole graph for other programs instead
+    /// Print the whole graph in a format that other programs read
     #[arg(long, value_name = "FORMAT", conflicts_with = "query")]
     pub export: Option<Format>,
+    #[command(subcommand)]
+    pub part: Option<GraphPart>,
 }
 
-/// A form that other programs read.
+#[derive(Debug, Subcommand)]
+pub enum GraphPart {
+    /// Facts about people and things
+    #[command(alias = "facts")]
+    Fact(Family<Fact>),
+    /// Relations between people and things
+    #[command(alias = "relations")]
+    Relation(Family<Relation>),
+    /// Other names of people and things
+    #[command(alias = "aliases")]
+    Alias(Family<Alias>),
+    /// People and things
+    #[command(alias = "entities")]
+    Entity(Family<Entity>),
+}
+
+/// A format that other programs read.
 #[derive(Clone, Copy, Debug, ValueEnum)]
 pub enum Format {
     Json,
@@ -55,54 +73,57 @@ impl From<Format> for nacre::graph::Format {
 
 #[derive(Debug, Subcommand)]
 pub enum Fact {
-    /// Say that something is so; the value before is kept as history
+    /// Set a fact; the earlier value is kept as history
+    #[command(alias = "add")]
     Set {
-        /// Whom or what it is about; an alias does too
+        /// The person or thing, or an alias of it
         entity: String,
-        /// What of it, such as birthday or port
+        /// The attribute, such as birthday or port
         key: String,
-        /// Its value
+        /// The value
         value: String,
-        /// Of the entity: person, family, friend, pet, organization, project, tool, host, place, event, decision,
+        /// The category of the entity: person, family, friend, pet, organization, project, tool, host, place, event, decision,
         /// preference, convention, document, user or self
         #[arg(long, short)]
         category: Option<String>,
-        /// 0 to 1 [default: 0.5]
+        /// The importance, 0 to 1 [default: 0.5]
         #[arg(long, short, value_name = "I")]
         importance: Option<f64>,
-        /// It never fades
+        /// Never let it fade
         #[arg(long)]
         permanent: bool,
-        /// Since when [default: now]
-        #[arg(long, value_name = "TIME", value_parser = time)]
-        since: Option<Time>,
-        /// Never shown where others read along
+        /// Since when it is true, such as yesterday, 3d or 2026-03-01 [default: now]
+        #[arg(long, value_name = "TIME")]
+        since: Option<When>,
+        /// Never show it in shared sessions
         #[arg(long)]
         private: bool,
     },
-    /// Show facts by entity and key
+    /// List facts by entity and key
+    #[command(alias = "ls")]
     List {
-        /// Only of this one
+        /// Only facts about this person or thing
         entity: Option<String>,
         /// Only this key
         #[arg(long)]
         key: Option<String>,
-        /// Only of this category
+        /// Only entities of this category
         #[arg(long, short)]
         category: Option<String>,
-        /// What held then
-        #[arg(long, value_name = "TIME", value_parser = time)]
-        as_of: Option<Time>,
-        /// Also what held before
+        /// What was true at this time, such as yesterday, 3d or 2026-03-01
+        #[arg(long, value_name = "TIME")]
+        as_of: Option<When>,
+        /// Include earlier values
         #[arg(long)]
         history: bool,
-        /// How many at most [default: 100]
+        /// The maximum number [default: 100]
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
     },
-    /// Remove facts for good
+    /// Remove facts permanently
+    #[command(aliases = ["rm", "delete", "forget"])]
     Remove {
-        /// The id of a fact, or the name of an entity
+        /// The id of a fact, or the name of a person or thing
         of: String,
         /// Only this key of the entity
         key: Option<String>,
@@ -111,16 +132,16 @@ pub enum Fact {
     Multi {
         /// The key
         key: String,
-        /// It has one value again: the newest
+        /// Give the key one value again, the newest
         #[arg(long)]
         off: bool,
     },
     /// Add a category to the closed list
     Category {
-        /// Its name
+        /// The name of the category
         name: String,
     },
-    /// Take facts, relations and aliases in from a file; twice is the same as once
+    /// Import facts, relations and aliases from a file; a second run changes nothing
     #[command(after_help = "\
 A seed is TOML (or JSON of the same shape):
   multi = [\"allergy\"]
@@ -143,100 +164,133 @@ A seed is TOML (or JSON of the same shape):
         /// The file
         file: PathBuf,
     },
-    /// Show what was read from documents and not taken in, and why
-    KeptOut,
+    /// List the lines of documents that were skipped, and why
+    #[command(alias = "kept-out")]
+    Skipped,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Relation {
-    /// Say how two belong together, such as `Petra owns heron`
+    /// Add a relation, such as `Petra owns heron`
+    #[command(alias = "set")]
     Add {
-        /// Who or what
+        /// The subject
         subject: String,
-        /// How, such as owns, works_at, runs_on
+        /// The predicate, such as owns, works_at, runs_on
         predicate: String,
-        /// Whom or what
+        /// The object
         object: String,
-        /// Since when [default: now]
-        #[arg(long, value_name = "TIME", value_parser = time)]
-        since: Option<Time>,
-        /// Never shown where others read along
+        /// Since when it is true, such as yesterday, 3d or 2026-03-01 [default: now]
+        #[arg(long, value_name = "TIME")]
+        since: Option<When>,
+        /// Never show it in shared sessions
         #[arg(long)]
         private: bool,
     },
-    /// Show relations
+    /// List relations
+    #[command(alias = "ls")]
     List {
-        /// Only of this one, at either end
+        /// Only relations of this person or thing, on either side
         entity: Option<String>,
-        /// What held then
-        #[arg(long, value_name = "TIME", value_parser = time)]
-        as_of: Option<Time>,
-        /// Also what held before
+        /// What was true at this time, such as yesterday, 3d or 2026-03-01
+        #[arg(long, value_name = "TIME")]
+        as_of: Option<When>,
+        /// Include earlier values
         #[arg(long)]
         history: bool,
-        /// How many at most [default: 100]
+        /// The maximum number [default: 100]
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
     },
-    /// Say that one holds no longer; it stays as history
+    /// End a relation; it is kept as history
     End {
-        /// Its id, or its subject
+        /// The id of the relation, or its subject
         id: String,
-        /// Its predicate
+        /// The predicate
         #[arg(requires = "object")]
         predicate: Option<String>,
-        /// Its object
+        /// The object
         object: Option<String>,
-        /// Leave no trace of it
+        /// Remove it from the history too
         #[arg(long)]
         remove: bool,
     },
+    /// Remove a relation permanently
+    #[command(aliases = ["rm", "delete", "forget"])]
+    Remove {
+        /// The id of the relation, or its subject
+        id: String,
+        /// The predicate
+        #[arg(requires = "object")]
+        predicate: Option<String>,
+        /// The object
+        object: Option<String>,
+    },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Alias {
     /// Give a person or thing another name
+    #[command(alias = "set")]
     Add {
         /// The other name, such as Mama or K8s
         alias: String,
-        /// Whose it is
+        /// The person or thing
         entity: String,
     },
-    /// Take a name away
+    /// Remove a name
+    #[command(aliases = ["rm", "delete", "forget"])]
     Remove {
         /// The name
         alias: String,
     },
-    /// Show every other name
+    /// List all other names
+    #[default]
+    #[command(alias = "ls")]
     List,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Entity {
-    /// Show who and what is known, by name
+    /// List people and things by name
+    #[default]
+    #[command(alias = "ls")]
     List,
-    /// Join two that are the same; of two values the newer holds
+    /// Merge two that are the same; where values differ, the newer one wins
     Merge {
-        /// The one that counts as the other from now on
+        /// The one to merge
         one: String,
-        /// The other
+        /// The one to merge it into
         into: String,
     },
     /// Undo a merge
     Unmerge {
-        /// The one that was merged into another
+        /// The one that was merged
         name: String,
     },
-    /// Forget one for good: its facts, its relations, its names
+    /// Remove a person or thing permanently, with its facts, relations and names
+    #[command(aliases = ["rm", "delete", "forget"])]
     Remove {
-        /// Who or what
+        /// The person or thing
         name: String,
     },
-    /// Say that two are never the same
+    /// Record that two are never the same
     Distinct {
-        /// One
+        /// The first one
         one: String,
-        /// The other
+        /// The second one
         other: String,
     },
+}
+
+impl Default for Fact {
+    fn default() -> Fact {
+        Fact::List { entity: None, key: None, category: None, as_of: None, history: false, limit: None }
+    }
+}
+
+impl Default for Relation {
+    fn default() -> Relation {
+        Relation::List { entity: None, as_of: None, history: false, limit: None }
+    }
 }

@@ -1,37 +1,47 @@
-//! What is remembered: store, find, correct, turns and lessons.
+//! Memories: store, search, correct, turns and lessons.
 
 use clap::{Args, Subcommand};
-use nacre::{CollectionName, EntryRef, EntryType, Time};
+use nacre::{CollectionName, EntryType};
 
-use super::value::{entry_type, time};
+use super::value::{EntryName, Text, When, entry_type};
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre store I prefer tabs over spaces --type preference
+  nacre store \"heron's port is 7070\" --supersedes 12
+  pbpaste | nacre store")]
 pub struct Store {
-    /// What to remember, as one statement; `-` reads it from standard input
-    pub text: String,
-    /// What sort of memory it is [default: fact]
+    #[command(flatten)]
+    pub text: Text,
+    /// The type of the memory [default: fact]
     #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
     pub r#type: Option<EntryType>,
-    /// A keyword; may be given several times
+    /// A keyword; repeat for several
     #[arg(long = "tag", short = 'g', value_name = "TAG")]
     pub tags: Vec<String>,
     /// The memory that this one replaces
-    #[arg(long, value_name = "ID")]
-    pub supersedes: Option<EntryRef>,
-    /// Never show it where others read along
+    #[arg(long, value_name = "ID", visible_alias = "replaces")]
+    pub supersedes: Option<EntryName>,
+    /// Never show it in shared sessions
     #[arg(long)]
     pub private: bool,
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  nacre search our staging server
+  nacre search indentation --type preference
+  nacre search                               the newest memories")]
 pub struct Search {
-    /// Words to look for
-    #[arg(default_value = "")]
-    pub query: String,
-    /// How many at most
+    /// The words to search for; `-` reads them from standard input
+    #[arg(value_name = "WORDS")]
+    pub query: Vec<String>,
+    /// The maximum number of results
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// Where to look: entries, memory (documents), sessions, sources (collections), graph, items
+    /// Where to search: entries, memory (documents), sessions, sources (collections), graph, items
     /// (of projects, and tasks) [default: entries,memory,graph]
     #[arg(long, value_name = "SCOPE", value_delimiter = ',')]
     pub scope: Vec<String>,
@@ -41,79 +51,92 @@ pub struct Search {
     /// Only this type
     #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
     pub r#type: Option<EntryType>,
-    /// Only what has this tag; several must all be there
+    /// Only memories with this tag; with several, they must have all of them
     #[arg(long = "tag", short = 'g', value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Also what was superseded
+    /// Include memories that were replaced
     #[arg(long)]
     pub include_superseded: bool,
-    /// Also what was archived
+    /// Include archived memories
     #[arg(long)]
     pub include_archived: bool,
-    /// When the question is asked, for relative dates [default: now]
-    #[arg(long, value_name = "TIME", value_parser = time)]
-    pub at: Option<Time>,
-    /// Show how each score came about
+    /// The time that relative dates in the query count from, such as yesterday, 3d or 2026-03-01 [default: now]
+    #[arg(long, value_name = "TIME")]
+    pub at: Option<When>,
+    /// Show how each score was computed
     #[arg(long)]
     pub explain: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Named {
-    /// The memory: its id, or the number that listings show
-    pub id: EntryRef,
+    /// The memory: its number, such as 2 or id:2, or the start of its id
+    pub id: EntryName,
+}
+
+#[derive(Debug, Args)]
+pub struct Delete {
+    /// The memories: their numbers, such as 2 or id:2, or the start of their ids
+    #[arg(required = true, value_name = "ID")]
+    pub ids: Vec<EntryName>,
+    /// Do not ask
+    #[arg(long, short)]
+    pub yes: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Update {
-    /// The memory: its id, or the number that listings show
-    pub id: EntryRef,
+    /// The memory: its number, such as 2 or id:2, or the start of its id
+    pub id: EntryName,
     /// The new text; `-` reads it from standard input
-    pub text: Option<String>,
+    #[arg(value_name = "TEXT")]
+    pub text: Vec<String>,
     /// The new type
     #[arg(long = "type", short, value_name = "TYPE", value_parser = entry_type())]
     pub r#type: Option<EntryType>,
-    /// The new tags, in place of all there are
+    /// The new tags; they replace all tags it has
     #[arg(long = "tag", short = 'g', value_name = "TAG")]
     pub tags: Vec<String>,
-    /// Take all tags away
+    /// Remove all tags
     #[arg(long, conflicts_with = "tags")]
     pub no_tags: bool,
-    /// Never show it where others read along
+    /// Never show it in shared sessions
     #[arg(long)]
     pub private: bool,
-    /// Show it there too
+    /// Show it in shared sessions again
     #[arg(long, conflicts_with = "private")]
     pub public: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Brief {
-    /// Also say which session wrote each memory, and when (with --json)
+    /// Include the session and the time of each memory (with --json)
     #[arg(long)]
     pub include_provenance: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Turn {
-    /// What the user says; `-` reads it from standard input
-    pub message: String,
-    /// Also show what was considered, and what spoke for and against it
+    #[command(flatten)]
+    pub message: Text,
+    /// Show the candidates too, with the evidence for and against each
     #[arg(long)]
     pub explain: bool,
-    /// Archive this answer to the message, instead of showing anything: for continuity and lessons; `-` reads it from
+    /// Archive this answer to the message and show nothing; it serves continuity and lessons. `-` reads it from
     /// standard input
     #[arg(long, value_name = "TEXT")]
     pub answer: Option<String>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Lesson {
-    /// Show the lessons, newest first, how well each works, and which are ready for SOUL.md
+    /// List the lessons, newest first, with how well each works and which are ready for SOUL.md
+    #[default]
     List,
-    /// Forget one
-    Forget {
-        /// Its number
+    /// Remove a lesson
+    #[command(aliases = ["forget", "rm", "delete", "drop"])]
+    Remove {
+        /// The number of the lesson
         number: i64,
     },
 }

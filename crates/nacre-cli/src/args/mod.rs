@@ -3,17 +3,19 @@
 mod agents;
 mod care;
 mod graph;
+mod help;
 mod memory;
 mod project;
 mod serve;
 mod session;
+mod typo;
 mod value;
 mod workspace;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use nacre::{GroupName, SessionId, Time, Visibility};
 
 pub use agents::*;
@@ -23,42 +25,65 @@ pub use memory::*;
 pub use project::*;
 pub use serve::*;
 pub use session::*;
-pub use value::RoleName;
+pub use value::{EntryName, Family, RoleName, When};
 pub use workspace::*;
 
+use crate::render::ColorChoice;
 use value::{time, visibility};
 
 /// Persistent memory for AI agents, on your own machine. No LLM, no API key, no download.
 ///
-/// A memory is an entry: one statement with a type. Agents store and find entries over MCP (`nacre mcp`); you
-/// do the same here.
+/// Nacre keeps memories: short statements with a type. Agents store and search them over MCP (`nacre mcp`). You do the
+/// same with these commands.
 #[derive(Debug, Parser)]
-#[command(
-    name = "nacre",
-    version,
-    max_term_width = 100,
-    after_help = "\
-First steps:
-  nacre store \"I prefer tabs over spaces\" --type preference
-  nacre search \"indentation tabs\"
-  nacre brief                                what an agent sees when a session starts
-  nacre install claude-code                  give Claude Code this memory
-Exit codes: 0 done, 1 internal, 2 bad request, 3 not found, 4 conflict, 5 denied, 6 limit, 7 unavailable."
-)]
+#[command(name = "nacre", version, max_term_width = 100, disable_help_subcommand = true, after_help = help::EXIT_CODES)]
 pub struct Cli {
     #[command(flatten)]
     pub global: Global,
     #[command(subcommand)]
-    pub command: Command,
+    pub command: Option<Command>,
+}
+
+/// Reads the command line.
+pub fn parse() -> Result<Cli, clap::Error> {
+    parse_from(std::env::args_os())
+}
+
+fn parse_from<T: Into<OsString> + Clone>(words: impl IntoIterator<Item = T>) -> Result<Cli, clap::Error> {
+    let mut command = with_help();
+    let matches = command.try_get_matches_from_mut(words);
+    matches
+        .and_then(|matches| Cli::from_arg_matches(&matches))
+        .map_err(|problem| typo::explain(problem, command))
+}
+
+/// Returns the help that lists every command and option.
+pub fn help_of_all() -> String {
+    let mut command = with_help();
+    command.build();
+    help::all(&command)
+}
+
+/// Returns what `nacre WORDS… --help` says.
+pub fn help_of(words: &[String]) -> Option<clap::Error> {
+    let words = words.iter().map(String::as_str);
+    parse_from(["nacre"].into_iter().chain(words).chain(["--help"])).err()
+}
+
+/// Returns the whole command line, with the help that lists the commands by group.
+fn with_help() -> clap::Command {
+    let command = Cli::command();
+    let text = help::short(&command);
+    command.override_help(text)
 }
 
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Global options")]
+#[command(next_help_heading = "Options for every command")]
 pub struct Global {
-    /// The folder that holds everything [default: the platform's data folder]
+    /// The data folder [default: the platform's data folder]
     #[arg(long, global = true, value_name = "DIR", env = "NACRE_HOME", hide_env_values = true)]
     pub home: Option<PathBuf>,
-    /// The group: each has a memory of its own
+    /// The group; each group has its own separate memory
     #[arg(
         long,
         global = true,
@@ -68,16 +93,16 @@ pub struct Global {
         hide_env_values = true
     )]
     pub group: GroupName,
-    /// The conversation this belongs to [default: a new one]
+    /// The conversation that this call belongs to [default: a new one]
     #[arg(long, global = true, value_name = "ID", env = "NACRE_SESSION", hide_env_values = true)]
     pub session: Option<SessionId>,
-    /// The profile that sets the policies: balanced, carapace, gated, brain, nanoclaw, koshi
+    /// The profile, a named set of policies: default, minimal, strict, files, graph, feedback
     #[arg(long, global = true, value_name = "NAME", env = "NACRE_PROFILE", hide_env_values = true)]
     pub profile: Option<String>,
     /// Change one setting for this call, such as brief.max_entries=20
     #[arg(long, global = true, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Whether others read along: then what is private is not shown
+    /// `shared` hides private memories, because other people can see this session
     #[arg(
         long,
         global = true,
@@ -88,160 +113,193 @@ pub struct Global {
         hide_env_values = true
     )]
     pub visibility: Visibility,
-    /// What may be done: admin (everything), project (its own group) or skill (nothing: it is handed what it needs) [default:
-    /// admin, for agents project]
+    /// The caller's role: admin (everything), project (its own group) or skill (nothing) [default: admin, for agents
+    /// project]
     #[arg(long, global = true, value_enum, value_name = "ROLE", env = "NACRE_ROLE", hide_env_values = true)]
     pub role: Option<RoleName>,
-    /// Answer with one JSON value and nothing else
+    /// Print one JSON value and nothing else
     #[arg(long, global = true)]
     pub json: bool,
-    /// The moment this call counts as; for tests
+    /// When to use colors
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t,
+        hide_possible_values = false
+    )]
+    pub color: ColorChoice,
+    /// The time that this call assumes; for tests
     #[arg(long, global = true, value_name = "TIME", env = "NACRE_NOW", hide = true, value_parser = time)]
     pub now: Option<Time>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Make the home and its group, with a commented settings file and a workspace to fill in. What is there
-    /// is left alone
-    #[command(after_help = workspace::templates())]
-    Init(Init),
-    /// Remember one thing
+    /// Remember something
+    #[command(aliases = ["add", "remember"])]
     Store(Store),
-    /// Find memories and documents by words, type and tags; without any, the newest memories
+    /// Find memories and documents; without words, list the newest memories
+    #[command(aliases = ["find", "recall", "ls", "list"])]
     Search(Search),
     /// Show one memory in full
     Show(Named),
-    /// Correct a memory in place; the earlier text is kept as history
+    /// Correct a memory; the earlier text is kept as history
+    #[command(alias = "edit")]
     Update(Update),
-    /// Say that a memory helped: it ranks higher and counts as fresh
-    Reinforce(Named),
-    /// Say that a memory was of no use: it ranks lower
-    Demote(Named),
-    /// Delete a memory for good, every trace of it
-    Delete(Named),
-    /// Show what a memory replaced, what replaced it, and how it read before
-    History(Named),
-    /// Show what an agent is told at the start of a session
-    Brief(Brief),
-    /// Show what a session starts with: the files of the workspace, the brief, which skills there are
-    Boot(Boot),
-    /// Show a file of the workspace, or some of its lines
-    Get(Get),
-    /// Propose a change of a file, to be looked at and approved later
-    Propose(Propose),
-    /// Show which writes wait for you
+    /// Delete memories permanently, including their history
+    #[command(aliases = ["rm", "forget", "remove"])]
+    Delete(Delete),
+    /// List the changes that wait for your approval
     Pending(Pending),
-    /// Do what was proposed
+    /// Apply changes that wait for your approval
     Approve(Approve),
-    /// Drop what was proposed
+    /// Import memories from other programs, or from a Nacre export
+    Import(Import),
+    /// Connect an agent: add the MCP server and hooks to its settings
+    #[command(alias = "connect")]
+    Install(Install),
+    /// Open the dashboard in your browser
+    Ui(Serve),
+    /// Show how much is stored, and where
+    Status,
+    /// Check everything, and say how to fix what is wrong
+    Doctor,
+
+    /// Show what a memory replaced, what replaced it, and its earlier texts
+    History(Named),
+    /// Mark a memory as helpful, so that it ranks higher
+    Reinforce(Named),
+    /// Mark a memory as unhelpful, so that it ranks lower
+    Demote(Named),
+    /// Show the summary that an agent gets when a session starts
+    Brief(Brief),
+    /// Reject changes that wait for your approval
+    #[command(alias = "reject")]
     Deny(Deny),
-    /// Undo what an approved proposal did to its file
+    /// Undo a change that you approved
     Revert(Decided),
-    /// What was proposed
-    #[command(subcommand)]
+    /// Show a proposed change
+    #[command(subcommand, hide = true)]
     Proposal(Proposal),
-    /// Add a line to today's log; without one, show it
+    /// List, add and remove groups
+    #[command(alias = "groups")]
+    Group(Family<GroupVerb>),
+    /// Show and change settings
+    Config(Config),
+    /// Show the settings
+    #[command(hide = true)]
+    Settings(Config),
+
+    /// Read, propose and log in the Markdown files of the workspace
+    #[command(subcommand, alias = "files")]
+    File(FilePart),
+    /// Show a file of the workspace, or some of its lines
+    #[command(hide = true)]
+    Get(Get),
+    /// Propose a change to a file, for you to approve later
+    #[command(hide = true)]
+    Propose(Propose),
+    /// Add a line to today's log; without one, show today's log
+    #[command(hide = true)]
     Log(Log),
-    /// Show how long MEMORY.md is, and which of its lines were of no use for longest
+    /// Show how long MEMORY.md is, and which lines have been unused the longest
+    #[command(hide = true)]
     Memory(MemoryFile),
-    /// Propose what should move upward: from logs to MEMORY.md, from there to facts, from lessons to SOUL.md
+    /// Propose to move log lines to MEMORY.md, its lines to facts, and lessons to SOUL.md
+    #[command(hide = true)]
     Promote(Promote),
-    /// The rules of memory/gating-policies.md
-    #[command(subcommand)]
-    Policy(Policy),
-    /// Ask the knowledge graph about people, things and how they belong together
+    /// The rules in memory/gating-policies.md
+    #[command(hide = true)]
+    Policy(Family<Policy>),
+    /// Lessons learned from your corrections
+    #[command(hide = true)]
+    Lesson(Family<Lesson>),
+    /// Ask the knowledge graph about people and things, and edit its facts and relations
     Graph(Graph),
-    /// What is known of people and things
-    #[command(subcommand)]
-    Fact(Fact),
-    /// How people and things belong together
-    #[command(subcommand)]
-    Relation(Relation),
+    /// Facts about people and things
+    #[command(hide = true, alias = "facts")]
+    Fact(Family<Fact>),
+    /// Relations between people and things
+    #[command(hide = true, alias = "relations")]
+    Relation(Family<Relation>),
     /// Other names of people and things
-    #[command(subcommand)]
-    Alias(Alias),
-    /// Who and what is known
-    #[command(subcommand)]
-    Entity(Entity),
-    /// Show what is put before a message: what is remembered and helps with it, mostly nothing
-    Turn(Turn),
-    /// What was learned from corrections
-    #[command(subcommand)]
-    Lesson(Lesson),
+    #[command(hide = true, alias = "aliases")]
+    Alias(Family<Alias>),
+    /// People and things in the knowledge graph
+    #[command(hide = true, alias = "entities")]
+    Entity(Family<Entity>),
+
+    /// Imported conversations, and transcripts of your own agent
+    #[command(alias = "sessions")]
+    Session(Family<Session>),
+    /// Tasks, their order, and which task blocks which
+    #[command(alias = "tasks")]
+    Task(Family<Task>),
+    /// Extract decisions, tasks, claims and notes from a project's documents and code
+    Extract(Extract),
+    /// List what was extracted from projects
+    Items(Items),
+    /// Collections of books and papers, searched apart from the memory
+    #[command(alias = "collections")]
+    Collection(Family<Collection>),
+
+    /// Remove Nacre from an agent's settings, and restore them
+    #[command(alias = "disconnect")]
+    Uninstall(Clients),
     /// Serve agents over MCP on standard input and output
     Mcp(Mcp),
-    /// Answer Anthropic's memory tool: its input as a line of JSON, its result as another
-    MemoryTool,
-    /// Serve every client of this machine over HTTP: REST, events and the page
+    /// Serve this machine over HTTP: REST, MCP, events and the dashboard
     Serve(Serve),
-    /// Open the page, where you see, search, correct and approve what is remembered
-    Ui(Serve),
-    /// Who may come in over HTTP
-    #[command(subcommand)]
-    Token(Token),
-    /// Have the system keep `nacre serve` running for you, by systemd or launchd
-    #[command(subcommand)]
-    Service(Service),
-    /// Answer a hook of an agent: JSON in, JSON out. `nacre install` sets them up
+    /// Run `nacre serve` as a systemd or launchd service
+    Service(Family<Service>),
+    /// Manage access tokens
+    #[command(alias = "tokens")]
+    Token(Family<Token>),
+    /// Answer an agent's hook: JSON in, JSON out. `nacre install` sets hooks up
     Hook(Hook),
-    /// Set an agent up with this memory: the MCP server and the hooks, in its own settings
-    Install(Install),
-    /// Take this memory out of an agent's settings, and leave them as they were
-    Uninstall(Clients),
     /// Call a tool with JSON arguments, as an agent would
     Call(Call),
-    /// Show how much is remembered and where
-    Status,
-    /// Check everything and say how to mend what is wrong
-    Doctor,
-    /// Try everything once in a home that is thrown away, and look at this one: what to send when something is wrong
-    SelfCheck,
-    /// Show the settings in force
-    Settings(Settings),
+    /// Show which memories would be added before a message; for most messages, none
+    Turn(Turn),
+    /// Show what a session starts with: workspace files, the brief, and the skills
+    Boot(Boot),
+    /// Build the message that hands a task to a skill, with the memories that help
+    Handover(Handover),
+    /// Answer Anthropic's memory tool: one line of JSON in, one line out
+    MemoryTool,
+    /// Programs of yours that add lines to turns or write the brief
+    #[command(alias = "plugins")]
+    Plugin(Family<Plugin>),
+
+    /// Create the data folder and a group, with a settings file and a workspace. Existing files stay unchanged
+    #[command(after_help = workspace::templates())]
+    Init(Init),
+    /// Run the maintenance that is due. A running server does this by itself
+    ///
+    /// The jobs: let unused facts fade, update collections, purge memories that were replaced long ago, archive the
+    /// lowest-ranked memories of a database that is too large, pack old transcripts, archive old log lines.
+    Maintain(Maintain),
+    /// Bring the index up to date with the Markdown files, and report each file. A search does this by itself
+    Index,
+    /// Rebuild the search index
+    Reindex,
+    /// Snapshots of files and database, to roll back to
+    #[command(alias = "checkpoints")]
+    Checkpoint(Family<Checkpoint>),
     /// The log of every write and refusal
-    #[command(subcommand)]
-    Audit(Audit),
-    /// Show what happens, as it happens
+    Audit(Family<Audit>),
+    /// Print events, as they happen with --follow
     Events(Events),
     /// Write everything into a folder, as Markdown and JSON
     Export(Export),
-    /// Bring memories in: of other programs, or what `nacre export` wrote
-    Import(Import),
-    /// Conversations: those of other programs, brought in, and transcripts of your own agent
-    #[command(subcommand)]
-    Session(Session),
-    /// Corpora of books, papers and the like, searched apart from the memory
-    #[command(subcommand)]
-    Collection(Collection),
-    /// Take knowledge out of a project's documents and code: decisions, tasks, claims, entities, notes, with file and line
-    Extract(Extract),
-    /// Show what was taken out of projects
-    Items(Items),
-    /// What is to be done, in what order, and what waits for what
-    #[command(subcommand)]
-    Task(Task),
-    /// The files and records as they are now, kept to go back to before something risky
-    #[command(subcommand)]
-    Checkpoint(Checkpoint),
-    /// Make the message that hands a task to a skill, with what is remembered that helps
-    Handover(Handover),
     /// The models that turn text into vectors
-    #[command(subcommand)]
-    Model(Model),
-    /// Programs of yours that add lines to turns or make the brief
-    #[command(subcommand)]
-    Plugin(Plugin),
-    /// Bring the index up to date with the documents: the Markdown files in the group's folder. A search does
-    /// so by itself; this shows what became of each
-    Index,
-    /// Make the search index anew
-    Reindex,
-    /// Do what is due: let facts fade that nobody recalls, bring collections up to date, purge what was superseded long
-    /// ago, archive what ranks lowest in a database that is too large, pack old transcripts, move lines of logs to the
-    /// archive. A running server does so by itself
-    Maintain(Maintain),
-    /// Try it: store and find a first memory in an empty home that is thrown away afterwards
+    #[command(alias = "models")]
+    Model(Family<Model>),
+    /// Try every part once in a temporary data folder, and check this one: the report to send with a bug
+    SelfCheck,
+    /// Store and find a first memory in a temporary data folder
     Demo,
     /// Say how to run the benchmarks
     #[command(hide = true)]
@@ -254,6 +312,36 @@ pub enum Command {
     /// Print the manual page
     #[command(hide = true)]
     Man,
+    /// Show the commands, or the help of one; `nacre help all` lists everything
+    #[command(hide = true)]
+    Help {
+        /// `all`, or a command
+        words: Vec<String>,
+    },
+}
+
+impl Command {
+    /// Returns the command that does the work: a part of a family has a short spelling of its own.
+    pub fn canonical(self) -> Command {
+        match self {
+            Command::Graph(Graph { part: Some(part), .. }) => match part {
+                GraphPart::Fact(family) => Command::Fact(family),
+                GraphPart::Relation(family) => Command::Relation(family),
+                GraphPart::Alias(family) => Command::Alias(family),
+                GraphPart::Entity(family) => Command::Entity(family),
+            },
+            Command::File(part) => match part {
+                FilePart::Get(args) => Command::Get(args),
+                FilePart::Propose(args) => Command::Propose(args),
+                FilePart::Log(args) => Command::Log(args),
+                FilePart::Memory(args) => Command::Memory(args),
+                FilePart::Promote(args) => Command::Promote(args),
+                FilePart::Policy(family) => Command::Policy(family),
+                FilePart::Lesson(family) => Command::Lesson(family),
+            },
+            command => command,
+        }
+    }
 }
 
 /// Tells whether the flags ask for JSON, where they can't be read as a whole.
@@ -266,7 +354,7 @@ pub fn ask_for_hook() -> bool {
     let mut arguments = std::env::args_os().skip(1);
     while let Some(argument) = arguments.next() {
         match argument.to_str() {
-            Some("--home" | "--group" | "--session" | "--profile" | "--set" | "--now") => {
+            Some("--home" | "--group" | "--session" | "--profile" | "--set" | "--color" | "--now") => {
                 drop(arguments.next())
             }
             Some(flag) if flag.starts_with('-') => {}

@@ -1,4 +1,4 @@
-//! What projects know, tasks, collections.
+//! Projects, tasks, collections.
 
 use std::path::PathBuf;
 
@@ -6,166 +6,179 @@ use clap::{Args, Subcommand};
 use nacre::project::{ItemType, Status};
 use nacre::{CollectionName, ProjectName, TaskId};
 
-use super::value::{item_type, task_status};
+use super::value::{Text, item_type, task_status};
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Read are Markdown and the comments of code. Left out are what .gitignore names, hidden folders, links, other people's
-code, binary files, and files over 2 MiB. A file that is as it was is not read again; what is no longer said goes.")]
+Nacre reads Markdown and comments in code. It skips what .gitignore names, hidden folders, links, vendored code, binary
+files, and files over 2 MiB. Unchanged files are not read again. Items that are no longer in a file are removed.")]
 pub struct Extract {
-    /// The folder [default: the folders of all projects there are]
+    /// The folder [default: the folders of all known projects]
     pub folder: Option<PathBuf>,
-    /// What to call it [default: the folder's own name]
+    /// The name of the project [default: the name of the folder]
     #[arg(long, value_name = "NAME")]
     pub project: Option<ProjectName>,
-    /// Forget the project and its items; its folder is left as it is
+    /// Remove the project and its items; the folder stays unchanged
     #[arg(long, requires = "project", conflicts_with = "folder")]
     pub forget: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Items {
-    /// Words to look for; without any, by file and line
-    #[arg(default_value = "")]
-    pub query: String,
+    /// The words to search for; without any, list all by file and line
+    #[arg(value_name = "WORDS")]
+    pub query: Vec<String>,
     /// Only this type
     #[arg(long = "type", short, value_name = "TYPE", value_parser = item_type())]
     pub r#type: Option<ItemType>,
-    /// Only of this project
+    /// Only this project
     #[arg(long, value_name = "NAME")]
     pub project: Option<ProjectName>,
-    /// How many at most [default: 50; with --json all]
+    /// The maximum number [default: 50; with --json all]
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Task {
-    /// Note something that is to be done
+    /// Add a task
     Add {
-        /// What is to be done
-        text: String,
-        /// What it belongs to
+        #[command(flatten)]
+        text: Text,
+        /// The milestone that it belongs to
         #[arg(long, short, value_name = "MILESTONE")]
         milestone: Option<String>,
-        /// The lowest number comes first [default: 5]
+        /// The priority; lower numbers come first [default: 5]
         #[arg(long, short, value_name = "N")]
         priority: Option<i64>,
-        /// By what one sees that it is done; may be given several times
+        /// An acceptance criterion; repeat for several
         #[arg(long, value_name = "TEXT")]
         accept: Vec<String>,
-        /// A task that has to be over before; may be given several times
+        /// A task that must be finished first; repeat for several
         #[arg(long, value_name = "ID")]
         blocked_by: Vec<TaskId>,
     },
-    /// Show tasks: under way, to be done by priority and age, over
+    /// List tasks: in progress, then pending by priority and age, then finished
+    #[command(alias = "ls")]
     List {
-        /// Only what can be started: pending, and waiting for nothing
+        /// Only tasks that can be started: pending and not blocked
         #[arg(long)]
         ready: bool,
-        /// Only those that stand so
+        /// Only tasks with this status
         #[arg(long, value_name = "STATUS", value_parser = task_status())]
         status: Option<Status>,
-        /// Only of this milestone
+        /// Only this milestone
         #[arg(long, short, value_name = "MILESTONE")]
         milestone: Option<String>,
-        /// Those that were archived instead
+        /// Archived tasks instead
         #[arg(long)]
         archived: bool,
     },
-    /// Show one task and how it came to stand so
+    /// Show one task and its history
     Show {
         /// The task
         id: TaskId,
     },
-    /// Say that it was started
+    /// Mark a task as started
     Start {
         /// The task
         id: TaskId,
     },
-    /// Say that it is done
+    /// Mark a task as done
     Done {
         /// The task
         id: TaskId,
     },
-    /// Say that it is to be done after all
+    /// Open a task again
     Reopen {
         /// The task
         id: TaskId,
     },
-    /// Say that it will not be done
+    /// Cancel a task
+    #[command(aliases = ["remove", "rm", "delete"])]
     Cancel {
         /// The task
         id: TaskId,
     },
-    /// Have it wait for others
+    /// Block a task by others
     Block {
         /// The task
         id: TaskId,
-        /// What has to be over before; may be given several times
+        /// A task that must be finished first; repeat for several
         #[arg(long, value_name = "ID", required = true)]
         by: Vec<TaskId>,
     },
-    /// Have it wait no longer
+    /// Unblock a task
     Unblock {
         /// The task
         id: TaskId,
-        /// For this one [default: for any]
+        /// Only this blocker [default: all]
         #[arg(long, value_name = "ID")]
         by: Vec<TaskId>,
     },
-    /// Put a milestone away, all of which is done or cancelled
+    /// Archive a milestone whose tasks are all done or cancelled
     Archive {
         /// The milestone
         milestone: String,
     },
-    /// Take in a tasks.json
+    /// Import a tasks.json
     Import {
         /// The file
         file: PathBuf,
     },
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Collection {
-    /// Add folders and files to a collection, which is made where there is none. Markdown and plain text are read;
-    /// one that was stopped goes on where it was
+    /// Add folders and files of Markdown and plain text to a collection; a new name creates one
+    ///
+    /// If it is stopped midway, run it again and it continues.
     Add {
-        /// Its name: letters, digits, `_` and `-`
+        /// The name of the collection: letters, digits, `_` and `-`
         name: CollectionName,
         /// The folders and files
         #[arg(required = true, value_name = "SOURCE")]
         sources: Vec<PathBuf>,
     },
-    /// Show which there are, and how they stand
+    /// List the collections and their state
+    #[default]
+    #[command(alias = "ls")]
     List,
-    /// Follow what changed in the sources
+    /// Update the index with changes in the sources
     Reindex {
-        /// Its name [default: all of them]
+        /// The name of the collection [default: all]
         name: Option<CollectionName>,
-        /// Forget what is indexed and read everything again
-        #[arg(long)]
+        /// Discard the index and read everything again
+        #[arg(long, alias = "rebuild")]
         anew: bool,
     },
-    /// Search one; `nacre search --scope sources` searches all
+    /// Search a collection; `nacre search --scope sources` searches all
     Search {
-        /// Its name
+        /// The name of the collection
         name: CollectionName,
-        /// Words to look for
-        query: String,
-        /// How many at most
+        /// The words to search for
+        #[arg(required = true, value_name = "WORDS")]
+        query: Vec<String>,
+        /// The maximum number of results
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
-        /// Show how each score came about
+        /// Show how each score was computed
         #[arg(long)]
         explain: bool,
     },
-    /// Remove a collection and its database; the sources are left as they are
-    Drop {
-        /// Its name
+    /// Remove a collection and its index; the sources stay unchanged
+    #[command(aliases = ["drop", "rm", "delete", "forget"])]
+    Remove {
+        /// The name of the collection
         name: CollectionName,
         /// Do not ask
         #[arg(long, short)]
         yes: bool,
     },
+}
+
+impl Default for Task {
+    fn default() -> Task {
+        Task::List { ready: false, status: None, milestone: None, archived: false }
+    }
 }

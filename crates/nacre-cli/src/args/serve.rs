@@ -1,4 +1,4 @@
-//! Servers: over a pipe, over HTTP, kept running; who may come in.
+//! Servers: MCP over a pipe, HTTP, the system service, access tokens.
 
 use std::path::PathBuf;
 
@@ -8,17 +8,17 @@ use super::value::RoleName;
 
 #[derive(Debug, Args)]
 pub struct Mcp {
-    /// The session reads what strangers wrote: smaller limits
+    /// The session reads untrusted text, so its limits are smaller
     #[arg(long)]
     pub untrusted: bool,
-    /// The tools of another memory instead of our own
+    /// Offer the tools of another memory system
     #[arg(long, value_name = "SET")]
     pub tools: Option<ToolSet>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum ToolSet {
-    /// Those of the official MCP memory server
+    /// The tools of the official MCP memory server
     MemoryServer,
 }
 
@@ -45,7 +45,7 @@ impl CompatName {
 
 #[derive(Debug, Args)]
 pub struct Serve {
-    /// Where to listen; port 0 takes any that is free
+    /// The address to listen on; port 0 takes any free port
     #[arg(
         long,
         value_name = "ADDR",
@@ -54,20 +54,20 @@ pub struct Serve {
         hide_env_values = true
     )]
     pub listen: std::net::SocketAddr,
-    /// The certificate to encrypt with, in PEM form
+    /// The TLS certificate, in PEM format
     #[arg(long, value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
-    /// Its key
+    /// The key of the TLS certificate
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Another name under which this server is reached, such as memory.example:443
+    /// Another host name of this server, such as memory.example:443
     #[arg(long, value_name = "HOST")]
     pub allow_host: Vec<String>,
-    /// Listen for other machines without encryption, because something before this server encrypts
+    /// Accept other machines without encryption, behind a proxy that terminates TLS
     #[arg(long)]
     pub plain: bool,
-    /// A door to open, for programs made for another memory; those of `tools.doors` are open anyway
-    #[arg(long = "door", value_name = "DOOR")]
+    /// A compatibility API to enable, besides those in `tools.doors`
+    #[arg(long = "door", value_name = "API")]
     pub compat: Vec<CompatName>,
     /// How long a client may take for the head of a request, in milliseconds (tests)
     #[arg(long, hide = true, default_value_t = 10_000)]
@@ -81,60 +81,66 @@ pub struct Serve {
     pub fixtures: bool,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Service {
     /// Write the unit and start the server
     Install(ServiceInstall),
     /// Stop the server and remove the unit; the memory stays
+    #[command(aliases = ["remove", "rm"])]
     Uninstall,
-    /// Show whether it is set up and runs
+    /// Show whether the service is installed and running
+    #[default]
     Status,
 }
 
 #[derive(Debug, Args)]
 pub struct ServiceInstall {
-    /// Where to listen, if not at the usual place
+    /// The address to listen on
     #[arg(long, value_name = "ADDR")]
     pub listen: Option<std::net::SocketAddr>,
-    /// Show the unit and change nothing
+    /// Show the unit, and change nothing
     #[arg(long)]
     pub dry_run: bool,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Token {
-    /// Make a token for the group and show it once
+    /// Create a token for the group and show it once
+    #[command(alias = "create")]
     Add {
-        /// A name to know it by
+        /// A name for the token
         name: String,
-        /// For any group, not only this one
+        /// Allow all groups, not only this one
         #[arg(long)]
         any_group: bool,
-        /// What its bearer may do
+        /// The role of the token's holder
         #[arg(long, value_enum, default_value = "project")]
         role: RoleName,
-        /// Let it see what is private; without this it is one where others read along
+        /// Show private memories; without this, its sessions are shared sessions
         #[arg(long)]
         private: bool,
-        /// It is yours: it may approve, and has no limits
+        /// It is your own: it can approve, and has no limits
         #[arg(long)]
         person: bool,
-        /// Its sessions read what strangers wrote: smaller limits
+        /// Its sessions read untrusted text, so their limits are smaller
         #[arg(long, conflicts_with = "person")]
         untrusted: bool,
     },
-    /// Show the tokens there are
+    /// List the tokens
+    #[default]
+    #[command(alias = "ls")]
     List,
-    /// Let one in no more
+    /// Revoke a token
+    #[command(aliases = ["revoke", "rm", "delete"])]
     Remove {
-        /// Its name
+        /// The name of the token
         name: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub struct Call {
-    /// The tool, such as memory_search; without it, the tools are listed
+    /// The tool, such as memory_search; without it, list the tools
     pub tool: Option<String>,
     /// Its arguments as a JSON object; `-` reads them from standard input
     #[arg(default_value = "{}")]

@@ -1,4 +1,4 @@
-//! Transcripts and hand-overs.
+//! Conversations and handovers.
 
 use std::path::PathBuf;
 
@@ -7,78 +7,80 @@ use nacre::SessionId;
 
 #[derive(Debug, Subcommand)]
 pub enum Session {
-    /// Take transcripts in: JSONL, Claude Code and Codex sessions, ChatGPT and Claude exports; what is here
-    /// already is passed over
+    /// Import transcripts: JSONL, Claude Code and Codex sessions, ChatGPT and Claude exports
+    ///
+    /// Messages that were imported before are skipped.
     Import {
         /// The files
         #[arg(required = true)]
         files: Vec<PathBuf>,
     },
-    /// Show which there are, the newest first
+    /// List the sessions, newest first
+    #[command(alias = "ls")]
     List {
-        /// How many at most [default: 20]
+        /// The maximum number [default: 20]
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
     },
-    /// Show what was said in one, in order
+    /// Show the messages of a session
     Show {
-        /// Its id, or a beginning of it that no other has
+        /// The id of the session, or a unique start of it
         id: String,
         /// The number of the first message to show [default: 1]
         #[arg(long, value_name = "N")]
         from: Option<usize>,
-        /// How many messages at most [default: 50]
+        /// The maximum number of messages [default: 50]
         #[arg(long, short = 'n', value_name = "N")]
         limit: Option<usize>,
     },
-    /// Add a message to a transcript of our own, which is begun where there is none
+    /// Add a message to a transcript that Nacre keeps; a new id starts one
     Append {
         /// The session
         id: SessionId,
-        /// What was said; `-` reads it from standard input
+        /// The message; `-` reads it from standard input
         #[arg(required_unless_present_any = ["jsonl", "name"], conflicts_with = "jsonl")]
         text: Option<String>,
-        /// Who says it: user, assistant, system, tool_call or tool_result
+        /// The author: user, assistant, system, tool_call or tool_result
         #[arg(long, value_name = "ROLE", required_unless_present = "jsonl", conflicts_with = "jsonl")]
         author: Option<nacre::session::Role>,
-        /// Its id: with the same one it is not written again. A tool_result has that of its call
+        /// The id of the message; a message with a known id is not written again. A tool_result has the id of its call
         #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
         message: Option<String>,
-        /// Of a tool_call: the tool
+        /// The tool, for a tool_call
         #[arg(long, value_name = "TOOL", conflicts_with = "jsonl")]
         name: Option<String>,
-        /// Of a tool_call: what it is given, as JSON
+        /// The tool's input as JSON, for a tool_call
         #[arg(long, value_name = "JSON", conflicts_with = "jsonl")]
         input: Option<String>,
-        /// Take lines of JSON from standard input: role, content, and id, name, input, timestamp where there are
+        /// Read JSON lines from standard input: role, content, and optionally id, name, input, timestamp
         #[arg(long)]
         jsonl: bool,
     },
-    /// Show the messages as a model should see them: what was compacted as its summary, old results left out
+    /// Show the messages as a model should see them: compacted parts as summaries, without old tool results
     Context {
         /// The session
         id: SessionId,
-        /// How many tokens at most, the newest first [default: what the window has room for]
+        /// The maximum number of tokens, newest first [default: what fits the context window]
         #[arg(long, value_name = "N")]
         tokens: Option<usize>,
     },
-    /// Sum up all but the newest messages
+    /// Replace all but the newest messages by a summary
     Compact {
         /// The session
         id: SessionId,
     },
-    /// Ask whether the agent should store now what lasts, before the conversation is compacted; yes once a cycle
+    /// Ask whether the agent should store important facts now, before a compaction; yes once per cycle
     FlushCheck {
         /// The session
         id: SessionId,
-        /// The tokens of the model's last call, its answer included
+        /// The tokens of the model's last call, including its answer
         #[arg(long, value_name = "N")]
         tokens: Option<usize>,
-        /// The message that is about to be sent; `-` reads it from standard input
+        /// The next message; `-` reads it from standard input
         #[arg(default_value = "")]
         message: String,
     },
-    /// End a session: what was said since its last summary becomes one memory
+    /// End a session; its last part becomes one memory
     End {
         /// The session
         id: SessionId,
@@ -90,16 +92,22 @@ pub struct Handover {
     /// The skill
     #[arg(long, value_name = "NAME")]
     pub to: String,
-    /// What it should do
+    /// The action
     #[arg(long)]
     pub action: String,
-    /// What to look for in memory; may be given several times [default: the action and the context]
+    /// A search in memory; repeat for several [default: the action and the context]
     #[arg(long = "query", value_name = "WORDS")]
     pub queries: Vec<String>,
-    /// What the task is about
+    /// The subject of the task
     #[arg(long, default_value = "", value_name = "TEXT")]
     pub context: String,
-    /// How much of the memory goes along, in tokens [default: 500]
+    /// The maximum number of tokens of memories [default: 500]
     #[arg(long, value_name = "N")]
     pub max_tokens: Option<usize>,
+}
+
+impl Default for Session {
+    fn default() -> Session {
+        Session::List { limit: None }
+    }
 }

@@ -1,9 +1,11 @@
 //! Values that several commands take, and how they are read from the command line.
 
-use clap::ValueEnum;
+use std::str::FromStr;
+
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, Subcommand, ValueEnum};
 use nacre::project::{ItemType, Status};
-use nacre::{EntryType, Time, Visibility};
+use nacre::{BadId, EntryRef, EntryType, Time, Visibility};
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 pub enum RoleName {
@@ -20,6 +22,112 @@ impl From<RoleName> for nacre::Role {
             RoleName::Skill => nacre::Role::Skill,
         }
     }
+}
+
+/// Text that needs no quotes: all words of the command line that are no option.
+#[derive(Debug, Args)]
+pub struct Text {
+    /// The text, with or without quotes; without it, or with `-`, standard input is read
+    #[arg(value_name = "TEXT")]
+    pub words: Vec<String>,
+}
+
+/// A noun with verbs below it. Without a verb, most nouns list what there is.
+#[derive(Debug, Args)]
+pub struct Family<T: Subcommand> {
+    #[command(subcommand)]
+    verb: Option<T>,
+}
+
+impl<T: Subcommand> Family<T> {
+    /// Returns the verb, if one was given.
+    pub fn given(&self) -> Option<&T> {
+        self.verb.as_ref()
+    }
+}
+
+impl<T: Subcommand + Default> Family<T> {
+    pub fn verb(self) -> T {
+        self.verb.unwrap_or_default()
+    }
+}
+
+/// A memory, as a person names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum EntryName {
+    /// `2`, `id:2`, `[id:2]`, `#2` or a whole id.
+    Known(EntryRef),
+    /// The start of an id.
+    Prefix(String),
+}
+
+/// The characters of a whole id: `mem-` and a UUID.
+const ID_CHARS: usize = 40;
+
+impl FromStr for EntryName {
+    type Err = BadId;
+    fn from_str(text: &str) -> Result<EntryName, BadId> {
+        let inner = text.trim();
+        let inner = inner.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(inner);
+        let inner = inner.strip_prefix("id:").unwrap_or(inner).to_ascii_lowercase();
+        let is_id = |c: char| c.is_ascii_hexdigit() || c == '-';
+        match inner.strip_prefix("mem-") {
+            Some(rest) if inner.len() < ID_CHARS && !rest.is_empty() && rest.chars().all(is_id) => {
+                Ok(EntryName::Prefix(inner))
+            }
+            _ => inner.parse().map(EntryName::Known),
+        }
+    }
+}
+
+/// A time, as a person says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum When {
+    At(Time),
+    /// Milliseconds from now, negative for the past.
+    FromNow(i64),
+}
+
+impl When {
+    pub fn resolve(self, now: Time) -> Time {
+        match self {
+            When::At(time) => time,
+            When::FromNow(millis) => Time::from_millis(now.as_millis().saturating_add(millis)),
+        }
+    }
+}
+
+impl FromStr for When {
+    type Err = String;
+    fn from_str(text: &str) -> Result<When, String> {
+        const HOUR: i64 = 3_600_000;
+        const DAY: i64 = 24 * HOUR;
+        let word = text.trim().to_ascii_lowercase();
+        let from_now = match word.as_str() {
+            "now" | "today" => Some(0),
+            "yesterday" => Some(-DAY),
+            "tomorrow" => Some(DAY),
+            word => ago(word).and_then(|(count, unit)| {
+                let millis = match unit {
+                    "h" | "hour" | "hours" => HOUR,
+                    "d" | "day" | "days" => DAY,
+                    "w" | "week" | "weeks" => 7 * DAY,
+                    _ => return None,
+                };
+                count.checked_mul(millis)?.checked_neg()
+            }),
+        };
+        from_now.map(When::FromNow).or_else(|| Time::parse(text).map(When::At)).ok_or_else(|| {
+            "a time is `yesterday`, `3d` (3 days ago), `12h`, `2w`, `2026-03-01` or `2026-03-01T14:30:00Z`".into()
+        })
+    }
+}
+
+/// Reads `3d`, `3 days` and `3 days ago`.
+fn ago(word: &str) -> Option<(i64, &str)> {
+    let word = word.strip_suffix("ago").unwrap_or(word).trim();
+    let digits = word.find(|c: char| !c.is_ascii_digit())?;
+    Some((word[..digits].parse().ok()?, word[digits..].trim()))
 }
 
 pub fn time(text: &str) -> Result<Time, String> {
@@ -54,4 +162,43 @@ fn one_of<T: Copy + Send + Sync + 'static>(
     let find = move |word: String| all.iter().copied().find(|one| name(*one) == word);
     PossibleValuesParser::new(all.iter().map(move |one| name(*one)))
         .map(move |word| find(word).expect("one of the words just given"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_memory_is_named_as_listings_and_people_write_it() {
+        for text in ["2", "#2", "id:2", "[id:2]", " [id:2] "] {
+            assert_eq!(text.parse().ok(), Some(EntryName::Known(EntryRef::Number(2))), "{text}");
+        }
+        assert_eq!("mem-01A".parse().ok(), Some(EntryName::Prefix("mem-01a".into())));
+        assert_eq!("[id:mem-01a1e3d7-9]".parse().ok(), Some(EntryName::Prefix("mem-01a1e3d7-9".into())));
+        let whole = "mem-01a1e3d7-9ccd-7837-878a-8122ca5ffbb6";
+        assert!(matches!(whole.parse(), Ok(EntryName::Known(EntryRef::Id(_)))));
+        for text in ["", "mem-", "mem-xyz", "heron", "-1", "id:", "2 3"] {
+            assert!(text.parse::<EntryName>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_time_is_said_as_people_say_it() {
+        let now = Time::parse("2026-02-18T14:30:00Z").unwrap();
+        for (text, expected) in [
+            ("now", "2026-02-18T14:30:00Z"),
+            ("Yesterday", "2026-02-17T14:30:00Z"),
+            ("tomorrow", "2026-02-19T14:30:00Z"),
+            ("3d", "2026-02-15T14:30:00Z"),
+            ("3 days ago", "2026-02-15T14:30:00Z"),
+            ("12h", "2026-02-18T02:30:00Z"),
+            ("2w", "2026-02-04T14:30:00Z"),
+            ("2026-03-01", "2026-03-01T00:00:00Z"),
+        ] {
+            assert_eq!(text.parse::<When>().unwrap().resolve(now), Time::parse(expected).unwrap(), "{text}");
+        }
+        for text in ["", "d", "3", "3x", "soon", "99999999999999999d", "2026-02-30"] {
+            assert!(text.parse::<When>().is_err(), "{text}");
+        }
+    }
 }

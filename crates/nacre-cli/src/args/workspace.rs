@@ -1,62 +1,86 @@
-//! The files of a group, what is proposed for them, and checkpoints.
+//! The files of a group, proposed changes, and checkpoints.
 
 use clap::{Args, Subcommand};
 
+use super::memory::Lesson;
+use super::value::Family;
+
 #[derive(Debug, Args)]
 pub struct Init {
-    /// Make no workspace
+    /// Create no workspace
     #[arg(long)]
     pub bare: bool,
 }
 
-/// What a new workspace has, for the help.
+/// Returns the files of a new workspace, for the help.
 pub(super) fn templates() -> String {
     let row = |template: &nacre::Template| format!("  {:<26} {}\n", template.path, template.purpose);
     format!("The workspace:\n{}", nacre::TEMPLATES.iter().map(row).collect::<String>())
 }
 
+#[derive(Debug, Subcommand)]
+pub enum FilePart {
+    /// Show a file of the workspace, or some of its lines
+    #[command(alias = "show")]
+    Get(Get),
+    /// Propose a change to a file, for you to approve later
+    Propose(Propose),
+    /// Add a line to today's log; without one, show today's log
+    Log(Log),
+    /// Show how long MEMORY.md is, and which lines have been unused the longest
+    Memory(MemoryFile),
+    /// Propose to move log lines to MEMORY.md, its lines to facts, and lessons to SOUL.md
+    Promote(Promote),
+    /// The rules in memory/gating-policies.md
+    Policy(Family<Policy>),
+    /// Lessons learned from your corrections
+    Lesson(Family<Lesson>),
+}
+
 #[derive(Debug, Args)]
 pub struct Log {
-    /// What happened; `-` reads it from standard input
+    /// The line, with or without quotes; `-` or a pipe reads it from standard input
     #[arg(value_name = "TEXT")]
-    pub text: Option<String>,
-    /// What kind of thing: decision, lesson, milestone, or any word [default: note]
-    #[arg(long, value_name = "WORD", requires = "text")]
+    pub text: Vec<String>,
+    /// The category: decision, lesson, milestone, or any word [default: note]
+    #[arg(long, value_name = "WORD")]
     pub category: Option<String>,
-    /// From 0 to 1 [default: 0.5]. From 0.8 on the line stays; others move to memory/archive after 30 days,
-    /// below 0.4 after 7
-    #[arg(long, value_name = "NUMBER", requires = "text")]
+    /// The importance, 0 to 1 [default: 0.5]. From 0.8 the line stays; others move to memory/archive after 30 days,
+    /// below 0.4 after 7 days
+    #[arg(long, value_name = "NUMBER")]
     pub importance: Option<f64>,
 }
 
 #[derive(Debug, Args)]
 pub struct MemoryFile {
-    /// How many of its stalest lines to show
+    /// The number of unused lines to show
     #[arg(long, value_name = "N", default_value_t = 5)]
     pub limit: usize,
 }
 
 #[derive(Debug, Args)]
 pub struct Promote {
-    /// context (recent logs to memory/active-context.md), memory (weighty lines to MEMORY.md), facts (of MEMORY.md
-    /// to the graph), lessons (corrections to lessons) or soul (proven lessons to SOUL.md); without one, what
+    /// context (recent logs to memory/active-context.md), memory (important lines to MEMORY.md), facts (from MEMORY.md
+    /// to the graph), lessons (corrections to lessons) or soul (proven lessons to SOUL.md); without one, show what
     /// each would propose
     #[arg(value_name = "STEP")]
     pub step: Option<nacre::promote::Step>,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Policy {
-    /// List the rules, and what is almost one
+    /// List the rules, and lines that look like one but are not
+    #[default]
+    #[command(alias = "ls")]
     List,
 }
 
 #[derive(Debug, Args)]
 pub struct Boot {
-    /// The project that the session is about: memory/project-NAME.md comes first
+    /// The project of the session; memory/project-NAME.md comes first
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// How many characters at most
+    /// The maximum number of characters
     #[arg(long, value_name = "N")]
     pub max_chars: Option<usize>,
 }
@@ -67,7 +91,7 @@ Examples:
   nacre get MEMORY.md
   nacre get memory/2026-01-15.md:10-20")]
 pub struct Get {
-    /// The file, and the lines where not all: PATH, PATH:LINE, PATH:FROM-TO or PATH:FROM-
+    /// The file, with optional lines: PATH, PATH:LINE, PATH:FROM-TO or PATH:FROM-
     pub path: String,
 }
 
@@ -75,84 +99,88 @@ pub struct Get {
 pub struct Propose {
     /// The file, such as MEMORY.md or memory/topics/work.md
     pub path: String,
-    /// The file as it should be; `-` is standard input
+    /// A file with the new text; `-` is standard input
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub from: String,
-    /// Why, for whoever decides
+    /// The reason, for the person who decides
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Pending {
-    /// Show this one in full
+    /// Show this change in full
     pub id: Option<i64>,
-    /// Also what was decided
+    /// Include changes that were decided
     #[arg(long)]
     pub all: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Approve {
-    /// Their numbers
+    /// The numbers of the changes
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<i64>,
-    /// Where the file has changed since: join both changes, show that, and wait for you to approve it
+    /// If the file has changed since, merge both changes, show the result, and wait for your approval
     #[arg(long)]
     pub rebase: bool,
 }
 
 #[derive(Debug, Args)]
 pub struct Deny {
-    /// Their numbers
+    /// The numbers of the changes
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<i64>,
-    /// Why; the agent is told if it proposes the same again
+    /// The reason; the agent sees it if it proposes the same again
     #[arg(long, value_name = "TEXT")]
     pub reason: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub struct Decided {
-    /// Its number
+    /// The number of the change
     pub id: i64,
 }
 
 #[derive(Debug, Subcommand)]
 pub enum Proposal {
-    /// Show one: what it changes, and what has changed since
+    /// Show the change, and what else has changed since
     Show(Decided),
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Debug, Default, Subcommand)]
 pub enum Checkpoint {
-    /// Keep the files and records as they are now
+    /// Save a snapshot of files and database
+    #[command(aliases = ["add", "create"])]
     Save {
-        /// What to call it
+        /// A name for the snapshot
         #[arg(default_value = "")]
         name: String,
-        /// Why it is made
+        /// The reason
         #[arg(long, default_value = "", value_name = "TEXT")]
         reason: String,
     },
-    /// Show which there are, newest first
+    /// List the snapshots, newest first
+    #[default]
+    #[command(alias = "ls")]
     List,
-    /// Show what has become of files and records since
+    /// Show what has changed since a snapshot
     Diff {
-        /// Its id, or a beginning or an end of it that no other has
+        /// The id of the snapshot, or a unique start or end of it
         id: String,
     },
-    /// Go back to one. The state before becomes a checkpoint itself, so that this can be undone
+    /// Roll back to a snapshot. The state before is saved as a snapshot, so you can undo this
     Restore {
-        /// Its id, or a beginning or an end of it that no other has
+        /// The id of the snapshot, or a unique start or end of it
         id: String,
-        /// Do it; without this what would be done is shown
+        /// Do it; without this, show what would change
         #[arg(long)]
         yes: bool,
     },
-    /// Take one away for good
-    Drop {
-        /// Its id, or a beginning or an end of it that no other has
+    /// Remove a snapshot permanently
+    #[command(aliases = ["drop", "rm", "delete"])]
+    Remove {
+        /// The id of the snapshot, or a unique start or end of it
         id: String,
     },
 }

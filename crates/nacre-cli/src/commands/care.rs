@@ -1,4 +1,4 @@
-//! Looking after the memory: init, status, doctor, settings, audit, export, index, reindex, maintain.
+//! Upkeep: init, status, doctor, audit, export, index, reindex, maintain.
 
 use std::ops::ControlFlow;
 use std::path::Path;
@@ -10,9 +10,9 @@ use nacre::{Caller, GroupName, Note, Synced, Zone};
 use serde_json::json;
 
 use crate::args::{Audit, Maintain};
-use crate::context::Context;
+use crate::context::{self, Context};
 use crate::groups::behind;
-use crate::render::{self, Paint, Progress, line, plain};
+use crate::render::{self, Paint, Progress, count, line, plain};
 
 pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     context.home.create()?;
@@ -37,11 +37,11 @@ pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
             text.push_str(&format!("  {:<26} {}\n", template.path, template.purpose));
         }
         if !laid.kept.is_empty() {
-            text.push_str(&format!("Left as it was: {}\n", laid.kept.join(", ")));
+            text.push_str(&format!("Unchanged: {}\n", laid.kept.join(", ")));
         }
     }
     text.push_str(
-        "\nNext:\n  nacre store \"what to remember\"\n  nacre boot       what a session starts with\n  nacre mcp        for an agent; `claude mcp add nacre -- nacre mcp` tells Claude Code",
+        "\nNext:\n  nacre store TEXT   remember something\n  nacre install      connect your agents\n  nacre boot         show what a session starts with",
     );
     render::out(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -54,14 +54,14 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let nacre::Documents { indexed, chunks, skipped } = status.documents;
-    let mut documents = format!("{indexed} in {chunks} chunks");
+    let mut documents = format!("{indexed} in {}", count(chunks, "chunk", "chunks"));
     if skipped > 0 {
         documents.push_str(&format!(", {skipped} skipped (`nacre index` says why)"));
     }
     let mut rows = vec![
         ("group", status.group.to_string()),
         ("folder", status.folder.display().to_string()),
-        ("profile", status.profile),
+        ("profile", context::profile_name(&status.profile).to_owned()),
         (
             "entries",
             format!(
@@ -70,18 +70,29 @@ pub fn status(context: &Context) -> Result<ExitCode> {
             ),
         ),
         ("documents", documents),
-        ("projects", format!("{} with {} items; {} tasks", status.projects, status.items, status.tasks)),
+        (
+            "projects",
+            format!(
+                "{} with {}; {}",
+                status.projects,
+                count(status.items, "item", "items"),
+                count(status.tasks, "task", "tasks")
+            ),
+        ),
         (
             "graph",
             format!(
-                "{} entities, {} aliases, {} facts, {} relations{}",
-                status.graph.entities,
-                status.graph.aliases,
-                status.graph.facts,
-                status.graph.relations,
+                "{}, {}, {}, {}{}",
+                count(status.graph.entities, "entity", "entities"),
+                count(status.graph.aliases, "alias", "aliases"),
+                count(status.graph.facts, "fact", "facts"),
+                count(status.graph.relations, "relation", "relations"),
                 match status.graph.kept_out {
                     0 => String::new(),
-                    count => format!("; {count} lines kept out (`nacre fact kept-out`)"),
+                    skipped => {
+                        let lines = count(skipped, "line", "lines");
+                        format!("; {lines} skipped (`nacre graph fact skipped`)")
+                    }
                 }
             ),
         ),
@@ -100,7 +111,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         ),
     ];
     if status.pending > 0 {
-        rows.push(("waiting", format!("{} proposals (`nacre pending`)", status.pending)));
+        rows.push(("approvals", format!("{} (`nacre pending`)", count(status.pending, "change", "changes"))));
     }
     if !status.infrastructure_seen.is_empty() {
         rows.push(("saw TOOLS.md", status.infrastructure_seen.join(", ")));
@@ -109,8 +120,7 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         rows.insert(7, ("vectors", vectors(embedded)));
     }
     if status.stale {
-        let says =
-            "of another version or in another language (`nacre index` or a running server makes it anew)";
+        let says = "built by another version or for another language (`nacre index` or a running server rebuilds it)";
         rows.insert(7, ("index", says.into()));
     }
     if let Some(renewed) = &status.vectors {
@@ -128,7 +138,7 @@ pub fn megabytes(bytes: u64) -> f64 {
     bytes as f64 / 1_048_576.0
 }
 
-/// One thing that was looked at: its name, whether it is well, and what to say.
+/// The result of one check.
 pub struct Check {
     pub name: &'static str,
     pub ok: bool,
@@ -139,12 +149,12 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
     report(context, &examine(context))
 }
 
-/// Looks at the home and all its groups.
+/// Checks the data folder and all its groups.
 pub fn examine(context: &Context) -> Vec<Check> {
     let mut checks = vec![Check {
         name: "settings",
         ok: true,
-        says: format!("profile {}", context.home.settings().profile),
+        says: format!("profile {}", context::profile_name(&context.home.settings().profile)),
     }];
     let home = context.home.path();
     let writable = context.home.create();
@@ -180,10 +190,13 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
         let vectors = status.as_ref().ok().and_then(|status| status.vectors.as_ref());
         let vectors = vectors.map(|so_far| format!("; vectors: {}", made_anew(so_far)));
         let vectors = vectors.unwrap_or_default();
-        format!("{name}: {entries} current entries; rows, index and audit log agree{vectors}")
+        format!(
+            "{name}: {}; rows, index and audit log agree{vectors}",
+            count(entries, "current entry", "current entries")
+        )
     } else {
         format!(
-            "{name}: {}; `nacre --group {name} reindex` mends the index, an export or a copy the rest",
+            "{name}: {}; `nacre --group {name} reindex` repairs the index, an export or a backup restores the rest",
             problems.join("; ")
         )
     };
@@ -195,7 +208,7 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
     for aside in status.iter().flat_map(|status| &status.set_aside) {
         let file = aside.display();
         let says = format!(
-            "{file} was damaged; `nacre --group {name} import database {file}` saves what can be read, then remove it"
+            "{file} was damaged; `nacre --group {name} import database {file}` saves every readable entry, then remove the file"
         );
         checks.push(Check { name: "set aside", ok: false, says });
     }
@@ -209,7 +222,7 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
     Ok(())
 }
 
-/// Shows what was found; a failure is an exit code too.
+/// Shows the results; a failure is an exit code too.
 pub fn report(context: &Context, checks: &[Check]) -> Result<ExitCode> {
     let ok = checks.iter().all(|check| check.ok);
     if context.global.json {
@@ -230,24 +243,43 @@ pub fn report(context: &Context, checks: &[Check]) -> Result<ExitCode> {
     Ok(if ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-pub fn settings(context: &Context) -> Result<ExitCode> {
-    let pairs = nacre::settings::effective(context.global.profile.as_deref(), &context.layers)?;
-    if context.global.json {
-        let value: serde_json::Map<String, serde_json::Value> = pairs
-            .into_iter()
-            .map(|(key, value)| (key, serde_json::from_str(&value).unwrap_or_else(|_| value.into())))
-            .collect();
-        render::json(&value)?;
-    } else {
-        render::out(&render::table(&pairs))?;
-    }
-    Ok(ExitCode::SUCCESS)
-}
+/// How many rows of the log a listing shows.
+const AUDIT_ROWS: usize = 20;
 
 pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
     let view = group.enter(&caller)?;
     match args {
+        Audit::List => {
+            let mut lines = Vec::new();
+            view.export_audit(|line| lines.push(line.to_owned()))?;
+            let newest = lines.iter().rev().take(AUDIT_ROWS);
+            let rows: Vec<serde_json::Value> =
+                newest.map(|line| serde_json::from_str(line)).collect::<Result<_, _>>()?;
+            if context.global.json {
+                render::json(&rows)?;
+            } else if rows.is_empty() {
+                render::note("the log is empty");
+            } else {
+                let text =
+                    |row: &serde_json::Value, key: &str| line(row[key].as_str().unwrap_or_default(), 40);
+                let shown = rows.iter().map(|row| {
+                    let at = text(row, "at");
+                    let minute = at.get(..16).unwrap_or(&at).replace('T', " ");
+                    format!(
+                        "{minute}  {:18} {:8} {}\n",
+                        text(row, "action"),
+                        text(row, "actor"),
+                        text(row, "outcome")
+                    )
+                });
+                render::page(&shown.collect::<String>())?;
+                if lines.len() > rows.len() {
+                    render::note(&format!("{} older rows: `nacre audit export`", lines.len() - rows.len()));
+                }
+            }
+            Ok(ExitCode::SUCCESS)
+        }
         Audit::Export => {
             let mut lines = String::new();
             view.export_audit(|line| {
@@ -269,8 +301,10 @@ pub fn audit(context: &Context, args: &Audit) -> Result<ExitCode> {
                 render::json(&verified)?;
             } else {
                 match &verified.problem {
-                    None => render::out(&format!("{} rows, unbroken", verified.rows))?,
-                    Some(problem) => render::out(&format!("{} rows, broken: {problem}", verified.rows))?,
+                    None => render::out(&format!("{}, unbroken", count(verified.rows, "row", "rows")))?,
+                    Some(problem) => {
+                        render::out(&format!("{}, broken: {problem}", count(verified.rows, "row", "rows")))?
+                    }
                 }
             }
             Ok(if verified.ok { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -285,8 +319,8 @@ pub fn export(context: &Context, folder: &Path) -> Result<ExitCode> {
         render::json(&done)?;
     } else {
         render::out(&format!(
-            "{} entries written to {}: {}",
-            done.entries,
+            "{} written to {}: {}",
+            count(done.entries, "entry", "entries"),
             plain(&done.folder.display().to_string()),
             done.files.join(", ")
         ))?;
@@ -309,13 +343,13 @@ pub fn index(context: &Context) -> Result<ExitCode> {
         ControlFlow::Continue(())
     });
     drop(bar);
-    let renewed = renewed.context("documents are indexed, vectors are not all made anew")?;
+    let renewed = renewed.context("documents are indexed, but not all vectors were rebuilt")?;
     let bar = progress("vectors of the provider", "passages");
     let embedded = nacre::collection::embed(&mut view, usize::MAX, &mut |so_far| {
         bar.done_of(so_far.done, so_far.done + so_far.left);
     });
     drop(bar);
-    let embedded = embedded.context("documents are indexed, vectors of the provider are not all made")?;
+    let embedded = embedded.context("documents are indexed, but the provider did not make all vectors")?;
     if context.global.json {
         let mut answer = serde_json::to_value(&done)?;
         if renewed.all > 0 {
@@ -341,22 +375,23 @@ pub fn index(context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// How far built-in vectors have come that are made anew, for people.
+/// Says how many built-in vectors were rebuilt.
 fn made_anew(renewed: &nacre::Renewed) -> String {
-    let left = if renewed.left() > 0 { " (`nacre index` or a running server makes the rest)" } else { "" };
-    format!("{} of {} made anew{left}", renewed.made, renewed.all)
+    let left = if renewed.left() > 0 { " (`nacre index` or a running server rebuilds the rest)" } else { "" };
+    format!("{} of {} rebuilt{left}", renewed.made, renewed.all)
 }
 
-/// How far the vectors of the provider have come, for people.
+/// Says how many vectors the provider has made.
 fn vectors(embedded: &nacre::Embedded) -> String {
     let nacre::Embedded { model, done, refused, left } = embedded;
-    let model = if model.is_empty() { "a model that can't be had (`nacre index` says why)" } else { model };
+    let model =
+        if model.is_empty() { "a model that is not available (`nacre index` says why)" } else { model };
     let refused = if *refused > 0 { format!(", {refused} refused") } else { String::new() };
     let left = if *left > 0 { format!(", {left} left (`nacre index` makes them)") } else { String::new() };
     format!("{done} by {model}{refused}{left}")
 }
 
-/// What became of each document, for people.
+/// Says what happened to each document.
 pub fn synced_rows(done: &Synced) -> Vec<(&'static str, String)> {
     /// More of one kind are counted, not listed; `--json` has them all.
     const SHOWN: usize = 50;
@@ -381,7 +416,7 @@ pub fn synced_rows(done: &Synced) -> Vec<(&'static str, String)> {
     }
     rows.push(("unchanged", done.unchanged.to_string()));
     if done.kept > 0 {
-        rows.push(("kept", format!("{} as they were last read", done.kept)));
+        rows.push(("kept", format!("{} as last read", done.kept)));
     }
     rows
 }
@@ -394,7 +429,7 @@ pub fn reindex(context: &Context) -> Result<ExitCode> {
     if context.global.json {
         render::json(&json!({ "passages": passages }))?;
     } else {
-        render::out(&format!("{passages} passages indexed"))?;
+        render::out(&format!("{} indexed", count(passages, "passage", "passages")))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -435,7 +470,7 @@ pub fn maintain(context: &Context, args: &Maintain) -> Result<ExitCode> {
     Ok(if ran.iter().any(|ran| ran.failed) { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-/// A job for people: when it is due, and what it last did.
+/// Shows a job: when it is due, and what its last run did.
 fn job_lines(job: &JobShown, zone: &Zone) -> String {
     let paint = Paint::stdout();
     let due = if job.due { "due now".to_owned() } else { format!("next {}", zone.clock(job.next)) };

@@ -1,4 +1,4 @@
-//! Checkpoints: the files and records of a group, kept to go back to.
+//! Checkpoints: snapshots of the files and the database of a group.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -9,30 +9,63 @@ use nacre::{CheckpointDiff, Rows};
 
 use crate::args::Checkpoint;
 use crate::context::Context;
-use crate::render::{self, Paint, line};
+use crate::render::{self, Failure, Paint, line};
 
 pub fn run(context: &Context, args: Checkpoint) -> Result<ExitCode> {
     match args {
         Checkpoint::Save { name, reason } => save(context, &name, &reason),
         Checkpoint::List => list(context),
         Checkpoint::Diff { id } => {
-            let diff = context.enter_whole("checkpoint diff", |view| nacre::checkpoint::diff(view, &id))?;
+            let diff = context
+                .enter_whole("checkpoint diff", |view| nacre::checkpoint::diff(view, &id))
+                .map_err(|error| explain(context, &id, error))?;
             match context.global.json {
                 true => render::json(&diff)?,
                 false => render::out(&shown(&diff, false))?,
             }
             Ok(ExitCode::SUCCESS)
         }
-        Checkpoint::Restore { id, yes } => restore(context, &id, yes),
-        Checkpoint::Drop { id } => {
-            let id = context.enter_whole("checkpoint drop", |view| nacre::checkpoint::remove(view, &id))?;
+        Checkpoint::Restore { id, yes } => {
+            restore(context, &id, yes).map_err(|error| explain(context, &id, error))
+        }
+        Checkpoint::Remove { id } => {
+            let removed =
+                context.enter_whole("checkpoint remove", |view| nacre::checkpoint::remove(view, &id));
+            let id = removed.map_err(|error| explain(context, &id, error))?;
             match context.global.json {
                 true => render::json(&serde_json::json!({ "dropped": id }))?,
-                false => render::out(&format!("Dropped {id}."))?,
+                false => render::out(&format!("Removed {id}."))?,
             }
             Ok(ExitCode::SUCCESS)
         }
     }
+}
+
+/// Says whether a name means no checkpoint or several.
+fn explain(context: &Context, given: &str, error: anyhow::Error) -> anyhow::Error {
+    let Some(nacre::Error::NoCheckpoint { .. }) = error.downcast_ref() else { return error };
+    let listed = context.enter_whole("checkpoint list", |view| nacre::checkpoint::list(view));
+    let ids: Vec<String> = listed
+        .map(|found| found.checkpoints.iter().map(|one| one.id.to_string()).collect())
+        .unwrap_or_default();
+    let fits = |id: &&String| id.starts_with(given) || id.ends_with(given);
+    let fitting: Vec<&str> = ids.iter().filter(fits).map(String::as_str).collect();
+    if fitting.len() < 2 {
+        let message = format!("there is no checkpoint `{given}`");
+        return Failure::not_found("no_checkpoint", message, "`nacre checkpoint list` shows them").into();
+    }
+    Failure {
+        kind: nacre::Kind::Conflict,
+        code: "many_checkpoints",
+        message: format!("`{given}` is the start or end of {} checkpoints", fitting.len()),
+        hint: Some(format!("give more of it: {}", fitting.join(", "))),
+    }
+    .into()
+}
+
+/// Says what a checkpoint holds.
+fn contents(files: usize, entries: impl TryInto<i64>) -> String {
+    format!("{}, {}", render::count(files, "file", "files"), render::count(entries, "entry", "entries"))
 }
 
 fn save(context: &Context, name: &str, reason: &str) -> Result<ExitCode> {
@@ -42,7 +75,7 @@ fn save(context: &Context, name: &str, reason: &str) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     let entries = saved.counts.get("entries").copied().unwrap_or(0);
-    let mut text = format!("Saved {}: {} files, {entries} entries.\n", saved.id, saved.files.len());
+    let mut text = format!("Saved {}: {}.\n", saved.id, contents(saved.files.len(), entries));
     for note in &saved.left_out {
         let _ = writeln!(text, "left out: {} {}", line(&note.path, 80), line(&note.why, 120));
     }
@@ -59,8 +92,7 @@ fn list(context: &Context) -> Result<ExitCode> {
     let mut text = String::new();
     for checkpoint in &found.checkpoints {
         let entries = checkpoint.counts.get("entries").copied().unwrap_or(0);
-        let files = checkpoint.files.len();
-        let _ = write!(text, "{}  {files} files, {entries} entries", checkpoint.id);
+        let _ = write!(text, "{}  {}", checkpoint.id, contents(checkpoint.files.len(), entries));
         if !checkpoint.reason.is_empty() {
             let _ = write!(text, "  {}", line(&checkpoint.reason, 100));
         }
@@ -70,7 +102,7 @@ fn list(context: &Context) -> Result<ExitCode> {
         let _ = writeln!(text, "{}  {}", line(&note.path, 80), line(&note.why, 120));
     }
     if text.is_empty() {
-        text.push_str("There are no checkpoints; `nacre checkpoint save` makes one.");
+        text.push_str("There are no checkpoints; `nacre checkpoint save` saves one.");
     }
     render::out(&text)?;
     Ok(ExitCode::SUCCESS)
@@ -85,7 +117,10 @@ fn restore(context: &Context, id: &str, yes: bool) -> Result<ExitCode> {
             true => render::json(&diff)?,
             false => {
                 let text = shown(&diff, true);
-                render::out(&format!("{text}\nNothing was changed; `--yes` goes back to {}.", diff.id))?;
+                render::out(&format!(
+                    "{text}\nNothing was changed. Run again with `--yes` to go back to {}.",
+                    diff.id
+                ))?;
             }
         }
         return Ok(ExitCode::SUCCESS);
@@ -95,16 +130,21 @@ fn restore(context: &Context, id: &str, yes: bool) -> Result<ExitCode> {
         render::json(&done)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = format!("Restored {}: {} files changed, {} records.\n", done.id, done.files, done.rows);
+    let mut text = format!(
+        "Restored {}: {} and {} changed.\n",
+        done.id,
+        render::count(done.files, "file", "files"),
+        render::count(done.rows, "record", "records")
+    );
     for path in &done.left {
-        let _ = writeln!(text, "{} was changed meanwhile and is as it was left.", line(path, 100));
+        let _ = writeln!(text, "{} was changed meanwhile and stays unchanged.", line(path, 100));
     }
     let _ = write!(text, "`nacre checkpoint restore {} --yes` undoes it.", done.before);
     render::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-/// What has changed since, or, turned round, what going back will do.
+/// Shows what has changed since, or, backwards, what a restore will do.
 fn shown(diff: &CheckpointDiff, back: bool) -> String {
     let mut text = String::new();
     for file in &diff.files {
@@ -126,7 +166,7 @@ fn shown(diff: &CheckpointDiff, back: bool) -> String {
         }
     }
     if text.is_empty() {
-        text.push_str("Everything is as it was.\n");
+        text.push_str("Nothing has changed.\n");
     }
     text
 }

@@ -25,16 +25,25 @@ pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
             let collection = Some(name);
             show_found(
                 context,
-                SearchRequest { query, collection, limit, explain, ..SearchRequest::default() },
+                SearchRequest {
+                    query: query.join(" "),
+                    collection,
+                    limit,
+                    explain,
+                    ..SearchRequest::default()
+                },
             )
         }
-        Collection::Drop { name, yes } => drop(context, &name, yes),
+        Collection::Remove { name, yes } => remove(context, &name, yes),
     }
 }
 
 fn add(context: &Context, name: &CollectionName, sources: &[PathBuf]) -> Result<ExitCode> {
-    let sources: Vec<PathBuf> =
-        sources.iter().map(std::path::absolute).collect::<Result<_, _>>().context("a source is no path")?;
+    let sources: Vec<PathBuf> = sources
+        .iter()
+        .map(std::path::absolute)
+        .collect::<Result<_, _>>()
+        .context("a source is not a path")?;
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     let done =
@@ -83,7 +92,7 @@ fn with_progress<T>(
     work(&mut |done, all| bar.done_of(done, all))
 }
 
-const NONE: &str = "There are no collections; `nacre collection add NAME FOLDER` makes one.";
+const NONE: &str = "There are no collections; `nacre collection add NAME FOLDER` adds one.";
 
 fn say(done: &Indexed) -> Result<()> {
     let mut rows = vec![("collection", done.collection.to_string())];
@@ -94,7 +103,7 @@ fn say(done: &Indexed) -> Result<()> {
         rows.push(("left out", format!("other kinds of files: {}", others.join(", "))));
     }
     if let Some(aside) = &done.set_aside {
-        rows.push(("set aside", format!("{} was damaged; this one is new", aside.display())));
+        rows.push(("set aside", format!("{} was damaged; a new index replaces it", aside.display())));
     }
     render::out(&render::table(&rows))
 }
@@ -111,18 +120,18 @@ fn list(context: &Context) -> Result<ExitCode> {
     for collection in collections {
         let indexed = match collection.indexed_at {
             Some(at) => format!("indexed {}", at.to_string()[..16].replace('T', " ")),
-            None => "not indexed to its end".to_owned(),
+            None => "indexing is not complete".to_owned(),
         };
         text.push_str(&format!(
-            "{}  {} documents, {} passages, {:.1} MB, {indexed}\n",
+            "{}  {}, {}, {:.1} MB, {indexed}\n",
             paint.bold(collection.name.as_str()),
-            collection.documents,
-            collection.passages,
+            render::count(collection.documents, "document", "documents"),
+            render::count(collection.passages, "passage", "passages"),
             megabytes(collection.bytes),
         ));
         for source in &collection.sources {
             let is_absent = match collection.absent.contains(source) {
-                true => "  (is not there; what was read of it is kept)",
+                true => "  (not found; its index is kept)",
                 false => "",
             };
             text.push_str(&paint.dim(&format!("  {}{is_absent}\n", line(source, usize::MAX))));
@@ -135,9 +144,9 @@ fn list(context: &Context) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn drop(context: &Context, name: &CollectionName, yes: bool) -> Result<ExitCode> {
+fn remove(context: &Context, name: &CollectionName, yes: bool) -> Result<ExitCode> {
     if !yes && !agreed(name)? {
-        render::note("nothing was dropped");
+        render::note("nothing was removed");
         return Ok(ExitCode::SUCCESS);
     }
     let record = context.enter(|view| nacre::collection::remove(view, name))?;
@@ -145,17 +154,17 @@ fn drop(context: &Context, name: &CollectionName, yes: bool) -> Result<ExitCode>
         render::json(&record)?;
     } else {
         let sources: Vec<String> = record.sources.iter().map(|source| line(source, usize::MAX)).collect();
-        render::out(&format!("Dropped `{name}`. Its sources are as they were: {}", sources.join(", ")))?;
+        render::out(&format!("Removed `{name}`. Its sources are unchanged: {}", sources.join(", ")))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Asks the person; where nobody can be asked, the flag has to say it.
 fn agreed(name: &CollectionName) -> Result<bool> {
-    let question = format!("Drop collection `{name}` and its index? Its sources stay.");
+    let question = format!("Remove collection `{name}` and its index? Its sources stay.");
     render::ask(&question)?.ok_or_else(|| {
-        let (tool, field) = ("collection drop".into(), "--yes".into());
-        let problem = "is missing, and nobody is there to be asked".into();
+        let (tool, field) = ("collection remove".into(), "--yes".into());
+        let problem = "is missing, and there is no terminal to ask".into();
         nacre::Error::BadArgument { tool, field, problem, nearest: None }.into()
     })
 }

@@ -1,16 +1,17 @@
 //! Entries and the brief, for people.
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use nacre::call::{BriefRequest, GetRequest, Got, SearchRequest, StoreRequest, UpdateRequest};
+use nacre::call::{BriefRequest, DeleteRequest, GetRequest, Got, SearchRequest, StoreRequest, UpdateRequest};
 use nacre::import::Provenance;
 use nacre::redact::Redact;
 use nacre::{EntryId, EntryRef, Hit, Outcome, Request, Tags, Time};
 use serde_json::Value;
 
-use super::input::text_or_stdin;
-use crate::args::{Brief, Search, Store, Update};
+use super::input::{text_or_stdin, words_or_dash, words_or_stdin};
+use crate::args::{Brief, Delete, EntryName, Search, Store, Update};
 use crate::context::Context;
 use crate::plugin;
 use crate::render::{self, Paint, age, line, plain};
@@ -21,16 +22,62 @@ where
     R: Request,
     R::Answer: Redact,
 {
-    context.show(&context.run(request)?)?;
+    let mut reply = context.run(request)?;
+    if !context.global.json {
+        reply.text = context.with_short_ids(&reply.text);
+    }
+    context.show(&reply)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Deletes memories. At a terminal the person sees each text and is asked.
+pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
+    let ids = args.ids.iter().map(|id| context.entry(id)).collect::<Result<Vec<EntryRef>>>()?;
+    let is_asked = !args.yes && !context.global.json && std::io::stdin().is_terminal();
+    if is_asked {
+        for id in &ids {
+            let Got::Entry(found) =
+                context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?
+            else {
+                continue;
+            };
+            let nacre::Entry { number, content, .. } = &found.entry;
+            render::out(&render::flow(&format!("[id:{number}] {}", plain(content))))?;
+        }
+        let what =
+            if ids.len() == 1 { "this memory".into() } else { format!("these {} memories", ids.len()) };
+        let question = format!("Delete {what} permanently, with its history?")
+            .replace("memories permanently, with its", "memories permanently, with their");
+        if render::ask(&question)? != Some(true) {
+            render::note("nothing was deleted");
+            return Ok(ExitCode::SUCCESS);
+        }
+    }
+    if let [id] = &ids[..] {
+        return run(context, DeleteRequest { id: id.clone() });
+    }
+    let mut deleted = Vec::new();
+    for id in ids {
+        let mut reply = context.run(DeleteRequest { id })?;
+        if context.global.json {
+            deleted.push(serde_json::to_value(&reply.outcome)?);
+        } else {
+            reply.text = context.with_short_ids(&reply.text);
+            context.show(&reply)?;
+        }
+    }
+    if context.global.json {
+        render::json(&deleted)?;
+    }
     Ok(ExitCode::SUCCESS)
 }
 
 pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
     let request = StoreRequest {
-        content: text_or_stdin(&args.text)?,
+        content: words_or_stdin(&args.text.words, "store")?,
         r#type: args.r#type,
         tags: Tags::new(args.tags),
-        supersedes: args.supersedes,
+        supersedes: args.supersedes.map(|id| context.entry(&id)).transpose()?,
         private: args.private.then_some(true),
     };
     run(context, request)
@@ -38,8 +85,8 @@ pub fn store(context: &Context, args: Store) -> Result<ExitCode> {
 
 pub fn update(context: &Context, args: Update) -> Result<ExitCode> {
     let request = UpdateRequest {
-        id: args.id,
-        content: args.text.as_deref().map(text_or_stdin).transpose()?,
+        id: context.entry(&args.id)?,
+        content: (!args.text.is_empty()).then(|| text_or_stdin(&args.text.join(" "))).transpose()?,
         tags: (args.no_tags || !args.tags.is_empty()).then(|| Tags::new(args.tags)),
         r#type: args.r#type,
         private: (args.private || args.public).then_some(args.private),
@@ -66,7 +113,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         })
     });
     let request = SearchRequest {
-        query: args.query,
+        query: words_or_dash(&args.query)?,
         r#type: args.r#type,
         tags: Tags::new(args.tags),
         scope: scope.collect::<Result<_, _>>()?,
@@ -74,7 +121,7 @@ pub fn search(context: &Context, args: Search) -> Result<ExitCode> {
         include_superseded: args.include_superseded,
         include_archived: args.include_archived,
         limit: args.limit,
-        at: args.at,
+        at: context.time(args.at),
         explain: args.explain,
         of_agent: false,
     };
@@ -88,16 +135,14 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
     let Some(found) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     if found.hits.is_empty() {
         render::out(&plain(&reply.text))?;
-        hint_other_groups(context);
     } else {
         for missing in &found.missing {
             render::note(&format!("missing: {missing}"));
         }
     }
     let paint = Paint::stdout();
-    let lines = |hits: &[Hit]| -> String {
-        hits.iter().map(|hit| hit_lines(hit, explain, context.now(), paint)).collect()
-    };
+    let lines =
+        |hits: &[Hit]| -> String { hits.iter().map(|hit| hit_lines(context, hit, explain, paint)).collect() };
     let mut text = lines(&found.hits);
     if !found.standing.is_empty() {
         text.push_str(&paint.dim("standing instructions and preferences that may apply:\n"));
@@ -109,7 +154,26 @@ pub fn show_found(context: &Context, request: SearchRequest) -> Result<ExitCode>
     Ok(ExitCode::SUCCESS)
 }
 
-fn hit_lines(hit: &Hit, explain: bool, now: Time, paint: Paint) -> String {
+/// The column where the text of a hit begins.
+const COLUMN: usize = 20;
+/// A hit has at most this many lines of text.
+const MAX_LINES: usize = 3;
+
+/// Returns the text of a hit, wrapped at words where a person is looking, and what is beside it.
+fn in_column(text: &str, beside: &str, paint: Paint) -> String {
+    let Some(width) = render::width() else {
+        return format!("{}{}", line(text, 78), paint.dim(beside));
+    };
+    let column = width.saturating_sub(COLUMN).max(20);
+    let room = (column * MAX_LINES).saturating_sub(beside.chars().count() + column / 4);
+    let text = render::wrap(&format!("{}{beside}", line(text, room)), column, COLUMN);
+    match text.strip_suffix(beside) {
+        Some(text) => format!("{text}{}", paint.dim(beside)),
+        None => text,
+    }
+}
+
+fn hit_lines(context: &Context, hit: &Hit, explain: bool, paint: Paint) -> String {
     let (head, kind) = match hit {
         Hit { entry: Some(entry), .. } => (&*format!("[id:{}]", entry.number), entry.r#type.as_str()),
         Hit { item: Some(item), .. } => ("[item]", item.item.as_str()),
@@ -122,17 +186,16 @@ fn hit_lines(hit: &Hit, explain: bool, now: Time, paint: Paint) -> String {
     };
     let tags = hit.entry.iter().flat_map(|entry| entry.tags.iter());
     let tags: String = tags.map(|tag| format!(" #{}", plain(tag).replace(' ', "_"))).collect();
+    let beside = format!("{tags}  ({})", age(context.now(), hit.at));
     let mut text = format!(
-        "{} {} {}{}{}\n",
+        "{} {} {}\n",
         paint.bold(&format!("{head:7}")),
         paint.cyan(&format!("{:11}", line(&plain(kind), 11))),
-        line(&plain(&hit.text), render::width().saturating_sub(22)),
-        paint.dim(&tags),
-        paint.dim(&format!("  ({})", age(now, hit.at))),
+        in_column(&plain(&hit.text), &beside, paint),
     );
-    let mut under = |line: String| text.push_str(&paint.dim(&format!("{:20}{line}\n", "")));
+    let mut under = |line: String| text.push_str(&paint.dim(&format!("{:COLUMN$}{line}\n", "")));
     if let Some(newer) = hit.entry.as_ref().and_then(|entry| entry.superseded_by.as_ref()) {
-        under(format!("superseded by {newer}"));
+        under(format!("superseded by {}", context.with_short_ids(newer.as_str())));
     }
     if let Some(document) = &hit.document {
         let (path, [first, last]) = (line(&document.path, usize::MAX), document.lines);
@@ -167,16 +230,8 @@ fn hit_lines(hit: &Hit, explain: bool, now: Time, paint: Paint) -> String {
     text
 }
 
-/// Says so where the group is empty and others are not: it may be a slip of the finger.
-fn hint_other_groups(context: &Context) {
-    let groups = context.home.groups();
-    if !groups.contains(&context.global.group) && !groups.is_empty() {
-        let names = groups.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        render::note(&format!("group `{}` has no memory yet; there is: {names}", context.global.group));
-    }
-}
-
-pub fn show(context: &Context, id: EntryRef) -> Result<ExitCode> {
+pub fn show(context: &Context, id: &EntryName) -> Result<ExitCode> {
+    let id = context.entry(id)?;
     let reply = context.run(GetRequest { id: Some(id), ..GetRequest::default() })?;
     let Some(Got::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
     let entry = &found.entry;
@@ -193,7 +248,7 @@ pub fn show(context: &Context, id: EntryRef) -> Result<ExitCode> {
         ),
     ];
     let time = |time: Option<Time>| time.map(|time| time.to_string());
-    let id = |id: &Option<EntryId>| id.as_ref().map(ToString::to_string);
+    let id = |id: &Option<EntryId>| id.as_ref().map(|id| context.with_short_ids(id.as_str()));
     for (name, value) in [
         ("confirmed", time(entry.last_hit_at)),
         ("last shown", time(entry.last_returned_at)),
@@ -217,16 +272,21 @@ pub fn show(context: &Context, id: EntryRef) -> Result<ExitCode> {
         rows.push(("written by", origin.author.as_str().to_owned()));
         rows.extend(at.map(|at| ("its own time", at.to_string())));
     }
-    render::out(&format!("{}\n\n{}", plain(&entry.content), render::table(&rows)))?;
+    render::page(&format!(
+        "{}\n{}",
+        render::flow(&format!("{}\n", plain(&entry.content))),
+        render::table(&rows)
+    ))?;
     Ok(ExitCode::SUCCESS)
 }
 
-pub fn history(context: &Context, id: EntryRef) -> Result<ExitCode> {
+pub fn history(context: &Context, id: &EntryName) -> Result<ExitCode> {
+    let id = context.entry(id)?;
     let reply = context.run(GetRequest { id: Some(id), ..GetRequest::default() })?;
     let Some(Got::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
-    render::out(&plain(&reply.text))?;
+    render::page(&context.with_short_ids(&plain(&reply.text)).replace("(0d ago)", "(today)"))?;
     if found.chain.is_empty() && found.versions.is_empty() {
-        render::out("It has replaced nothing and reads as it was first stored.")?;
+        render::out("It replaced nothing, and its text never changed.")?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -11,24 +11,26 @@ use nacre::call::{
 use nacre::graph::{KeptOut, Known};
 use nacre::redact::Redact as _;
 
+use super::input::words_or_dash;
 use crate::args::{Alias, Entity, Fact, Format, Graph, Relation};
 use crate::context::Context;
 use crate::render::{self, Paint, line, plain};
 
 pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
-    let Some(query) = &args.query else {
-        let format = args.export.expect("clap asks for one of both");
+    let query = words_or_dash(&args.query)?;
+    if args.query.is_empty() {
+        let Some(format) = args.export else { return entity(context, Entity::List) };
         let picture = context.enter(|view| nacre::graph::picture(view))?;
         match (context.global.json, format) {
             (true, Format::Json) => render::json(&picture)?,
-            // One JSON value there is, whatever form it holds.
+            // `--json` promises one JSON value, whatever format it holds.
             (true, _) => render::json(&picture.write(format.into())?)?,
             (false, _) => render::out(&plain_lines(&picture.write(format.into())?))?,
         }
         return Ok(ExitCode::SUCCESS);
-    };
+    }
     let request =
-        GraphRequest { query: query.clone(), limit: args.limit, as_of: args.as_of, of_agent: args.agent };
+        GraphRequest { query, limit: args.limit, as_of: context.time(args.as_of), of_agent: args.agent };
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     let reply = nacre::run(&mut view, request)?;
@@ -58,7 +60,7 @@ fn shown(known: &Known, explain: bool) -> String {
     text
 }
 
-/// What stands in a picture is other people's text: it keeps its lines and loses what would move a cursor.
+/// A picture holds other people's text: it keeps its lines and loses the characters that move a cursor.
 fn plain_lines(text: &str) -> String {
     text.lines().map(plain).collect::<Vec<_>>().join("\n")
 }
@@ -66,11 +68,13 @@ fn plain_lines(text: &str) -> String {
 pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
     match args {
         Fact::Set { entity, key, value, category, importance, permanent, since, private } => {
+            let since = context.time(since);
             let (permanent, private) = (permanent.then_some(true), private.then_some(true));
             let request = FactRequest { entity, key, value, category, importance, permanent, since, private };
             context.run_and_show(request)
         }
         Fact::List { entity, key, category, as_of, history, limit } => {
+            let as_of = context.time(as_of);
             context.run_and_show(FactsRequest { entity, key, category, as_of, history, limit })
         }
         Fact::Remove { of, key } => context.run_and_show(FactRemoveRequest { of, key }),
@@ -82,7 +86,7 @@ pub fn fact(context: &Context, args: Fact) -> Result<ExitCode> {
             context.run_and_show(RuleRequest { category: Some(name), ..RuleRequest::default() })
         }
         Fact::Seed { file } => seed(context, &file),
-        Fact::KeptOut => kept_out(context),
+        Fact::Skipped => kept_out(context),
     }?;
     Ok(ExitCode::SUCCESS)
 }
@@ -93,9 +97,9 @@ fn seed(context: &Context, file: &std::path::Path) -> Result<()> {
     if context.global.json {
         return render::json(&seeded);
     }
-    let mut text = format!("{} added, {} known already\n", seeded.added, seeded.known);
+    let mut text = format!("{} added, {} already known\n", seeded.added, seeded.known);
     for kept_out in &seeded.kept_out {
-        text.push_str(&format!("  not taken in: {}\n", line(kept_out, usize::MAX)));
+        text.push_str(&format!("  skipped: {}\n", line(kept_out, usize::MAX)));
     }
     render::out(&text)
 }
@@ -110,7 +114,7 @@ fn kept_out(context: &Context) -> Result<()> {
         return render::json(&serde_json::to_value(&kept_out)?);
     }
     if kept_out.is_empty() {
-        return render::out("Everything that was read was taken in.");
+        return render::out("No line was skipped.");
     }
     let row = |out: &KeptOut| {
         let place = format!("{}:{}", line(&out.path, usize::MAX), out.line);
@@ -122,18 +126,28 @@ fn kept_out(context: &Context) -> Result<()> {
 pub fn relation(context: &Context, args: Relation) -> Result<ExitCode> {
     match args {
         Relation::Add { subject, predicate, object, since, private } => {
-            let private = private.then_some(true);
+            let (since, private) = (context.time(since), private.then_some(true));
             context.run_and_show(RelationRequest { subject, predicate, object, since, private })
         }
         Relation::List { entity, as_of, history, limit } => {
+            let as_of = context.time(as_of);
             context.run_and_show(RelationsRequest { entity, as_of, history, limit })
         }
-        Relation::End { id, predicate, object, remove } => {
-            let (id, subject) = if predicate.is_some() { (None, Some(id)) } else { (Some(id), None) };
-            context.run_and_show(RelationEndRequest { id, subject, predicate, object, remove })
-        }
+        Relation::End { id, predicate, object, remove } => end(context, id, predicate, object, remove),
+        Relation::Remove { id, predicate, object } => end(context, id, predicate, object, true),
     }?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn end(
+    context: &Context,
+    id: String,
+    predicate: Option<String>,
+    object: Option<String>,
+    remove: bool,
+) -> Result<()> {
+    let (id, subject) = if predicate.is_some() { (None, Some(id)) } else { (Some(id), None) };
+    context.run_and_show(RelationEndRequest { id, subject, predicate, object, remove })
 }
 
 pub fn alias(context: &Context, args: Alias) -> Result<ExitCode> {

@@ -1,22 +1,23 @@
-//! `nacre import`: memories of other programs, and what `nacre export` wrote.
+//! `nacre import`: memories of other programs, and exports of Nacre.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Result;
+use nacre::Kind;
 use nacre::export::Imported;
 use nacre::import::{FORMATS, Format, Options, Report, format};
 use serde_json::json;
 
 use crate::args::{Import, OWN_FORMATS};
 use crate::context::{Context, user_folder};
-use crate::render::{self, Progress, line, plain};
+use crate::render::{self, Failure, Progress, count, line, plain};
 
 pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     let Some(name) = args.format.as_deref().filter(|_| !args.list) else { return list(context) };
     let Some(format) = format(name) else { return own(context, name, args) };
     let (path, found) = match &args.path {
-        Some(path) => (path.clone(), false),
+        Some(path) => (existing(path)?, false),
         None => (usual(format)?, true),
     };
     if found && !context.global.json {
@@ -37,19 +38,37 @@ pub fn import(context: &Context, args: &Import) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Where the format usually stands on this machine.
+/// Returns the usual place of the format on this machine.
 fn usual(format: &'static Format) -> Result<PathBuf> {
     let person = user_folder()?;
     format.at_home(&person).ok_or_else(|| {
-        let problem = match format.usual {
-            [] => "has no usual place; say where it is".to_owned(),
-            usual => format!("is not in its usual place, {}; say where it is", usual.join(" or ")),
+        let name = format.name;
+        let (what, example) = match name {
+            "obsidian" => ("vault", "~/Notes"),
+            _ => ("file or folder", "PATH"),
         };
-        nacre::Error::ForeignSource { format: format.name, path: person, problem }.into()
+        let hint = format!("say which {what}: nacre import {name} {example}");
+        let (kind, message) = match format.usual {
+            [] => (Kind::Invalid, format!("the path of the {what} is missing")),
+            usual => (Kind::NotFound, format!("{name} is not in its usual place, {}", usual.join(" or "))),
+        };
+        Failure { kind, code: "no_source", message, hint: Some(hint) }.into()
     })
 }
 
-/// Says which formats there are, and what of them stands on this machine.
+/// Returns a path that exists.
+fn existing(path: &Path) -> Result<PathBuf> {
+    // The log of a database may be all that is left of it.
+    let log = PathBuf::from(format!("{}-wal", path.display()));
+    if path.exists() || log.exists() {
+        return Ok(path.to_owned());
+    }
+    let message = format!("there is no file or folder `{}`", path.display());
+    Err(Failure::not_found("no_file", message, "check the path; `nacre import --list` lists the formats")
+        .into())
+}
+
+/// Lists the formats, and which were found on this machine.
 fn list(context: &Context) -> Result<ExitCode> {
     let person = user_folder().ok();
     let found = |format: &Format| person.as_deref().and_then(|person| format.at_home(person));
@@ -72,21 +91,21 @@ fn list(context: &Context) -> Result<ExitCode> {
             text.push_str(&format!("\nfound: {} at {}", format.name, plain(&path.display().to_string())));
         }
     }
-    text.push_str("\n`nacre import FORMAT [PATH] --dry-run` says what would come in.");
+    text.push_str("\n`nacre import FORMAT [PATH] --dry-run` shows what would be imported.");
     render::out(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn say(done: &Report) -> String {
     let mut text = format!("{} from {}", done.format, plain(&done.path.display().to_string()));
-    text.push_str(if done.dry_run { ", would come in:\n" } else { ":\n" });
+    text.push_str(if done.dry_run { ", would be imported:\n" } else { ":\n" });
     for (kind, counts) in &done.kinds {
         let mut parts = vec![format!("{} added", counts.added)];
         for (count, what) in [
             (counts.changed, "changed"),
-            (counts.present, "here already"),
-            (counts.ended, "said no more"),
-            (counts.kept, "left as they are here"),
+            (counts.present, "already here"),
+            (counts.ended, "no longer there"),
+            (counts.kept, "kept unchanged"),
         ] {
             if count > 0 {
                 parts.push(format!("{count} {what}"));
@@ -98,13 +117,13 @@ fn say(done: &Report) -> String {
         text.push_str("  nothing\n");
     }
     if done.sessions > 0 {
-        text.push_str(&format!("  of {} sessions\n", done.sessions));
+        text.push_str(&format!("  from {}\n", count(done.sessions, "session", "sessions")));
     }
     for sample in &done.samples {
         text.push_str(&format!("    {} {}\n", sample.kind, line(&sample.text, 100)));
     }
     for (why, count) in &done.skipped {
-        text.push_str(&format!("  {count:>7} passed over: {}\n", plain(why)));
+        text.push_str(&format!("  {count:>7} skipped: {}\n", plain(why)));
     }
     for note in &done.notes {
         text.push_str(&format!("    {}: {}\n", line(&note.what, 100), line(&note.why, 100)));
@@ -112,31 +131,31 @@ fn say(done: &Report) -> String {
     text
 }
 
-/// Takes in what another Nacre wrote.
+/// Imports what another Nacre wrote.
 fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
     let Some(path) = args.path.as_deref().filter(|_| !args.dry_run && args.name.is_none()) else {
         let problem = match args.path {
-            None => "is needed: the folder or file",
-            Some(_) => "is taken in as it is, without `--dry-run` or `--as`",
+            None => "is missing: the folder or file",
+            Some(_) => "is imported as it is, without `--dry-run` or `--as`",
         };
         let (tool, field) = ("import".to_owned(), "PATH".to_owned());
         return Err(nacre::Error::BadArgument { tool, field, problem: problem.into(), nearest: None }.into());
     };
-    let done = take_in(context, name, path)?;
+    let done = take_in(context, name, &existing(path)?)?;
     if context.global.json {
         render::json(&done)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = format!("{} entries added, {} were here already", done.added, done.present);
+    let mut text = format!("{} added, {} already here", count(done.added, "entry", "entries"), done.present);
     for (count, what) in [
         (done.graph, "facts, relations and aliases added"),
-        (done.messages, "messages of sessions added"),
+        (done.messages, "messages added"),
         (done.exchanges, "exchanges added"),
         (done.lessons, "lessons added"),
         (done.tasks, "tasks added"),
         (done.proposals, "proposals added"),
         (done.files, "files added"),
-        (done.same_content, "say what an entry here says and were filed under it"),
+        (done.same_content, "have the same text as an entry here and were merged with it"),
         (done.unreadable, "could not be read"),
     ] {
         if count > 0 {
@@ -145,12 +164,12 @@ fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
     }
     render::out(&text)?;
     for path in &done.files_kept {
-        render::note(&format!("{} is another file here and was left as it is", line(path, 200)));
+        render::note(&format!("{} is a different file here and stays unchanged", line(path, 200)));
     }
     for (name, sources) in &done.collections {
         let sources: Vec<String> = sources.iter().map(|source| line(source, usize::MAX)).collect();
         render::note(&format!(
-            "collection `{name}` is not part of an export; `nacre collection add {name} …` makes it from {}",
+            "collection `{name}` is not part of an export; `nacre collection add {name} …` rebuilds it from {}",
             sources.join(", ")
         ));
     }

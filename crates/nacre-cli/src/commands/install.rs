@@ -1,4 +1,4 @@
-//! `nacre install CLIENT` (I9): writes the MCP server and the hooks into a client's own settings, for this user.
+//! `nacre install CLIENT`: writes the MCP server and the hooks into a client's own settings, for this user.
 //! `nacre uninstall` puts a file back as it was: to the byte where nothing else has changed since, else by taking our part
 //! out.
 
@@ -17,7 +17,7 @@ pub fn run(global: &Global, args: &Clients, undo: bool) -> Result<ExitCode> {
     let program = running_program(global)?;
     if let Some(setting) = context::loosened_by(global)?.filter(|_| !undo) {
         render::note(&format!(
-            "agents get the `{setting}` of nacre.toml: flags and profiles can't loosen it; set it there"
+            "agents get the `{setting}` of nacre.toml: flags and profiles can't loosen it; change it there"
         ));
     }
     let machine = Machine::this(context::user_folder()?, context::folder_in);
@@ -99,10 +99,11 @@ fn command(undo: bool) -> &'static str {
 fn none_found(undo: bool) -> String {
     let (command, names) = (command(undo), CLIENTS.iter().map(|client| client.name).collect::<Vec<_>>());
     let names = names.join(", ");
-    format!("No agent was found on this machine. `nacre {command} CLIENT` takes one all the same: {names}.\n")
+    format!("No agent was found on this machine. `nacre {command} CLIENT` works all the same: {names}.\n")
 }
 
-/// Asks about each that was found. `None`: there is nothing to do, or nobody to be asked, which was said.
+/// Says which were found and what will happen, and asks once. `None`: there is nothing to do, or nobody to ask, and the
+/// person was told.
 fn ask<'a>(
     here: &[&'a Client],
     undo: bool,
@@ -114,31 +115,49 @@ fn ask<'a>(
     let mut text = if here.is_empty() { none_found(undo) } else { String::new() };
     for client in done {
         let state = if undo { "without Nacre" } else { "set up" };
-        text.push_str(&format!("{} is {state} already\n", client.title));
+        text.push_str(&format!("{} is already {state}\n", client.title));
     }
     if !text.is_empty() {
         render::out(&text)?;
     }
-    let mut chosen = Vec::new();
-    for client in &open {
-        let question = match undo {
-            true => format!("Take Nacre out of {}?", client.title),
-            false => format!("Set {} up with Nacre?", client.title),
-        };
-        match render::ask(&question)? {
-            Some(true) => chosen.push(*client),
-            Some(false) => {}
-            None => {
-                let rows = open
-                    .iter()
-                    .map(|client| (format!("nacre {command} {}", client.name), client.title.to_owned()));
-                let rows = rows.chain([(format!("nacre {command} --all"), "all of them".to_owned())]);
-                render::out(&render::table(&rows.collect::<Vec<_>>()))?;
-                return Ok(None);
-            }
+    if open.is_empty() {
+        return Ok(None);
+    }
+    let titles = open.iter().map(|client| client.title).collect::<Vec<_>>().join(", ");
+    let about = match undo {
+        true => "Nacre will be removed from their settings. The memory stays.",
+        false => {
+            "Nacre will add its MCP server, and hooks where the agent has them, to their settings. Conversations are then \
+             kept in the data folder, on this machine only. `nacre uninstall` undoes this."
+        }
+    };
+    render::out(&render::flow(&format!("Found: {titles}.\n{about}\n")))?;
+    let question = if undo { "Disconnect all of them?" } else { "Connect all of them?" };
+    match render::ask_with(question, !undo)? {
+        Some(true) => Ok(Some(open)),
+        Some(false) => {
+            render::out(&format!(
+                "Nothing was changed. `nacre {command} CLIENT` takes one: {}.",
+                names(&open)
+            ))?;
+            Ok(None)
+        }
+        None => {
+            let rows = open
+                .iter()
+                .map(|client| (format!("nacre {command} {}", client.name), client.title.to_owned()));
+            let rows = rows.chain([(format!("nacre {command} --all"), "all of them".to_owned())]);
+            let rows = render::table(&rows.collect::<Vec<_>>());
+            render::out(&format!(
+                "Nothing was changed, because there is no terminal to ask. Run one of these:\n{rows}"
+            ))?;
+            Ok(None)
         }
     }
-    Ok(Some(chosen))
+}
+
+fn names(clients: &[&Client]) -> String {
+    clients.iter().map(|client| client.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Returns the running binary, with the flags that were given.
@@ -164,24 +183,24 @@ pub fn running_program(global: &Global) -> Result<Program> {
     Ok(Program { path: text(path)?, flags })
 }
 
-/// What was done, for programs.
+/// Returns the changes, for programs.
 fn told(client: &Client, changes: &[Change], dry_run: bool) -> Value {
     let files: Vec<Value> = changes.iter().map(Change::json).collect();
     json!({ "client": client.name, "dry_run": dry_run, "files": files })
 }
 
-/// What was done, for people.
+/// Returns the changes, for people.
 fn said(client: &Client, changes: &[Change], dry_run: bool, undo: bool) -> String {
     if changes.iter().all(Change::is_none) {
         let state = if undo { "without Nacre" } else { "set up" };
-        return format!("{} is {state} already; nothing to do\n", client.title);
+        return format!("{} is already {state}; nothing to do\n", client.title);
     }
     let mut text = String::new();
     let manual: Vec<&str> = changes.iter().filter_map(|change| change.by_hand.as_deref()).collect();
     if !manual.is_empty() {
         text.push_str(&render::plain(&manual.concat()));
         text.push_str(match (dry_run, undo) {
-            (true, _) => "Nothing was written, and nothing will be without --dry-run.\n",
+            (true, _) => "Nothing was written. Without --dry-run, nothing is written either.\n",
             (false, true) => "Nothing was written.\n",
             (false, false) => "Nothing was written. `nacre uninstall` says which lines to delete again.\n",
         });
@@ -192,16 +211,16 @@ fn said(client: &Client, changes: &[Change], dry_run: bool, undo: bool) -> Strin
         if dry_run {
             text.push_str(&render::diff(&change.diff(), Paint::stdout()));
         } else if change.is_none() {
-            text.push_str(&format!("{file} is as it should be\n"));
+            text.push_str(&format!("{file} is up to date\n"));
         } else {
             let done = if change.after.is_some() { "written" } else { "removed" };
             text.push_str(&format!("{file} {done}\n"));
         }
     }
     if dry_run {
-        text.push_str("Nothing was written: without --dry-run it is.\n");
+        text.push_str("Dry run: nothing was written. Run again without --dry-run to apply.\n");
     } else if !undo {
-        text.push_str(&format!("{}\n`nacre uninstall {}` takes it back.\n", client.next, client.name));
+        text.push_str(&format!("{}\n`nacre uninstall {}` undoes this.\n", client.next, client.name));
     }
     text
 }

@@ -1,4 +1,4 @@
-//! `log`, `memory`, `promote` and `policy`: what happened, what stays of it, and what moves upward.
+//! `log`, `memory`, `promote` and `policy`: the daily log, MEMORY.md, and promotion between files.
 
 use std::process::ExitCode;
 
@@ -9,7 +9,7 @@ use nacre::promote::{self, Promotion, Step};
 use nacre::turn;
 use serde_json::json;
 
-use super::input::text_or_stdin;
+use super::input::words_or_pipe;
 use crate::args;
 use crate::context::Context;
 use crate::render::{self, plain};
@@ -17,19 +17,18 @@ use crate::render::{self, plain};
 pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
-    let Some(text) = &args.text else {
+    let Some(text) = words_or_pipe(&args.text)? else {
         let shown = daily::today(&view)?;
         if context.global.json {
             render::json(&shown)?;
         } else if shown.text.is_empty() {
-            render::note(&format!("nothing has been logged today; `nacre log TEXT` begins {}", shown.path));
+            render::note(&format!("nothing was logged today; `nacre log TEXT` starts {}", shown.path));
         } else {
             render::out(&plain(&shown.text))?;
         }
         return Ok(ExitCode::SUCCESS);
     };
     let (category, importance) = (args.category.clone(), args.importance);
-    let text = text_or_stdin(text)?;
     if context.is_agent() {
         // The tool asks the write policy.
         let request = WriteRequest { content: text, category, importance, ..WriteRequest::default() };
@@ -41,7 +40,7 @@ pub fn log(context: &Context, args: &args::Log) -> Result<ExitCode> {
     if context.global.json {
         render::json(&done)?;
     } else {
-        let there = if done.duplicate { " (it stood there already)" } else { "" };
+        let there = if done.duplicate { " (it was there already)" } else { "" };
         render::out(&format!("{}:{} {}{there}", done.path, done.line, plain(&done.text)))?;
     }
     Ok(ExitCode::SUCCESS)
@@ -64,7 +63,7 @@ pub fn memory(context: &Context, args: &args::MemoryFile) -> Result<ExitCode> {
         render::out(&format!("  {}", plain(&stale.to_string())))?;
     }
     if found.over {
-        render::note("it is too long: please prune it, the lines above first");
+        render::note("it is too long; prune it, starting with the lines above");
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -72,7 +71,7 @@ pub fn memory(context: &Context, args: &args::MemoryFile) -> Result<ExitCode> {
 pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
-    // What the graph has taken in of MEMORY.md is known once it is indexed.
+    // The graph knows the lines of MEMORY.md once the file is indexed.
     nacre::workspace::sync(&mut view)?;
     let Some(step) = args.step else {
         let plans = Step::ALL.iter().map(|step| promote::plan(&mut view, *step));
@@ -85,7 +84,8 @@ pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
             show(plan)?;
         }
         if plans.iter().any(|plan| !plan.lines.is_empty()) {
-            context.hint("`nacre promote STEP` proposes it; nothing is written before you approve");
+            context
+                .hint("`nacre promote STEP` proposes these changes; nothing is written before you approve");
         }
         return Ok(ExitCode::SUCCESS);
     };
@@ -98,7 +98,9 @@ pub fn promote(context: &Context, args: &args::Promote) -> Result<ExitCode> {
     if !done.proposals.is_empty() {
         let numbers: Vec<String> = done.proposals.iter().map(ToString::to_string).collect();
         let numbers = numbers.join(" ");
-        context.hint(&format!("proposed; `nacre pending` shows it, `nacre approve {numbers}` does it"));
+        context.hint(&format!(
+            "proposed; `nacre pending` shows the change, `nacre approve {numbers}` applies it"
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }

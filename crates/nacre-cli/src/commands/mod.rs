@@ -3,10 +3,12 @@
 mod care;
 mod checkpoint;
 mod collection;
+mod config;
 mod demo;
 mod entry;
 mod events;
 mod graph;
+mod group;
 pub mod hook;
 mod import;
 mod input;
@@ -14,6 +16,7 @@ mod install;
 mod log;
 pub mod memory_tool;
 mod model;
+mod overview;
 mod plugin;
 mod project;
 mod proposal;
@@ -26,19 +29,24 @@ mod workspace;
 
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use nacre::call::{DeleteRequest, DemoteRequest, ReinforceRequest};
+use nacre::call::{DemoteRequest, ReinforceRequest};
 
-use crate::args::{self, Cli, Command, Proposal};
+use crate::args::{self, Cli, Command, ConfigVerb, Proposal};
 use crate::context::{Context, Needs};
+use crate::render::Failure;
 use crate::{mcp, render, serve};
 
 /// Runs a command.
 pub fn run(cli: Cli) -> Result<ExitCode> {
+    let Some(command) = cli.command.map(Command::canonical) else {
+        return overview::run(&Context::new(cli.global)?);
+    };
     // These need no home and read no settings.
-    match &cli.command {
+    match &command {
+        Command::Help { words } => return help(words, cli.global.json),
         Command::Completions(args) => {
             let mut script = Vec::new();
             clap_complete::generate(args.shell, &mut Cli::command(), "nacre", &mut script);
@@ -51,11 +59,11 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
             render::out(&String::from_utf8(page)?)?;
             return Ok(ExitCode::SUCCESS);
         }
-        Command::Settings(args) if args.defaults => {
+        Command::Settings(args) | Command::Config(args) if args.defaults => {
             render::out(nacre::settings::DEFAULTS)?;
             return Ok(ExitCode::SUCCESS);
         }
-        Command::Demo => return demo::run(),
+        Command::Demo => return demo::run(cli.global.json),
         Command::Hook(args) => return Ok(hook::run(cli.global, args)),
         Command::Install(args) => return install::run(&cli.global, &args.clients, args.undo),
         Command::Uninstall(args) => return install::run(&cli.global, args, true),
@@ -63,19 +71,18 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         _ => {}
     }
     let mut context = Context::new(cli.global)?;
-    context.check(needs(&cli.command))?;
-    match (&cli.command, context.check_policies()) {
+    context.check(needs(&command))?;
+    match (&command, context.check_policies()) {
         // A client starts it and shows its agent no error: it serves with the policies of nacre.toml instead.
         (Command::Mcp(_), Err(loosened)) => render::note(&format!("{loosened}; nacre.toml applies")),
         (_, checked) => checked?,
     }
     // A profile limits the tools that agents see over MCP and with `call`. Commands are there for everyone with a shell.
-    if context.is_agent() && !matches!(cli.command, Command::Call(_) | Command::Mcp(_) | Command::MemoryTool)
-    {
+    if context.is_agent() && !matches!(command, Command::Call(_) | Command::Mcp(_) | Command::MemoryTool) {
         context.home = context.home.with_all_tools();
     }
     // A command or flag that names a compatibility API enables it.
-    match &cli.command {
+    match &command {
         Command::Serve(args) | Command::Ui(args) => {
             let apis: Vec<&str> = args.compat.iter().map(|api| api.as_str()).collect();
             context.home = context.home.with_compat(&apis);
@@ -86,64 +93,119 @@ pub fn run(cli: Cli) -> Result<ExitCode> {
         }
         _ => {}
     }
-    match cli.command {
-        Command::Init(args) => care::init(&context, args.bare),
-        Command::Store(args) => entry::store(&context, args),
-        Command::Search(args) => entry::search(&context, args),
-        Command::Show(args) => entry::show(&context, args.id),
-        Command::History(args) => entry::history(&context, args.id),
-        Command::Update(args) => entry::update(&context, args),
-        Command::Reinforce(args) => entry::run(&context, ReinforceRequest { id: args.id }),
-        Command::Demote(args) => entry::run(&context, DemoteRequest { id: args.id }),
-        Command::Delete(args) => entry::run(&context, DeleteRequest { id: args.id }),
-        Command::Get(args) => proposal::get(&context, &args),
-        Command::Propose(args) => proposal::propose(&context, &args),
-        Command::Pending(args) => proposal::pending(&context, &args),
-        Command::Approve(args) => proposal::approve(&context, &args),
-        Command::Deny(args) => proposal::deny(&context, &args),
-        Command::Revert(args) => proposal::revert(&context, args.id),
-        Command::Proposal(Proposal::Show(args)) => proposal::show(&context, args.id),
-        Command::Brief(args) => entry::brief(&context, &args),
-        Command::Boot(args) => workspace::boot(&context, args),
-        Command::Log(args) => log::log(&context, &args),
-        Command::Memory(args) => log::memory(&context, &args),
-        Command::Promote(args) => log::promote(&context, &args),
-        Command::Policy(args::Policy::List) => log::policies(&context),
-        Command::Turn(args) => turn::run(&context, &args),
-        Command::Lesson(args) => turn::lesson(&context, &args),
-        Command::Mcp(args) => mcp::serve(&context, &args),
-        Command::MemoryTool => memory_tool::run(&context),
-        Command::Serve(args) => serve::serve(&context, &args, |_| {}),
-        Command::Ui(args) => serve::ui(&context, &args),
-        Command::Token(args) => serve::token::run(&context, &args),
-        Command::Call(args) => tools::call(&context, &args),
-        Command::Status => care::status(&context),
-        Command::Doctor => care::doctor(&context),
-        Command::SelfCheck => self_check::run(&context),
-        Command::Service(args) => service::run(&context, &args),
-        Command::Settings(_) => care::settings(&context),
-        Command::Audit(args) => care::audit(&context, &args),
-        Command::Events(args) => events::run(&context, &args),
-        Command::Export(args) => care::export(&context, &args.folder),
-        Command::Import(args) => import::import(&context, &args),
-        Command::Session(args) => session::run(&context, &args),
-        Command::Collection(args) => collection::run(&context, args),
-        Command::Checkpoint(args) => checkpoint::run(&context, args),
-        Command::Handover(args) => tools::handover(&context, args),
-        Command::Model(args) => model::run(&context, &args),
-        Command::Plugin(args) => plugin::run(&context, &args),
-        Command::Graph(args) => graph::graph(&context, &args),
-        Command::Fact(args) => graph::fact(&context, args),
-        Command::Relation(args) => graph::relation(&context, args),
-        Command::Alias(args) => graph::alias(&context, args),
-        Command::Entity(args) => graph::entity(&context, args),
-        Command::Index => care::index(&context),
-        Command::Reindex => care::reindex(&context),
-        Command::Maintain(args) => care::maintain(&context, &args),
-        Command::Extract(args) => project::extract(&context, &args),
-        Command::Items(args) => project::items(&context, args),
-        Command::Task(args) => project::task(&context, args),
+    if looks_into_group(&command) {
+        context.check_group()?;
+    }
+    let is_plain = matches!(command, Command::Call(_) | Command::MemoryTool);
+    let done = dispatch(&context, command);
+    if is_plain { done } else { done.map_err(|error| for_people(&context, error)) }
+}
+
+/// Tells whether a command only reads what a group holds.
+fn looks_into_group(command: &Command) -> bool {
+    use Command::{Audit, Export, Graph, History, Items, Pending, Search, Show};
+    matches!(
+        command,
+        Search(_) | Show(_) | History(_) | Graph(_) | Items(_) | Pending(_) | Export(_) | Audit(_)
+    )
+}
+
+/// Returns an error in the words of the command line: short ids, and no names of tools.
+fn for_people(context: &Context, error: anyhow::Error) -> anyhow::Error {
+    let mut failure = Failure::of(&error);
+    if let Some(nacre::Error::BadArgument { field, problem, .. }) = error.downcast_ref::<nacre::Error>() {
+        failure.message = format!("{} {problem}", argument(field));
+    } else if !failure.message.contains("mem-") {
+        return error;
+    }
+    failure.message = context.with_short_ids(&failure.message);
+    failure.hint = failure.hint.map(|hint| context.with_short_ids(&hint));
+    failure.into()
+}
+
+/// Returns what a person calls the argument of a tool.
+fn argument(field: &str) -> String {
+    match field {
+        "content" | "description" | "message" => "the text".into(),
+        "query" => "the query".into(),
+        field if field.starts_with('-') || field.chars().all(char::is_uppercase) => format!("`{field}`"),
+        field => format!("`--{}`", field.replace('_', "-")),
+    }
+}
+
+/// Shows the help of all commands or of one.
+fn help(words: &[String], as_json: bool) -> Result<ExitCode> {
+    if words == ["all"] {
+        render::page(&render::flow(&args::help_of_all()))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let shown = args::help_of(words).context("`--help` is never a command")?;
+    Ok(render::usage(&shown, as_json))
+}
+
+fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
+    match command {
+        Command::Init(args) => care::init(context, args.bare),
+        Command::Store(args) => entry::store(context, args),
+        Command::Search(args) => entry::search(context, args),
+        Command::Show(args) => entry::show(context, &args.id),
+        Command::History(args) => entry::history(context, &args.id),
+        Command::Update(args) => entry::update(context, args),
+        Command::Reinforce(args) => entry::run(context, ReinforceRequest { id: context.entry(&args.id)? }),
+        Command::Demote(args) => entry::run(context, DemoteRequest { id: context.entry(&args.id)? }),
+        Command::Delete(args) => entry::delete(context, &args),
+        Command::Get(args) => proposal::get(context, &args),
+        Command::Propose(args) => proposal::propose(context, &args),
+        Command::Pending(args) => proposal::pending(context, &args),
+        Command::Approve(args) => proposal::approve(context, &args),
+        Command::Deny(args) => proposal::deny(context, &args),
+        Command::Revert(args) => proposal::revert(context, args.id),
+        Command::Proposal(Proposal::Show(args)) => proposal::show(context, args.id),
+        Command::Brief(args) => entry::brief(context, &args),
+        Command::Boot(args) => workspace::boot(context, args),
+        Command::Log(args) => log::log(context, &args),
+        Command::Memory(args) => log::memory(context, &args),
+        Command::Promote(args) => log::promote(context, &args),
+        Command::Policy(_) => log::policies(context),
+        Command::Turn(args) => turn::run(context, &args),
+        Command::Lesson(args) => turn::lesson(context, &args.verb()),
+        Command::Mcp(args) => mcp::serve(context, &args),
+        Command::MemoryTool => memory_tool::run(context),
+        Command::Serve(args) => serve::serve(context, &args, |_| {}),
+        Command::Ui(args) => serve::ui(context, &args),
+        Command::Token(args) => serve::token::run(context, &args.verb()),
+        Command::Call(args) => tools::call(context, &args),
+        Command::Status => care::status(context),
+        Command::Doctor => care::doctor(context),
+        Command::SelfCheck => self_check::run(context),
+        Command::Service(args) => service::run(context, &args.verb()),
+        Command::Settings(args) => config::run(context, &args, true),
+        Command::Config(args) => config::run(context, &args, false),
+        Command::Group(args) => group::run(context, &args.verb()),
+        Command::Audit(args) => care::audit(context, &args.verb()),
+        Command::Events(args) => events::run(context, &args),
+        Command::Export(args) => care::export(context, &args.folder),
+        Command::Import(args) => import::import(context, &args),
+        Command::Session(args) => session::run(context, &args.verb()),
+        Command::Collection(args) => collection::run(context, args.verb()),
+        Command::Checkpoint(args) => checkpoint::run(context, args.verb()),
+        Command::Handover(args) => tools::handover(context, args),
+        Command::Model(args) => model::run(context, &args.verb()),
+        Command::Plugin(args) => plugin::run(context, &args.verb()),
+        Command::Graph(args) => graph::graph(context, &args),
+        Command::Fact(args) => graph::fact(context, args.verb()),
+        Command::Relation(args) => graph::relation(context, args.verb()),
+        Command::Alias(args) => graph::alias(context, args.verb()),
+        Command::Entity(args) => graph::entity(context, args.verb()),
+        Command::Index => care::index(context),
+        Command::Reindex => care::reindex(context),
+        Command::Maintain(args) => care::maintain(context, &args),
+        Command::Extract(args) => project::extract(context, &args),
+        Command::Items(args) => project::items(context, args),
+        Command::Task(args) => project::task(context, args.verb()),
         Command::Demo
+        | Command::Help { .. }
+        | Command::File(_)
         | Command::Hook(_)
         | Command::Install(_)
         | Command::Uninstall(_)
@@ -165,24 +227,54 @@ fn needs(command: &Command) -> Needs {
         Command::Call(args) if args.tool.as_deref() == Some("proposal_decide") => {
             Needs::Terminal("decide about a proposal")
         }
-        Command::Token(args::Token::Add { person: true, .. }) => Needs::Terminal("make a person's token"),
-        Command::Token(args::Token::Add { .. }) => Needs::Person("make a token"),
-        Command::Ui(_) => Needs::Person("open the page"),
-        Command::Service(args::Service::Install(_)) => Needs::Person("install the service"),
-        Command::Import(_)
-        | Command::Session(args::Session::Import { .. })
-        | Command::Task(args::Task::Import { .. })
-        | Command::Fact(args::Fact::Seed { .. }) => Needs::Person("import"),
-        Command::Collection(args::Collection::Add { .. } | args::Collection::Drop { .. }) => {
-            Needs::Person("add or drop a collection")
+        Command::Token(args) => match args.given() {
+            Some(args::Token::Add { person: true, .. }) => Needs::Terminal("create a person's token"),
+            Some(args::Token::Add { .. }) => Needs::Person("create a token"),
+            _ => Needs::Anyone,
+        },
+        Command::Ui(_) => Needs::Person("open the dashboard"),
+        Command::Service(args) if matches!(args.given(), Some(args::Service::Install(_))) => {
+            Needs::Person("install the service")
         }
-        Command::Extract(args::Extract { folder: Some(_), .. }) => Needs::Person("name a project's folder"),
-        Command::Extract(args::Extract { forget: true, .. }) => Needs::Person("forget a project"),
-        Command::Checkpoint(args::Checkpoint::Restore { yes: true, .. }) => {
-            Needs::Person("restore a checkpoint")
+        Command::Import(_) => Needs::Person("import"),
+        Command::Session(args) if matches!(args.given(), Some(args::Session::Import { .. })) => {
+            Needs::Person("import")
         }
-        Command::Checkpoint(args::Checkpoint::Drop { .. }) => Needs::Person("drop a checkpoint"),
-        Command::Lesson(args::Lesson::Forget { .. }) => Needs::Person("forget a lesson"),
+        Command::Task(args) if matches!(args.given(), Some(args::Task::Import { .. })) => {
+            Needs::Person("import")
+        }
+        Command::Fact(args) if matches!(args.given(), Some(args::Fact::Seed { .. })) => {
+            Needs::Person("import")
+        }
+        Command::Collection(args) => match args.given() {
+            Some(args::Collection::Add { .. } | args::Collection::Remove { .. }) => {
+                Needs::Person("add or remove a collection")
+            }
+            _ => Needs::Anyone,
+        },
+        Command::Group(args) => match args.given() {
+            Some(args::GroupVerb::Add { .. }) => Needs::Person("add a group"),
+            Some(args::GroupVerb::Remove { .. }) => Needs::Person("remove a group"),
+            _ => Needs::Anyone,
+        },
+        Command::Config(args) | Command::Settings(args) => match &args.verb {
+            Some(ConfigVerb::Set { key, .. }) if config::is_guarded(key) => {
+                Needs::Terminal("change what agents may do")
+            }
+            Some(ConfigVerb::Set { .. }) => Needs::Person("change a setting"),
+            Some(ConfigVerb::Edit) => Needs::Terminal("edit the settings"),
+            _ => Needs::Anyone,
+        },
+        Command::Extract(args::Extract { folder: Some(_), .. }) => Needs::Person("choose a project's folder"),
+        Command::Extract(args::Extract { forget: true, .. }) => Needs::Person("remove a project"),
+        Command::Checkpoint(args) => match args.given() {
+            Some(args::Checkpoint::Restore { yes: true, .. }) => Needs::Person("restore a checkpoint"),
+            Some(args::Checkpoint::Remove { .. }) => Needs::Person("remove a checkpoint"),
+            _ => Needs::Anyone,
+        },
+        Command::Lesson(args) if matches!(args.given(), Some(args::Lesson::Remove { .. })) => {
+            Needs::Person("remove a lesson")
+        }
         _ => Needs::Anyone,
     }
 }

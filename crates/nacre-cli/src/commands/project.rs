@@ -7,7 +7,7 @@ use nacre::call::{Items, ItemsRequest, TaskAct, TaskRequest, TaskUpdateRequest, 
 use nacre::project::{Extracted, Item, ItemOf};
 use nacre::{Outcome, ProjectName};
 
-use super::input::text_or_stdin;
+use super::input::words_or_stdin;
 use crate::args::{self, Extract, Task};
 use crate::context::Context;
 use crate::render::{self, Paint, Progress, line};
@@ -22,7 +22,7 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
             render::json(&project)?;
         } else {
             render::out(&format!(
-                "Forgot `{name}`. Its folder is as it was: {}",
+                "Removed `{name}`. Its folder is unchanged: {}",
                 line(&project.folder, usize::MAX)
             ))?;
         }
@@ -38,7 +38,7 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
             .collect(),
     };
     if folders.is_empty() && args.project.is_none() {
-        render::note("there are no projects; `nacre extract DIR` makes one");
+        render::note("there are no projects; `nacre extract DIR` adds one");
     }
     if let (true, Some(name)) = (folders.is_empty(), &args.project) {
         let known = known.iter().map(|project| project.name.to_string()).collect::<Vec<_>>().join(", ");
@@ -79,21 +79,18 @@ fn say(done: &Extracted) -> String {
     let mut rows = vec![
         ("project", format!("{} ({})", done.project, line(&done.folder, usize::MAX))),
         ("items", if items.is_empty() { "none".into() } else { items }),
-        ("changed", format!("{} new, {} no longer said", done.added, done.removed)),
-        ("files", format!("{} read, {} as they were, {} gone", done.read, done.unchanged, done.gone)),
+        ("changed", format!("{} new, {} removed", done.added, done.removed)),
+        ("files", format!("{} read, {} unchanged, {} deleted", done.read, done.unchanged, done.gone)),
     ];
     let others: Vec<String> =
         done.others.iter().map(|(ending, count)| format!("{count} {}", line(ending, 20))).collect();
     if done.ignored > 0 || !others.is_empty() {
-        let others = if others.is_empty() {
-            String::new()
-        } else {
-            format!("; of other kinds: {}", others.join(", "))
-        };
-        rows.push(("left out", format!("{} by .gitignore, hidden or linked{others}", done.ignored)));
+        let others =
+            if others.is_empty() { String::new() } else { format!("; other kinds: {}", others.join(", ")) };
+        rows.push(("skipped", format!("{} in .gitignore, hidden or linked{others}", done.ignored)));
     }
     if let Some(kept) = &done.kept {
-        rows.push(("kept", format!("{kept}: what was known of files that were not seen is kept")));
+        rows.push(("kept", format!("{kept}: the items of files that were not seen are kept")));
     }
     for note in done.skipped.iter().take(SHOWN) {
         rows.push(("skipped", format!("{} {}", line(&note.path, usize::MAX), line(&note.why, usize::MAX))));
@@ -112,7 +109,8 @@ pub fn items(context: &Context, args: args::Items) -> Result<ExitCode> {
     // A program that reads items.json wants all of it.
     const ALL: usize = 100_000;
     let limit = args.limit.or(context.global.json.then_some(ALL));
-    let request = ItemsRequest { query: args.query, r#type: args.r#type, project: args.project, limit };
+    let request =
+        ItemsRequest { query: args.query.join(" "), r#type: args.r#type, project: args.project, limit };
     let reply = context.run(request)?;
     match &reply.outcome {
         // Which project it is of is no part of items.json.
@@ -128,7 +126,7 @@ pub fn items(context: &Context, args: args::Items) -> Result<ExitCode> {
 
 fn list(Items { items, total, .. }: &Items) -> String {
     let paint = Paint::stdout();
-    let width = render::width().saturating_sub(12);
+    let width = render::width().unwrap_or(100).saturating_sub(12);
     let mut text = String::new();
     for ItemOf { item, project } in items {
         let file = line(&item.source_file, usize::MAX);
@@ -156,7 +154,7 @@ pub fn task(context: &Context, args: Task) -> Result<ExitCode> {
     let simple = |action, id| update(action, Some(id), Vec::new(), None);
     match args {
         Task::Add { text, milestone, priority, accept: acceptance_criteria, blocked_by } => {
-            let description = text_or_stdin(&text)?;
+            let description = words_or_stdin(&text.words, "task add")?;
             let request = TaskRequest { description, milestone, priority, acceptance_criteria, blocked_by };
             context.run_and_show(request)
         }
@@ -181,7 +179,8 @@ fn import(context: &Context, file: &std::path::Path) -> Result<()> {
     if context.global.json {
         return render::json(&serde_json::to_value(&done)?);
     }
-    let mut text = format!("{} tasks added, {} were here already\n", done.added, done.present);
+    let mut text =
+        format!("{} added, {} already here\n", render::count(done.added, "task", "tasks"), done.present);
     for (theirs, ours) in &done.renamed {
         text.push_str(&format!("  {theirs} is {ours} here\n"));
     }

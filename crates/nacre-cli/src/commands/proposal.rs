@@ -1,4 +1,4 @@
-//! Files of the workspace, and the writes that wait for the person at this terminal.
+//! Files of the workspace, and the changes that wait for approval.
 
 use std::fs::File;
 use std::io::Read;
@@ -6,27 +6,37 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
-use nacre::call::GetRequest;
+use nacre::call::{GetRequest, Got};
 use nacre::proposal::{self, Proposal, State};
-use nacre::{Error, FilePath, Kind, View};
+use nacre::{Error, FilePath, Kind, Outcome, View};
 use serde_json::json;
 
 use crate::args::{Approve, Deny, Get, Pending, Propose};
 use crate::context::Context;
-use crate::render::{self, Paint, line, plain};
+use crate::render::{self, Failure, Paint, line, plain};
 
-/// More than a file of the workspace may have: what is too large is refused, not cut.
+/// More than a file of the workspace may have: a larger one is refused, not cut.
 const MOST: u64 = 16 << 20;
 
 pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
     let (path, from, to) = range(&args.path);
     let request = GetRequest { path: Some(path.to_owned()), from, to, id: None };
     let mut reply = context.run(request)?;
+    let is_missing = matches!(&reply.outcome, Outcome::Done(Got::File(shown)) if shown.total_lines == 0 && shown.text.is_empty());
+    if is_missing && !exists(context, path)? {
+        let hint = "`nacre boot` names the files of the workspace, `nacre propose` proposes a new one";
+        return Err(Failure::not_found("no_file", format!("there is no file `{path}`"), hint).into());
+    }
     reply.text = reply.text.replace("\r\n", "\n");
     if context.global.json || !reply.text.is_empty() {
         context.show(&reply)?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Tells whether a file of the workspace exists, empty or not.
+fn exists(context: &Context, path: &str) -> Result<bool> {
+    Ok(context.group()?.folder().join(path).is_file())
 }
 
 /// Reads `PATH:FROM-TO`. A path has no colon of its own.
@@ -75,13 +85,15 @@ pub fn pending(context: &Context, args: &Pending) -> Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if proposals.is_empty() {
-        render::out("Nothing waits for you.")?;
+        render::out("Nothing waits for your approval.")?;
         return Ok(ExitCode::SUCCESS);
     }
     let paint = Paint::stdout();
     let text: String = proposals.iter().map(|proposal| head(proposal, context.now(), paint)).collect();
     render::out(&text)?;
-    context.hint("`nacre pending ID` shows one, `nacre approve ID…` applies, `nacre deny ID…` drops");
+    context.hint(
+        "`nacre pending ID` shows a change, `nacre approve ID…` applies it, `nacre deny ID…` rejects it",
+    );
     Ok(ExitCode::SUCCESS)
 }
 
@@ -204,13 +216,13 @@ fn head(proposal: &Proposal, now: nacre::Time, paint: Paint) -> String {
 fn body(context: &Context, proposal: &Proposal, paint: Paint) -> String {
     let mut text = render::diff(&proposal.diff, paint);
     if let Some(since) = &proposal.since {
-        text.push_str(&format!("\n{}\n", paint.bold("what has changed in the file since:")));
+        text.push_str(&format!("\n{}\n", paint.bold("changes in the file since then:")));
         text.push_str(&render::diff(since, paint));
         let way = match proposal.mergeable {
             // The person decides.
             _ if context.is_agent() => return text,
-            true => format!("the two can be joined: `nacre approve {} --rebase`", proposal.number),
-            false => "both touch the same lines: propose it anew, or deny it".into(),
+            true => format!("both changes can be merged: `nacre approve {} --rebase`", proposal.number),
+            false => "both change the same lines: propose it again, or deny it".into(),
         };
         text.push_str(&format!("{way}\n"));
     }

@@ -1,5 +1,5 @@
-//! Conversations: those of other programs brought in, listed, shown; transcripts of our own added to, read as a model
-//! should see them, summed up, ended.
+//! Conversations: import, list and show them; append to transcripts that Nacre keeps, read them as a model should see
+//! them, compact and end them.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read as _};
@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::input::text_or_stdin;
 use crate::args::Session;
 use crate::context::Context;
-use crate::render::{self, Paint, Progress, line, plain};
+use crate::render::{self, Failure, Paint, Progress, count, line, plain};
 
 pub fn run(context: &Context, args: &Session) -> Result<ExitCode> {
     match args {
@@ -73,7 +73,7 @@ fn append_lines(context: &Context, id: &SessionId) -> Result<()> {
             match draft(&line) {
                 Ok(draft) => drafts.push(draft),
                 Err(problem) => {
-                    refused = Some(problem.context(format!("line {} can't be taken", done.read)));
+                    refused = Some(problem.context(format!("line {} is not valid", done.read)));
                 }
             }
         }
@@ -99,7 +99,8 @@ fn append_lines(context: &Context, id: &SessionId) -> Result<()> {
     }
     let Lines { added, present, tokens, .. } = &done;
     render::out(&format!(
-        "{added} messages added, {present} were there already, about {tokens} tokens of context"
+        "{} added, {present} already there, about {tokens} tokens of context",
+        count(*added, "message", "messages")
     ))?;
     done.warnings.iter().for_each(|warning| render::note(&plain(warning)));
     if let Some(prompt) = &done.flush {
@@ -137,20 +138,26 @@ fn list(context: &Context, limit: Option<usize>) -> Result<()> {
         return context.show(&reply);
     };
     if sessions.is_empty() {
-        return render::out("There are no sessions; `nacre session import FILE` brings some in.");
+        return render::out("There are no sessions; `nacre session import FILE` imports some.");
     }
     let minute = |at: Option<Time>| at.map_or("?".into(), |at| at.to_string()[..16].replace('T', " "));
     let row = |session: &nacre::session::Session| {
         let (started, ended) = (minute(session.started_at), minute(session.ended_at));
         let packed = if session.archived { ", packed" } else { "" };
-        let about =
-            format!("{} messages  {started} to {ended}  {}{packed}", session.messages, session.format);
+        let about = format!(
+            "{}  {started} to {ended}  {}{packed}",
+            count(session.messages, "message", "messages"),
+            session.format
+        );
         (line(&session.id, usize::MAX), about)
     };
     render::out(&render::table(&sessions.iter().map(row).collect::<Vec<_>>()))?;
     let more = total - i64::try_from(sessions.len()).unwrap_or(0);
     if more > 0 {
-        render::note(&format!("{more} older ones; `--limit` shows more"));
+        render::note(&format!(
+            "{} not shown; `--limit` shows more",
+            count(more, "older session", "older sessions")
+        ));
     }
     Ok(())
 }
@@ -162,16 +169,20 @@ fn show(context: &Context, request: SessionRequest) -> Result<()> {
     };
     let SessionShown { session, messages, next, .. } = shown;
     let paint = Paint::stdout();
-    let mut text = format!("session {}, {} messages\n", line(&session.id, usize::MAX), session.messages);
+    let mut text = format!(
+        "session {}, {}\n",
+        line(&session.id, usize::MAX),
+        count(session.messages, "message", "messages")
+    );
     for said in messages {
         let author = line(said.author.as_deref().unwrap_or("unknown"), usize::MAX);
         let head = paint.bold(&format!("{}. {author}", said.number));
         let at = paint.dim(&said.at.to_string());
         text.push_str(&format!("\n{head}  {at}\n{}\n", plain(&said.text).trim_end()));
     }
-    render::out(&text)?;
+    render::page(&render::flow(&text))?;
     if let Some(next) = next {
-        render::note(&format!("it goes on: `--from {next}`"));
+        render::note(&format!("more messages follow: `--from {next}`"));
     }
     Ok(())
 }
@@ -183,10 +194,10 @@ fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<()> {
     for file in files {
         let name =
             file.file_name().map_or_else(|| "session".into(), |name| name.to_string_lossy().into_owned());
-        let input = File::open(file).with_context(|| format!("{} can't be opened", file.display()))?;
+        let input = open(file)?;
         let bar =
             Progress::bytes(context.global.json, &name, input.metadata().map_or(0, |found| found.len()));
-        let told = |messages: usize| bar.say(&format!("{name}: {messages} messages"));
+        let told = |messages: usize| bar.reached(messages, &format!("{name}: {messages} messages"));
         let done =
             nacre::session::import_transcript(&mut view, BufReader::new(bar.reading(input)), &name, told);
         drop(bar);
@@ -196,18 +207,29 @@ fn import(context: &Context, files: &[std::path::PathBuf]) -> Result<()> {
         let files: Vec<_> = all.iter().map(|(_, done)| done).collect();
         render::json(&files)
     } else {
-        render::out(&all.iter().map(|(file, done)| say(file, done)).collect::<String>())
+        render::out(&render::flow(&all.iter().map(|(file, done)| say(file, done)).collect::<String>()))
     }
+}
+
+fn open(file: &Path) -> Result<File> {
+    let shown = file.display();
+    File::open(file).map_err(|problem| match problem.kind() {
+        std::io::ErrorKind::NotFound => {
+            let hint = "give the path of a transcript, such as a JSONL file";
+            Failure::not_found("no_file", format!("there is no file `{shown}`"), hint).into()
+        }
+        _ => anyhow::Error::from(nacre::Error::Io { path: file.to_owned(), source: problem }),
+    })
 }
 
 fn say(file: &Path, done: &Recorded) -> String {
     let read = &done.read;
     let mut text = format!(
-        "{}: {}, {} sessions, {} messages added, {} were here already\n",
+        "{}: {}, {}, {} added, {} already here\n",
         plain(&file.display().to_string()),
         read.format,
-        read.sessions,
-        done.added,
+        count(read.sessions, "session", "sessions"),
+        count(done.added, "message", "messages"),
         done.present
     );
     for (why, count) in read.skipped.iter().chain(&read.mended) {

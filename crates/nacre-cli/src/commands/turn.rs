@@ -1,4 +1,4 @@
-//! `turn` and `lesson`: what is put before a message, and what was learned from corrections.
+//! `turn` and `lesson`: the memories added before a message, and lessons from corrections.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use nacre::turn::{self, Exchange, Request, Turn};
 use serde_json::json;
 
-use super::input::text_or_stdin;
+use super::input::{text_or_stdin, words_or_stdin};
 use crate::args;
 use crate::context::Context;
 use crate::plugin;
@@ -16,7 +16,7 @@ use crate::render::{self, plain};
 
 pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
     let started = Instant::now();
-    let message = text_or_stdin(&args.message)?;
+    let message = words_or_stdin(&args.message.words, "turn")?;
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     if let Some(answer) = &args.answer {
@@ -55,7 +55,7 @@ pub fn run(context: &Context, args: &args::Turn) -> Result<ExitCode> {
         render::note(&format!("left out: {left_out}"));
     }
     if turn.markdown.is_empty() {
-        render::note("nothing is needed");
+        render::note("no memory fits this message");
     } else {
         render::out(&plain(&turn.markdown))?;
     }
@@ -101,12 +101,12 @@ pub fn lesson(context: &Context, args: &args::Lesson) -> Result<ExitCode> {
                 return Ok(ExitCode::SUCCESS);
             }
             if lessons.is_empty() {
-                render::note("no lesson has been learned yet");
+                render::note("there are no lessons yet");
             }
             for lesson in &lessons {
-                let age = caller.now.whole_days_since(lesson.learned_at);
+                let age = render::age(caller.now, lesson.learned_at);
                 render::out(&format!(
-                    "{:>4}  {} ({age}d ago; put in {}, kept {}, broken {})",
+                    "{:>4}  {} ({age}; shown {}, followed {}, ignored {})",
                     lesson.number,
                     plain(&lesson.text),
                     lesson.injected,
@@ -121,12 +121,12 @@ pub fn lesson(context: &Context, args: &args::Lesson) -> Result<ExitCode> {
                 ));
             }
         }
-        args::Lesson::Forget { number } => {
-            let lesson = turn::forget(&mut view, *number).context("nothing was forgotten")?;
+        args::Lesson::Remove { number } => {
+            let lesson = turn::forget(&mut view, *number).context("nothing was removed")?;
             if context.global.json {
                 render::json(&lesson)?;
             } else {
-                render::out(&format!("Forgotten: {}", plain(&lesson.text)))?;
+                render::out(&format!("Removed: {}", plain(&lesson.text)))?;
             }
         }
     }

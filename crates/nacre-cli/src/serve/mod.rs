@@ -53,7 +53,7 @@ use crate::groups::pool::Pool;
 #[cfg(debug_assertions)]
 use crate::mcp::fixtures::WithFixtures;
 use crate::mcp::{Seat, Server};
-use crate::render;
+use crate::render::{self, Failure};
 
 use compat::{mem0, memory_tool};
 use state::State;
@@ -69,7 +69,7 @@ const GRACE: Duration = Duration::from_secs(10);
 pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> Result<ExitCode> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
-        let listener = bind(args).await?;
+        let listener = bind(context, args).await?;
         let address = listener.local_addr()?;
         let tls = tls(args)?;
         let (tokens, first) = token::Tokens::open(context)?;
@@ -97,7 +97,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
             render::note(&format!("a first token, shown only now: {first}"));
         }
         render::note(&format!(
-            "Nacre serves at {} (stop with Ctrl-C; `nacre ui` opens the page)",
+            "Nacre serves at {} (stop with Ctrl-C; `nacre ui` opens the dashboard)",
             running.url
         ));
         ready(&running);
@@ -197,10 +197,26 @@ where
     StreamableHttpService::new(move || Ok(server.clone()), sessions.clone(), config)
 }
 
-async fn bind(args: &Serve) -> Result<TcpListener> {
-    let listener = TcpListener::bind(args.listen).await;
-    listener.with_context(|| {
-        format!("{} can't be listened on; `--listen 127.0.0.1:0` takes any free port", args.listen)
+async fn bind(context: &Context, args: &Serve) -> Result<TcpListener> {
+    let Serve { listen, .. } = args;
+    TcpListener::bind(listen).await.map_err(|problem| {
+        let in_use = problem.kind() == std::io::ErrorKind::AddrInUse;
+        let (message, hint) = match Running::find(&context.home).filter(|_| in_use) {
+            Some((url, _)) => (
+                format!("Nacre is already running for this data folder, at {url}"),
+                "`nacre ui` opens its dashboard".to_owned(),
+            ),
+            None if in_use => (
+                format!("another program is listening on {listen}"),
+                "`--listen 127.0.0.1:0` takes any free port".to_owned(),
+            ),
+            None => (
+                format!("can't listen on {listen}: {problem}"),
+                "`--listen 127.0.0.1:0` takes any free port".to_owned(),
+            ),
+        };
+        let kind = if in_use { nacre::Kind::Conflict } else { nacre::Kind::Unavailable };
+        Failure { kind, code: "cannot_listen", message, hint: Some(hint) }.into()
     })
 }
 
@@ -211,13 +227,13 @@ fn allow(address: SocketAddr, tokens: &token::Tokens, args: &Serve) -> Result<()
     }
     if tokens.is_empty() {
         bail!(
-            "{address} can be reached from other machines, and there is no token to know them by; `nacre token add NAME` makes one"
+            "{address} is reachable from other machines, and there is no access token; `nacre token add NAME` creates one"
         );
     }
     if args.tls_cert.is_none() && !args.plain {
         bail!(
-            "{address} can be reached from other machines, and tokens would go there for all to read; give `--tls-cert` and \
-             `--tls-key`, or say `--plain` where something before this server encrypts"
+            "{address} is reachable from other machines, and tokens would travel unencrypted; give `--tls-cert` and `--tls-key`, \
+             or `--plain` behind a proxy that terminates TLS"
         );
     }
     Ok(())
@@ -382,7 +398,7 @@ pub fn ui(context: &Context, args: &Serve) -> Result<ExitCode> {
         // The server answers once this returns.
         std::thread::spawn(move || {
             if let Err(problem) = open_page(&url, &key) {
-                render::note(&format!("the page could not be opened: {problem:#}"));
+                render::note(&format!("the dashboard could not be opened: {problem:#}"));
             }
         });
     })

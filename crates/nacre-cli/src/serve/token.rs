@@ -1,18 +1,18 @@
-//! Tokens: who may come in over HTTP, to which group, with which role, seeing what. The file has their hashes alone; a token
-//! is shown once, when it is made.
+//! Access tokens for HTTP: their group, role and visibility. The file holds only hashes; a token is shown once, when it is
+//! created.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::RwLock;
 use std::time::SystemTime;
 
-use anyhow::{Context as _, Result, bail};
-use nacre::{GroupName, Home, Role, Visibility};
+use anyhow::{Context as _, Result};
+use nacre::{GroupName, Home, Kind, Role, Visibility};
 use serde::{Deserialize, Serialize};
 
 use crate::args::Token as Args;
 use crate::context::Context;
-use crate::render;
+use crate::render::{self, Failure};
 
 /// What tokens begin with, so that they are known where they should not stand.
 const PREFIX: &str = "nacre_";
@@ -119,7 +119,7 @@ fn changed(file: &Path) -> Option<SystemTime> {
 fn read(file: &Path) -> Result<Vec<Token>> {
     match std::fs::read(file) {
         Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| {
-            format!("{} can't be read; take it away to begin with a new token", file.display())
+            format!("{} can't be read; remove it to start with a new token", file.display())
         }),
         Err(problem) if problem.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(problem) => Err(problem).with_context(|| format!("{} can't be read", file.display())),
@@ -173,7 +173,9 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
     match args {
         Args::Add { name, any_group, role, private, person, untrusted } => {
             if all.iter().any(|token| token.name == *name) {
-                bail!("there is a token `{name}` already; `nacre token remove {name}` takes it away");
+                let message = format!("there is a token `{name}` already");
+                let hint = Some(format!("`nacre token remove {name}` revokes it"));
+                return Err(Failure { kind: Kind::Conflict, code: "token_exists", message, hint }.into());
             }
             let group = (!any_group).then(|| context.global.group.clone());
             let (secret, token) = made(Token {
@@ -192,14 +194,14 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
                 render::json(&serde_json::json!({ "name": name, "token": secret }))?;
             } else {
                 render::out(&format!("{secret}\n"))?;
-                render::note("it is shown only now; give it as `Authorization: Bearer …`");
+                render::note("it is shown only now; send it as `Authorization: Bearer …`");
             }
         }
         Args::List => {
             if context.global.json {
                 render::json(&all)?;
             } else if all.is_empty() {
-                render::note("there are none; `nacre serve` makes a first one");
+                render::note("there are no tokens; `nacre serve` creates the first one");
             }
             for token in all.iter().filter(|_| !context.global.json) {
                 let group = token.group.as_ref().map_or("any group".into(), |group| format!("group {group}"));
@@ -218,10 +220,11 @@ pub fn run(context: &Context, args: &Args) -> Result<ExitCode> {
             let before = all.len();
             all.retain(|token| token.name != *name);
             if all.len() == before {
-                bail!("there is no token `{name}`; `nacre token list` shows them");
+                let message = format!("there is no token `{name}`");
+                return Err(Failure::not_found("no_token", message, "`nacre token list` shows them").into());
             }
             write(&file, &all)?;
-            render::note(&format!("`{name}` is no longer let in"));
+            render::note(&format!("`{name}` is revoked"));
         }
     }
     Ok(ExitCode::SUCCESS)

@@ -263,10 +263,12 @@ fn a_sound_database_is_imported_whole() {
 fn groups_do_not_see_each_other() {
     let home = Sealed::new();
     home.json(["store", "Only here", "--group", "one"]);
-    assert_eq!(home.json(["search", "here", "--group", "two"])["hits"], json!([]));
-    assert!(!home.database("two").exists(), "looking makes nothing");
+    // A group that is not there is a slip of the finger where others are.
     let said = home.run(["search", "here", "--group", "two"]);
-    assert!(said.stderr.contains("there is: one"), "{said:?}");
+    assert!(said.status == 3 && said.stderr.contains("there is: one"), "{said:?}");
+    assert!(!home.database("two").exists(), "looking makes nothing");
+    home.json(["init", "--bare", "--group", "two"]);
+    assert_eq!(home.json(["search", "here", "--group", "two"])["hits"], json!([]));
 }
 
 #[test]
@@ -330,7 +332,8 @@ fn errors_have_one_shape() {
         (vec!["show", "99"], 3, "not_found", "no_entry"),
         (vec!["demote", "1"], 4, "conflict", "already_superseded"),
         (vec!["search", "--profile", "nobody"], 2, "invalid", "unknown_profile"),
-        (vec!["import", "nacre", "/nowhere"], 2, "invalid", "bad_import"),
+        (vec!["import", "nacre", "/nowhere"], 3, "not_found", "no_file"),
+        (vec!["import", "nacre", "."], 2, "invalid", "bad_import"),
         (vec!["search", "--scope", "everything"], 2, "invalid", "bad_argument"),
         (vec!["search", "--bogus"], 2, "invalid", "usage"),
         (vec!["frobnicate"], 2, "invalid", "usage"),
@@ -493,7 +496,10 @@ fn sessions_are_listed_and_shown() {
     let one = home.json(["session", "list", "--limit", "1"]);
     assert_eq!((ids(&one), &one["total"]), (vec!["friday".to_owned()], &json!(2)));
     let said = home.run(["session", "list", "-n", "1"]);
-    assert!(said.stdout.starts_with("friday") && said.stderr.contains("1 older ones"), "{said:?}");
+    assert!(
+        said.stdout.starts_with("friday") && said.stderr.contains("1 older session not shown"),
+        "{said:?}"
+    );
     let said = home.run(["session", "show", "mon", "-n", "1"]);
     let expected =
         "session monday, 2 messages\n\n1. user  2026-01-05T09:01:00.000Z\nFirst\nof \u{fffd}two lines\n";

@@ -297,12 +297,15 @@ fn goose_is_told_what_to_paste_and_nothing_is_written() {
         assert!(said.contains(&lines) && said.contains(file), "{said}");
         assert!(said.contains("Nothing was written."), "{said}");
         let said = user.install(&["goose", "--dry-run"]);
-        assert!(said.contains(&lines) && said.contains("nothing will be without --dry-run"), "{said}");
+        assert!(
+            said.contains(&lines) && said.contains("Without --dry-run, nothing is written either"),
+            "{said}"
+        );
         let output = user.run(&["--json", "install", "goose"]);
         let answer: Value = serde_json::from_str(&output.stdout).unwrap();
         assert_eq!(answer["files"][0]["changed"], false, "{answer}");
         assert!(answer["files"][0]["by_hand"].as_str().unwrap().contains(&lines), "{answer}");
-        assert!(user.run(&["uninstall", "goose"]).stdout.contains("without Nacre already"));
+        assert!(user.run(&["uninstall", "goose"]).stdout.contains("already without Nacre"));
         assert_eq!(user.all(), files, "nothing was written");
     }
 

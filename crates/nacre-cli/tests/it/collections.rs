@@ -56,7 +56,7 @@ fn a_collection_from_add_to_drop() {
     assert!(shown.contains("books: ") && shown.contains("sea.md:1-3"), "{shown}");
     let listed = home.run(["collection", "list"]).stdout;
     assert!(
-        listed.contains("books  1 documents, 1 passages") && listed.contains("indexed 2026-02-18 14:30"),
+        listed.contains("books  1 document, 1 passage,") && listed.contains("indexed 2026-02-18 14:30"),
         "{listed}"
     );
     assert_eq!(home.collection("books")["indexed_at"], "2026-02-18T14:30:00.000Z");

@@ -46,7 +46,7 @@ fn index_says_what_became_of_each_document() {
     assert_eq!((&again["unchanged"], &again["added"]), (&json!(1), &json!([])));
     let status = home.json(["status"]);
     assert_eq!(status["documents"], json!({ "indexed": 1, "chunks": 1, "skipped": 1 }));
-    assert!(home.run(["status"]).stdout.contains("1 in 1 chunks, 1 skipped"));
+    assert!(home.run(["status"]).stdout.contains("1 in 1 chunk, 1 skipped"));
     assert_eq!(home.json(["doctor"])["ok"], true);
 
     let off = home.run(["index", "--set", "documents.index=false"]);

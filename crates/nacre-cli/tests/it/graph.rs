@@ -72,7 +72,7 @@ fn a_conversation_with_the_graph() {
         (&["fact", "multi", "Boat"], "values of `boat` stand side by side."),
         (&["fact", "multi", "boat", "--off"], "a new value of `boat` takes the place of the one before."),
         (&["fact", "category", "recipe"], "`recipe` is a category."),
-        (&["fact", "kept-out"], "Everything that was read was taken in."),
+        (&["fact", "kept-out"], "No line was skipped."),
         (&["fact", "remove", "Keystone", "port"], "Removed fact-3."),
         (&["fact", "remove", "Heidi Boyd"], "Removed fact-1, fact-2."),
         (&["fact", "list"], "There are no facts."),
@@ -130,7 +130,7 @@ fn a_seed_is_taken_in_once_and_says_what_it_left_out() {
     let file = home.beside("seed.toml");
     std::fs::write(&file, "[[fact]]\nentity = \"Ada\"\nkey = \"city\"\nvalue = \"Oslo\"\n[[fact]]\nentity = \"it\"\nkey = \"k\"\nvalue = \"v\"\n").unwrap();
     let says = home.says(["fact", "seed", &file]);
-    assert_eq!(says, "1 added, 0 known already\n  not taken in: it.k: `it` is a pronoun, not a name");
+    assert_eq!(says, "1 added, 0 already known\n  skipped: it.k: `it` is a pronoun, not a name");
     let again = home.json(["fact", "seed", &file]);
     assert_eq!((&again["added"], &again["known"]), (&json!(0), &json!(1)));
     std::fs::write(&file, "[[fact]]\nentity = 1\n").unwrap();

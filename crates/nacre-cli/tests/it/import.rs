@@ -27,8 +27,9 @@ fn formats_are_listed_and_refused_by_name() {
     }
     // (arguments, exit code, error)
     for (arguments, code) in [
-        (&["import", "obsidian"][..], "foreign_source"),
-        (&["import", "mem0", "/nowhere"], "foreign_source"),
+        (&["import", "obsidian"][..], "no_source"),
+        (&["import", "mem0", "/nowhere"], "no_file"),
+        (&["import", "mem0", "/"], "foreign_source"),
         (&["import", "nacre"], "bad_argument"),
         (&["import", "nacre", "/nowhere", "--dry-run"], "bad_argument"),
         (&["import", "markdown", "/", "--visibility", "shared"], "needs_private"),

@@ -77,7 +77,7 @@ fn an_empty_home_is_set_up_and_left_empty() {
         assert_eq!(user.all(), [], "a dry run writes nothing");
 
         let said = user.install(&[client]);
-        assert!(said.contains(&format!("`nacre uninstall {client}` takes it back")), "{said}");
+        assert!(said.contains(&format!("`nacre uninstall {client}` undoes this")), "{said}");
         for event in EVENTS {
             assert_eq!(
                 commands(&user.read(hooks), event),

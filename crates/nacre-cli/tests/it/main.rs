@@ -9,6 +9,8 @@ mod layers;
 
 // The commands, told as short stories.
 mod cli;
+// Mistakes of newcomers, each by what went wrong.
+mod mistakes;
 // Documents: indexed, followed, shown.
 mod documents;
 // The workspace: made, given to sessions by commands, hooks and resources.

@@ -53,7 +53,7 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
     assert_eq!(home.run(["pending", "1"]).stdout, shown);
     assert_eq!(home.json_at_terminal(["approve", "1"])["proposals"][0]["state"], "approved");
     assert_eq!(text(&home, "MEMORY.md"), "# Memory\n- The dog is called Stella.\n");
-    assert_eq!(home.run(["pending"]).stdout, "Nothing waits for you.\n");
+    assert_eq!(home.run(["pending"]).stdout, "Nothing waits for your approval.\n");
     assert_eq!(
         agent.data("memory_search", &json!({ "query": "Stella", "scope": ["memory"] }))["hits"][0]["path"],
         "MEMORY.md"
@@ -77,7 +77,7 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
     );
     let conflict = home.run_at_terminal(["approve", "3"]);
     assert_eq!(conflict.status, 4);
-    assert!(conflict.stdout.contains("what has changed in the file since"), "{conflict:?}");
+    assert!(conflict.stdout.contains("changes in the file since then"), "{conflict:?}");
     assert!(home.run(["pending"]).stdout.contains("conflict: the file has changed since"));
     assert_eq!(home.json_at_terminal(["deny", "3", "--reason", "no"])["proposals"][0]["answer"], "no");
     assert_eq!(home.run_at_terminal(["--json", "approve", "3"]).error().1["code"], "already_decided");
@@ -88,17 +88,19 @@ fn a_proposal_from_the_agent_to_the_file_and_back() {
 fn files_are_shown_whole_or_in_part() {
     let home = Sealed::new();
     put(&home, "memory/topics/work.md", "one\r\ntwo\r\nthree\u{1b}[2J\n");
+    put(&home, "memory/topics/empty.md", "");
     for (argument, shown) in [
         ("memory/topics/work.md", "one\ntwo\nthree\u{fffd}[2J\n"),
         ("memory/topics/work.md:2", "two\n"),
         ("memory/topics/work.md:1-2", "one\ntwo\n"),
         ("memory/topics/work.md:3-", "three\u{fffd}[2J\n"),
         ("memory/topics/work.md:9-12", ""),
-        ("absent.md", ""),
+        ("memory/topics/empty.md", ""),
     ] {
         let output = home.run(["get", argument]);
         assert_eq!((output.status, output.stdout.as_str()), (0, shown), "{argument}");
     }
+    assert_eq!(home.run(["get", "absent.md"]).status, 3);
     assert_eq!(home.json(["get", "memory/topics/work.md:2-3"])["lines"], json!([2, 3]));
     for argument in ["../nacre.toml", "/etc/passwd", "memory.db", "..%2fx.md", "x.md:0-1"] {
         assert_ne!(home.run(["get", argument]).status, 0, "{argument}");

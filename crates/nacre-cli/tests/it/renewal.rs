@@ -65,9 +65,9 @@ fn a_kill_costs_a_batch_and_the_rest_goes_on() {
     let kept = made(&sealed).expect("it was killed in between");
     assert!((1..3000).contains(&kept), "{kept}");
     let status = sealed.run(["status"]).stdout;
-    assert!(status.contains(&format!("{kept} of 3000 made anew")), "{status}");
+    assert!(status.contains(&format!("{kept} of 3000 rebuilt")), "{status}");
     let doctor = sealed.run(["doctor"]);
-    assert!(doctor.status == 0 && doctor.stdout.contains("of 3000 made anew"), "{doctor:?}");
+    assert!(doctor.status == 0 && doctor.stdout.contains("of 3000 rebuilt"), "{doctor:?}");
     assert_eq!(sealed.json(["index"])["vectors"], json!({ "made": 3000, "all": 3000 }));
     assert_eq!((made(&sealed), search(&sealed)), (None, before.clone()));
     assert_eq!(sealed.run(["doctor"]).status, 0);

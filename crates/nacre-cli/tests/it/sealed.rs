@@ -212,6 +212,28 @@ fn terminal() -> (OwnedFd, OwnedFd) {
     (terminal, program)
 }
 
+/// Runs a command at a terminal of so many columns and rows, types a line, and returns the exit code and what was shown.
+pub fn at_terminal(command: &mut Command, size: (u16, u16), typed: &str) -> (i32, String) {
+    use rustix::termios::{Winsize, tcsetwinsize};
+    let (terminal, program) = terminal();
+    let size = Winsize { ws_col: size.0, ws_row: size.1, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&terminal, size).unwrap();
+    let other = || program.try_clone().unwrap();
+    let mut child = command.stdin(other()).stdout(other()).stderr(other()).spawn().unwrap();
+    // The command and this process hold the program's end, which has to close for the reading to end.
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    drop(program);
+    let mut terminal = std::fs::File::from(terminal);
+    terminal.write_all(typed.as_bytes()).unwrap();
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    while let Ok(read @ 1..) = terminal.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..read]);
+    }
+    let status = child.wait().unwrap().code().unwrap_or(-1);
+    (status, String::from_utf8(shown).unwrap().replace("\r\n", "\n"))
+}
+
 /// Runs a command with a terminal as its standard error, and returns what that has shown.
 pub fn shown_at_terminal(command: &mut Command) -> String {
     let (terminal, errors) = terminal();

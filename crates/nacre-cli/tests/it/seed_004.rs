@@ -49,5 +49,5 @@ fn seed_004_a_memory_can_be_carried_away_and_is_looked_after_at_four() {
     assert!(prune.contains("daily 04:00"), "{prune}");
     // The seed's import of flat files is not there yet; files are indexed where they are, in the other profiles.
     let refused = home.run(["import", "markdown", "MEMORY.md"]);
-    assert_eq!(refused.status, 2, "{refused:?}");
+    assert_eq!(refused.status, 3, "{refused:?}");
 }

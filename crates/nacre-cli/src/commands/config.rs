@@ -1,0 +1,183 @@
+//! Settings: list, get, set, edit.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitCode};
+
+use anyhow::{Context as _, Result};
+use nacre::settings::{self, Layer};
+use nacre::{Kind, SETTINGS_FILE, Settings};
+use serde_json::{Map, Value};
+use toml_edit::{DocumentMut, Item};
+
+use crate::args::{Config, ConfigVerb};
+use crate::context::{self, Context};
+use crate::render::{self, Failure, count};
+
+/// Sections that decide what agents may do. Only a person at a terminal changes them.
+const GUARDED: &[&str] = &["write", "limits", "profile", "plugins", "access", "tools"];
+
+/// Tells whether a key decides what agents may do.
+pub fn is_guarded(key: &str) -> bool {
+    GUARDED.contains(&key.split('.').next().unwrap_or_default())
+}
+
+type Pairs = Vec<(String, String)>;
+
+/// Runs `nacre config`, or `nacre settings`, which lists everything.
+pub fn run(context: &Context, args: &Config, lists_all: bool) -> Result<ExitCode> {
+    match &args.verb {
+        None => list(context, lists_all),
+        Some(ConfigVerb::List { all }) => list(context, *all),
+        Some(ConfigVerb::Get { key }) => get(context, key),
+        Some(ConfigVerb::Set { key, value, .. }) => set(context, key, value.as_deref()),
+        Some(ConfigVerb::Edit) => edit(context),
+    }?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Returns the settings in force.
+fn in_force(context: &Context) -> Result<Pairs> {
+    Ok(settings::effective(context.global.profile.as_deref(), &context.layers)?)
+}
+
+fn list(context: &Context, all: bool) -> Result<()> {
+    let pairs = in_force(context)?;
+    if context.global.json {
+        return render::json(&json(pairs));
+    }
+    let defaults = settings::effective(None, &[])?;
+    let (changed, others): (Pairs, Pairs) = pairs.into_iter().partition(|pair| !defaults.contains(pair));
+    let mut text = match changed.len() {
+        0 => "No setting is changed.\n".to_owned(),
+        _ => format!("Changed settings:\n{}", render::table(&changed)),
+    };
+    if all {
+        text.push_str(&by_section(&others));
+    } else {
+        let others = count(others.len(), "setting has its default", "settings have their defaults");
+        let _ =
+            write!(text, "\n{others}: `nacre config list --all`. `nacre config set KEY VALUE` changes one.");
+    }
+    render::page(&text)
+}
+
+/// Writes settings under the names of their sections.
+fn by_section(pairs: &[(String, String)]) -> String {
+    let section = |pair: &(String, String)| {
+        pair.0.split_once('.').map(|(section, _)| section.to_owned()).unwrap_or_default()
+    };
+    let mut text = String::new();
+    for part in pairs.chunk_by(|one, other| section(one) == section(other)) {
+        let _ = write!(text, "\n{}", render::table(part));
+    }
+    text
+}
+
+fn json(pairs: Pairs) -> Map<String, Value> {
+    let value = |value: String| serde_json::from_str(&value).unwrap_or_else(|_| value.into());
+    pairs.into_iter().map(|(key, text)| (key, value(text))).collect()
+}
+
+fn get(context: &Context, key: &str) -> Result<()> {
+    let section = format!("{key}.");
+    let mut found = in_force(context)?;
+    found.retain(|(name, _)| name == key || name.starts_with(&section));
+    if found.is_empty() {
+        // The library knows which key was meant.
+        let layer = Layer::from_pair("the command line", &format!("{key}=0"))?;
+        Settings::from_layers(None, &[layer])?;
+        let hint = "`nacre config list --all` shows every key";
+        return Err(Failure::not_found("no_setting", format!("there is no setting `{key}`"), hint).into());
+    }
+    match (context.global.json, found.as_slice()) {
+        (true, _) => render::json(&json(found)),
+        (false, [(name, value)]) if name == key => render::out(value),
+        (false, found) => render::out(&render::table(found)),
+    }
+}
+
+fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
+    let file = context.home.path().join(SETTINGS_FILE);
+    // A key or value that does not exist is refused before anything is written.
+    if let Some(value) = value {
+        let layer = context::pair_layer("the command line", &format!("{key}={value}"))?;
+        Settings::from_layers(None, &[layer])?;
+    }
+    context.home.create()?;
+    let text = std::fs::read_to_string(&file).map_err(nacre::Error::io(&file))?;
+    let mut document: DocumentMut =
+        text.parse().with_context(|| format!("{} is not valid TOML", file.display()))?;
+    let changed = write_key(&mut document, key, value);
+    let text = document.to_string();
+    Settings::from_layers(None, &[context::text_layer(&file, &text)?])?;
+    if changed {
+        nacre::files::write_whole(&file, text.as_bytes())?;
+    }
+    let now = in_force_with(&text, &file, key)?;
+    if context.global.json {
+        return render::json(&json(vec![(key.to_owned(), now)]));
+    }
+    render::out(&format!("{key} = {now}"))?;
+    let variable = format!("NACRE_{}", key.replace('.', "_").to_uppercase());
+    if std::env::var_os(&variable).is_some() {
+        render::note(&format!("{variable} in the environment still overrides nacre.toml"));
+    }
+    Ok(())
+}
+
+/// Returns the value that a settings file gives a key.
+fn in_force_with(text: &str, file: &Path, key: &str) -> Result<String> {
+    let layer = context::text_layer(file, text)?;
+    let found = settings::effective(None, &[layer])?.into_iter().find(|(name, _)| name == key);
+    Ok(found.map(|(_, value)| value).unwrap_or_default())
+}
+
+/// Writes or removes a key, and tells whether that changed anything.
+fn write_key(document: &mut DocumentMut, key: &str, value: Option<&str>) -> bool {
+    let mut parts: Vec<&str> = key.split('.').collect();
+    let last = parts.pop().unwrap_or_default();
+    let mut table = document.as_table_mut();
+    for part in parts {
+        let entry = table.entry(part).or_insert_with(toml_edit::table);
+        let Some(inner) = entry.as_table_mut() else { return false };
+        table = inner;
+    }
+    match value {
+        None => table.remove(last).is_some(),
+        Some(value) => {
+            let parsed = value.parse::<toml_edit::Value>().unwrap_or_else(|_| value.into());
+            // A comment beside the old value stays.
+            let decor = table.get(last).and_then(Item::as_value).map(|old| old.decor().clone());
+            let mut parsed = parsed;
+            if let Some(decor) = decor {
+                *parsed.decor_mut() = decor;
+            }
+            table.insert(last, Item::Value(parsed));
+            true
+        }
+    }
+}
+
+fn edit(context: &Context) -> Result<()> {
+    context.home.create()?;
+    let file = context.home.path().join(SETTINGS_FILE);
+    let told =
+        ["VISUAL", "EDITOR"].iter().find_map(|name| std::env::var(name).ok().filter(|told| !told.is_empty()));
+    let editor = told.unwrap_or_else(|| if cfg!(windows) { "notepad".into() } else { "vi".into() });
+    let mut words = editor.split_whitespace();
+    let program = words.next().unwrap_or("vi");
+    let status = Command::new(program).args(words).arg(&file).status();
+    let status = status.map_err(|problem| Failure {
+        kind: Kind::Unavailable,
+        code: "no_editor",
+        message: format!("the editor `{program}` can't be started: {problem}"),
+        hint: Some(format!("set EDITOR, or edit {} yourself", file.display())),
+    })?;
+    let text = std::fs::read_to_string(&file).map_err(nacre::Error::io(&file))?;
+    Settings::from_layers(None, &[context::text_layer(&file, &text)?])?;
+    if !status.success() {
+        render::note("the editor reported a failure");
+    }
+    Ok(())
+}
