@@ -228,6 +228,11 @@ impl Context {
         }
     }
 
+    /// Returns a text of the library in the words of the command line.
+    pub fn for_people(&self, text: &str) -> String {
+        self.with_short_ids(text).replace("(0d ago)", "(today)")
+    }
+
     /// Returns a text in which every long id of a memory is its short one.
     pub fn with_short_ids(&self, text: &str) -> String {
         let mut short = text.to_owned();
@@ -291,7 +296,7 @@ impl Context {
     pub fn show<A: Serialize>(&self, reply: &Reply<A>) -> Result<()> {
         match self.global.json {
             true => render::json(&serde_json::to_value(&reply.outcome)?),
-            false => render::page(&render::plain(&reply.text)),
+            false => render::page(&render::flow(&render::plain(&reply.text))),
         }
     }
 

@@ -282,12 +282,10 @@ pub fn exit_code(kind: Kind) -> ExitCode {
 /// When colors are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
-    /// On a terminal, unless NO_COLOR is set
+    // Where there is a terminal and NO_COLOR is not set. Doc comments here would make every help text three times as long.
     #[default]
     Auto,
-    /// Always
     Always,
-    /// Never
     Never,
 }
 
@@ -464,7 +462,7 @@ pub fn wrap(text: &str, width: usize, indent: usize) -> String {
 
 /// Breaks the lines of a text that are longer than the terminal is wide. The rest of a line is indented as its beginning.
 pub fn flow(text: &str) -> String {
-    let Some(width) = width() else { return text.to_owned() };
+    let Some((width, _)) = size().filter(|(columns, _)| *columns > 0) else { return text.to_owned() };
     let flowed = text.lines().map(|line| {
         let start = line.trim_start_matches(' ');
         let indent = line.len() - start.len();

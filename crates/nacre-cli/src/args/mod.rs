@@ -121,14 +121,7 @@ pub struct Global {
     #[arg(long, global = true)]
     pub json: bool,
     /// When to use colors
-    #[arg(
-        long,
-        global = true,
-        value_enum,
-        value_name = "WHEN",
-        default_value_t,
-        hide_possible_values = false
-    )]
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
     pub color: ColorChoice,
     /// The time that this call assumes; for tests
     #[arg(long, global = true, value_name = "TIME", env = "NACRE_NOW", hide = true, value_parser = time)]

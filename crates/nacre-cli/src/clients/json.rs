@@ -49,7 +49,7 @@ impl Document {
         let mut reader = Reader { text, at: if text.starts_with('\u{feff}') { 3 } else { 0 } };
         let read = reader.value(0).and_then(|root| {
             reader.space()?;
-            if reader.at < text.len() { Err("something stands behind its end".into()) } else { Ok(root) }
+            if reader.at < text.len() { Err("there is more text after its end".into()) } else { Ok(root) }
         });
         match read {
             Ok(root) => Ok(Document { text: text.to_owned(), root }),
@@ -445,7 +445,7 @@ mod tests {
             ("{\"a\": \"x", "a string has no end (line 1)"),
             ("{\"a\": \"x\\", "a string has no end (line 1)"),
             ("{\"a\": \"\0\"}", "this is no value (line 1)"),
-            ("{} {}", "something stands behind its end (line 1)"),
+            ("{} {}", "there is more text after its end (line 1)"),
             ("/* {}", "a comment has no end (line 1)"),
             ("{\"é\": 1, ü}", "a key in quotes is missing (line 1)"),
         ] {

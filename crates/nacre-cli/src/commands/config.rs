@@ -59,7 +59,7 @@ fn list(context: &Context, all: bool) -> Result<()> {
         let _ =
             write!(text, "\n{others}: `nacre config list --all`. `nacre config set KEY VALUE` changes one.");
     }
-    render::page(&text)
+    render::page(&render::flow(&text))
 }
 
 /// Writes settings under the names of their sections.

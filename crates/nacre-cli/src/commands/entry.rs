@@ -24,7 +24,7 @@ where
 {
     let mut reply = context.run(request)?;
     if !context.global.json {
-        reply.text = context.with_short_ids(&reply.text);
+        reply.text = context.for_people(&reply.text);
     }
     context.show(&reply)?;
     Ok(ExitCode::SUCCESS)
@@ -44,10 +44,10 @@ pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
             let nacre::Entry { number, content, .. } = &found.entry;
             render::out(&render::flow(&format!("[id:{number}] {}", plain(content))))?;
         }
-        let what =
-            if ids.len() == 1 { "this memory".into() } else { format!("these {} memories", ids.len()) };
-        let question = format!("Delete {what} permanently, with its history?")
-            .replace("memories permanently, with its", "memories permanently, with their");
+        let question = match ids.len() {
+            1 => "Delete this memory permanently, with its history?".to_owned(),
+            many => format!("Delete these {many} memories permanently, with their history?"),
+        };
         if render::ask(&question)? != Some(true) {
             render::note("nothing was deleted");
             return Ok(ExitCode::SUCCESS);
@@ -56,13 +56,17 @@ pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
     if let [id] = &ids[..] {
         return run(context, DeleteRequest { id: id.clone() });
     }
+    // A name that is wrong keeps all of them.
+    for id in &ids {
+        context.ask(GetRequest { id: Some(id.clone()), ..GetRequest::default() })?;
+    }
     let mut deleted = Vec::new();
     for id in ids {
         let mut reply = context.run(DeleteRequest { id })?;
         if context.global.json {
             deleted.push(serde_json::to_value(&reply.outcome)?);
         } else {
-            reply.text = context.with_short_ids(&reply.text);
+            reply.text = context.for_people(&reply.text);
             context.show(&reply)?;
         }
     }
@@ -284,7 +288,7 @@ pub fn history(context: &Context, id: &EntryName) -> Result<ExitCode> {
     let id = context.entry(id)?;
     let reply = context.run(GetRequest { id: Some(id), ..GetRequest::default() })?;
     let Some(Got::Entry(found)) = context.to_render(&reply)? else { return Ok(ExitCode::SUCCESS) };
-    render::page(&context.with_short_ids(&plain(&reply.text)).replace("(0d ago)", "(today)"))?;
+    render::page(&render::flow(&context.for_people(&plain(&reply.text))))?;
     if found.chain.is_empty() && found.versions.is_empty() {
         render::out("It replaced nothing, and its text never changed.")?;
     }

@@ -336,7 +336,7 @@ fn detach(global: &Global) -> Result<()> {
     // A client that ends what it started, group and all, does not end this.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
-    command.spawn().context("the spool can't be taken in for now").map(drop)
+    command.spawn().context("the spool can't be processed now").map(drop)
 }
 
 fn take_in(global: Global) -> ExitCode {

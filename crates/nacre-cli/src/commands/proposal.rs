@@ -28,8 +28,11 @@ pub fn get(context: &Context, args: &Get) -> Result<ExitCode> {
         return Err(Failure::not_found("no_file", format!("there is no file `{path}`"), hint).into());
     }
     reply.text = reply.text.replace("\r\n", "\n");
-    if context.global.json || !reply.text.is_empty() {
+    if context.global.json {
         context.show(&reply)?;
+    } else if !reply.text.is_empty() {
+        // A file keeps its lines.
+        render::page(&plain(&reply.text))?;
     }
     Ok(ExitCode::SUCCESS)
 }

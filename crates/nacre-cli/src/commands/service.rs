@@ -106,11 +106,11 @@ fn install(context: &Context, keeper: &Keeper, args: &ServiceInstall) -> Result<
         let mut text = format!("{} is written.\n", render::plain(&keeper.file.display().to_string()));
         match left.as_slice() {
             [] => text.push_str(
-                "The server runs, and will whenever you are logged in. `nacre ui` opens its page.\n",
+                "The server is running, and starts whenever you log in. `nacre ui` opens the dashboard.\n",
             ),
             left => text.push_str(&format!("It could not be started from here; run:\n{}\n", shown(left))),
         }
-        text.push_str("`nacre service uninstall` takes it back.");
+        text.push_str("`nacre service uninstall` undoes this.");
         render::out(&text)?;
         if let Some(first) = first {
             render::note(&format!("a first token, shown only now: {first}"));

@@ -441,6 +441,8 @@ fn settings_could_only_be_changed_in_an_editor() {
 #[test]
 fn only_one_memory_could_be_deleted_at_a_time() {
     let home = with_memories();
+    assert_eq!(home.error(["delete", "1", "99"]).0, 3);
+    assert_eq!(home.json(["status"])["entries"]["current"], 2, "a wrong name keeps all of them");
     says(&home.run(["delete", "1", "2"]), 0, &["Deleted [id:1]", "Deleted [id:2]"]);
     assert_eq!(home.json(["status"])["entries"]["current"], 0);
 }
@@ -582,8 +584,10 @@ fn one_was_counted_as_many() {
 #[test]
 fn today_was_called_0d_ago() {
     let home = with_memories();
-    let history = home.run(["history", "1"]);
-    assert!(!history.stdout.contains("0d ago"), "{history:?}");
+    for args in [["history", "1"], ["reinforce", "1"], ["show", "1"]] {
+        let output = home.run(args);
+        assert!(!output.stdout.contains("0d ago"), "{output:?}");
+    }
 }
 
 #[test]
@@ -648,4 +652,28 @@ fn a_closed_stderr_was_a_panic_or_a_success() {
         let status = command.stdin(Stdio::null()).stdout(writer).stderr(other).status().unwrap();
         assert_eq!(status.code(), Some(expected), "{args:?} without stdout");
     }
+}
+
+#[test]
+fn profiles_were_named_after_projects_nobody_knows() {
+    let home = Sealed::new();
+    let design = |args: &[&str]| home.json(args.iter().copied().chain(["status"]))["profile"].clone();
+    for (name, expected) in [
+        ("default", "balanced"),
+        ("minimal", "carapace"),
+        ("strict", "gated"),
+        ("files", "brain"),
+        ("graph", "nanoclaw"),
+        ("feedback", "koshi"),
+    ] {
+        assert_eq!(design(&["--profile", name]), expected);
+        assert_eq!(design(&["--profile", expected]), expected);
+        assert_eq!(design(&["--set", &format!("profile={name}")]), expected);
+        let output =
+            home.command(["status"]).env("NACRE_PROFILE", name).stdin(Stdio::null()).output().unwrap();
+        assert!(String::from_utf8(output.stdout).unwrap().contains(&format!("profile      {name}\n")));
+        home.json_at_terminal(["config", "set", "profile", name]);
+        assert_eq!(design(&[]), expected, "from nacre.toml");
+    }
+    says(&home.run(["search", "--profile", "koshy"]), 2, &["`feedback` (koshi)"]);
 }
