@@ -15,7 +15,7 @@ mod plugin;
 // The home, the settings and the caller of one command; reads the environment and the clock.
 mod context;
 
-// What the servers share: who calls, open groups, work in the background.
+// Shared by both servers: callers, open groups, background work.
 mod groups;
 
 // The tools over MCP.
@@ -24,7 +24,7 @@ mod mcp;
 // HTTP: REST, MCP, events, the page.
 mod serve;
 
-// What a person types; starts everything above.
+// The commands a person types; they start everything above.
 mod commands;
 
 use std::process::ExitCode;

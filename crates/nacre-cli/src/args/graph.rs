@@ -21,7 +21,7 @@ pub struct Graph {
     /// The maximum number of answers [default: 6]
     #[arg(long, short = 'n', value_name = "N")]
     pub limit: Option<usize>,
-    /// What was true at this time, such as yesterday, 3d or 2026-03-01
+    /// Answer as of this time, such as yesterday, 3d or 2026-03-01
     #[arg(long, value_name = "TIME")]
     pub as_of: Option<When>,
     /// The agent asks, so "my" and "I" mean the agent
@@ -110,7 +110,7 @@ pub enum Fact {
         /// Only entities of this category
         #[arg(long, short)]
         category: Option<String>,
-        /// What was true at this time, such as yesterday, 3d or 2026-03-01
+        /// Answer as of this time, such as yesterday, 3d or 2026-03-01
         #[arg(long, value_name = "TIME")]
         as_of: Option<When>,
         /// Include earlier values
@@ -192,7 +192,7 @@ pub enum Relation {
     List {
         /// Only relations of this person or thing, on either side
         entity: Option<String>,
-        /// What was true at this time, such as yesterday, 3d or 2026-03-01
+        /// Answer as of this time, such as yesterday, 3d or 2026-03-01
         #[arg(long, value_name = "TIME")]
         as_of: Option<When>,
         /// Include earlier values

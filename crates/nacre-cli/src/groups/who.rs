@@ -1,11 +1,11 @@
-//! Who calls: a caller with its group, and the principal that a request over HTTP is from.
+//! The caller of a request with its group, and the principal behind an HTTP token.
 
 use axum::http::HeaderMap;
 use nacre::{Actor, Caller, GroupName, Role, SessionId, Visibility};
 
 use crate::context::zone;
 
-/// Whose words are believed about the group and the session.
+/// The source that decides the group and the session of a request.
 const GROUP: &str = "nacre-group";
 const SESSION: &str = "nacre-session";
 
@@ -16,7 +16,7 @@ pub struct Who {
     pub group: GroupName,
 }
 
-/// Who a request is from.
+/// The sender of a request.
 #[derive(Clone, Debug)]
 pub struct Principal {
     /// Only this group; `None`: any.

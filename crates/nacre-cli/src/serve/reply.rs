@@ -1,4 +1,4 @@
-//! What every path has in common: how a request is read, and how a failure is told.
+//! Shared by every path: reading a request and reporting a failure.
 
 use axum::Json;
 use axum::body::Bytes;

@@ -1,4 +1,4 @@
-//! What the server keeps while it runs, shared by everything that answers requests.
+//! The state of a running server, shared by all request handlers.
 
 use std::sync::Arc;
 

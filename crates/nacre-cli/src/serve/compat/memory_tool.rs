@@ -34,7 +34,7 @@ pub async fn answer(
     }
 }
 
-/// What the model is told.
+/// The result of a call as a model reads it.
 #[derive(Serialize)]
 pub struct ToolResult {
     content: String,
@@ -51,7 +51,7 @@ pub fn result(view: &mut View<'_>, input: Value) -> nacre::Result<ToolResult> {
     }
 }
 
-/// What the model is told where a call was refused.
+/// Returns the result that tells a model why its call was refused.
 pub fn refused(error: &Error) -> ToolResult {
     ToolResult { content: nacre::redact::text(&error.to_string()).into_owned(), is_error: true }
 }
