@@ -222,7 +222,7 @@ def files(watch, served):
     file.write_text("# Memory\n\n- Somebody else.\n")
     page.fill("textarea", "lost")
     page.get_by_role("button", name="Save").click()
-    toast(page, "has changed meanwhile")
+    toast(page, "has changed in the meantime")
     assert "Somebody else" in file.read_text()
 
 

@@ -166,7 +166,7 @@ fn a_database_from_the_future_is_left_alone() {
     let db = Connection::open(home.database("main")).unwrap();
     db.pragma_update(None, "user_version", 99).unwrap();
     drop(db);
-    check_refused(&home, "main", "newer_database", "has schema 99, this program knows up to");
+    check_refused(&home, "main", "newer_database", "has schema 99; this program supports up to");
 }
 
 #[test]
@@ -195,8 +195,8 @@ fn a_database_with_two_names_is_refused() {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
 
     fs::hard_link(home.database("main"), &path).unwrap();
-    check_refused(&other, "main", "not_ours", "has a second name (a hard link)");
-    check_refused(&home, "main", "not_ours", "has a second name (a hard link)");
+    check_refused(&other, "main", "not_ours", "has a second hard link");
+    check_refused(&home, "main", "not_ours", "has a second hard link");
     fs::remove_file(&path).unwrap();
 
     std::os::unix::fs::symlink(home.database("main"), &path).unwrap();

@@ -310,7 +310,7 @@ fn two_briefs_are_one_too_many() {
     for command in [["brief", "--include-provenance"], ["mcp", "--untrusted"]] {
         let (status, error) = place.sealed.error(command);
         assert_eq!((status, &error["code"]), (4, &json!("two_briefs")));
-        assert_eq!(error["message"], "plugins `moon` and `sun` would both make the brief");
+        assert_eq!(error["message"], "plugins `moon` and `sun` both produce the brief");
     }
     let hook = place.sealed.run_with(["hook", "SessionStart"], b"{}");
     assert_eq!((hook.status, hook.stdout.trim()), (0, "{}"));

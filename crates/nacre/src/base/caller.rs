@@ -1,7 +1,8 @@
-//! The caller of a tool: actor, role and session, and what such a session may see.
+//! The caller of a tool: actor, role, session, and which data that session may see.
 //!
-//! A session is private or shared. A shared one never sees what is private: certain documents, what was marked, what was
-//! said in private. Files are read through [`Visibility::sees_file`]; `store::visibility` does the same for rows.
+//! A session is private or shared. A shared session never sees private data: documents on the private list,
+//! documents and rows marked private, and everything said in private sessions. [`Visibility::sees_file`]
+//! decides for files; `store::visibility` does the same for rows.
 
 use serde::{Deserialize, Serialize};
 use unicode_normalization::UnicodeNormalization;
@@ -15,11 +16,12 @@ use crate::base::{Time, Zone};
 /// The kind of caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Actor {
-    /// A person at the command line or the page: no limits.
+    /// A person at the command line or in the dashboard: no limits.
     Person,
     /// An agent's tool call.
     Agent,
-    /// Nobody: Nacre itself, behind the calls. No limits, and nothing that only a person decides.
+    /// Nacre itself, working in the background. It has no limits, and may not decide what only a person
+    /// decides.
     Nacre,
 }
 
@@ -29,9 +31,9 @@ named! {
     pub enum Role {
         /// Everything, in every group.
         Admin = "admin",
-        /// Everything within its group, and what is not private of the admin's group to read.
+        /// Everything within its group, and read access to public data in the admin's group.
         Project = "project",
-        /// Nothing by itself: a skill gets what it needs handed over.
+        /// Nothing by itself: a skill only gets the data that is handed to it.
         Skill = "skill",
     }
 }
@@ -41,17 +43,17 @@ named! {
 pub struct Caller {
     /// Person or agent.
     pub actor: Actor,
-    /// What it may do.
+    /// The caller's rights.
     pub role: Role,
-    /// The conversation: stamps provenance, carries limits.
+    /// The conversation. It is recorded as provenance, and limits apply per session.
     pub session: SessionId,
-    /// Whether the session has read what strangers wrote, so that it gets smaller limits.
+    /// Whether the session has read text written by strangers. It then gets smaller limits.
     pub untrusted: bool,
-    /// Whether it may see what is private (W3).
+    /// Whether the session sees private data.
     pub visibility: Visibility,
-    /// When.
+    /// The time of the call.
     pub now: Time,
-    /// Where: what day it is depends on it.
+    /// The caller's time zone, which decides what day it is.
     pub zone: Zone,
 }
 
@@ -68,7 +70,7 @@ impl Caller {
         Caller { actor, role, session, untrusted: false, visibility, now, zone: Zone::default() }
     }
 
-    /// Returns Nacre itself, which does what is due while nobody asks.
+    /// Returns Nacre itself, which runs maintenance in the background.
     pub fn nacre(now: Time) -> Caller {
         let session = "nacre".parse().expect("a name of a session");
         Caller { actor: Actor::Nacre, ..Caller::person(session, now) }
@@ -84,37 +86,38 @@ impl Caller {
 }
 
 named! {
-    /// Whether a session may see what is private.
+    /// Whether a session sees private data.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Visibility {
-        /// The person's own: it sees everything.
+        /// The person's own session: it sees everything.
         Private = "private",
-        /// Others may read along, or it is not known who does.
+        /// Other people can see its output, or it is unknown who can.
         #[default]
         Shared = "shared",
     }
 }
 
 impl Visibility {
-    /// Tells whether such a session sees a document of this path and text.
+    /// Tells whether such a session sees a document with this path and text.
     pub(crate) fn sees(self, private: &[String], path: &str, text: &str) -> bool {
         self == Visibility::Private || !(is_private(private, path) || is_marked(text))
     }
 
-    /// The same of a file as it stands there. What can't be read as text can't be seen to be public.
+    /// Does the same for the bytes of a file. A file that can't be decoded as text can't be shown to be
+    /// public, so it counts as private.
     pub(crate) fn sees_file(self, private: &[String], path: &str, bytes: &[u8]) -> bool {
         self == Visibility::Private || decode(bytes).is_ok_and(|(text, _)| self.sees(private, path, &text))
     }
 
-    /// What `private` columns of rows that such a session makes hold, where all it says is as private as it is.
+    /// Returns the value of the `private` column for rows that such a session creates.
     pub(crate) fn is_private(self) -> bool {
         self == Visibility::Private
     }
 }
 
-/// Tells whether a path is private by its name: a name of the list, in whatever folder and case, or a folder of it
-/// (`notes/`) and what is below.
+/// Tells whether a path is private by its name: a name on the list, in any folder and any case, or anything
+/// below a folder on the list (`notes/`).
 pub(crate) fn is_private(private: &[String], path: &str) -> bool {
     let path = folded(path);
     let name = path.rsplit('/').next().unwrap_or(&path);
@@ -125,12 +128,12 @@ pub(crate) fn is_private(private: &[String], path: &str) -> bool {
     })
 }
 
-/// As a file system may see it that knows no case and takes letters that look alike for the same.
+/// Folds a path the way a case-insensitive file system that also normalises Unicode may compare it.
 pub(crate) fn folded(path: &str) -> String {
     path.nfkc().collect::<String>().to_lowercase()
 }
 
-/// Tells whether a document says of itself, in its front matter, that it is private.
+/// Tells whether a document marks itself private in its front matter.
 pub(crate) fn is_marked(text: &str) -> bool {
     let Some(front) = front_matter(text) else { return false };
     front.fields.lines().any(|line| {
@@ -168,7 +171,7 @@ mod tests {
         {
             assert!(!is_private(&rules, path), "{path}");
         }
-        // A file system without case opens `USER.md` by this name.
+        // A case-insensitive file system opens `USER.md` under this name.
         assert!(is_private(&["USER.md".into()], "U\u{17f}ER.md"));
     }
 

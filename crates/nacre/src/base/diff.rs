@@ -1,7 +1,7 @@
-//! What a change does to the lines of a text, in the form that people know, and two changes of one text made one.
+//! Line diffs in unified form, and the merge of two changes to one text.
 //!
-//! What is shown may be hostile and may hold credentials: whatever can't be seen is shown by name, whatever is secret
-//! is masked. Lines are compared as the bytes they are, their ends included.
+//! The texts may be hostile and may contain credentials: invisible characters are shown by name, and secrets
+//! are masked. Lines are compared byte by byte, line endings included.
 
 use std::fmt;
 use std::ops::Range;
@@ -20,31 +20,31 @@ pub struct Diff {
     pub hunks: Vec<Hunk>,
 }
 
-/// One place that differs, with what is around it.
+/// One place that differs, with its context.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hunk {
-    /// Its lines before and after, from 0.
+    /// The line range before and after, from 0.
     pub before: Range<usize>,
     #[expect(missing_docs)]
     pub after: Range<usize>,
-    /// What is shown of it.
+    /// The lines to show.
     pub lines: Vec<Line>,
 }
 
 /// One line of a difference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Out, in, or as it was.
+    /// Removed, added or unchanged.
     pub mark: Mark,
-    /// The line as it can be shown, without its end.
+    /// The line as it is shown, without its line ending.
     pub text: String,
-    /// The parts of `text` that differ from the line in whose place it stands; empty where all of it does.
+    /// The parts of `text` that differ from the line it replaces; empty if all of it differs.
     pub parts: Vec<Range<usize>>,
-    /// Whether it has no line break, as only the last can.
+    /// Whether it has no line break, which only the last line can lack.
     pub unended: bool,
 }
 
-/// What becomes of a line.
+/// How a change affects a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "what the words say")]
 pub enum Mark {
@@ -65,7 +65,7 @@ impl Mark {
 }
 
 impl Diff {
-    /// Compares two texts of one name; `None` is no file.
+    /// Compares two texts of one name; `None` means that the file does not exist.
     pub fn new(name: &str, before: Option<&[u8]>, after: Option<&[u8]>) -> Diff {
         let file = |text: Option<&[u8]>| if text.is_some() { visible(name) } else { "/dev/null".into() };
         let (old, new) = (before.unwrap_or_default(), after.unwrap_or_default());
@@ -84,7 +84,7 @@ impl Diff {
             let last = place.checked_sub(1).map_or(0, |last| blocks[last].before.end);
             let next = blocks.get(place + 1).map_or(old_lines.len(), |next| next.before.start);
             let head = before.start.saturating_sub(AROUND).max(last);
-            // What is between two changes belongs to the hunk of the first, as far as it is near.
+            // Unchanged lines between two nearby changes belong to the first one's hunk.
             let joined = hunks.last().is_some_and(|hunk| hunk.before.end >= head);
             if !joined {
                 let start = after.start - (before.start - head);
@@ -107,19 +107,19 @@ impl Diff {
         Diff { before: file(before), after: file(after), hunks }
     }
 
-    /// Tells whether there is none.
+    /// Tells whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.before == self.after && self.hunks.is_empty()
     }
 
-    /// Returns how many lines come in and go out.
+    /// Returns how many lines are added and removed.
     pub fn count(&self) -> (usize, usize) {
         let lines = || self.hunks.iter().flat_map(|hunk| &hunk.lines);
         let of = |mark: Mark| lines().filter(|line| line.mark == mark).count();
         (of(Mark::In), of(Mark::Out))
     }
 
-    /// Writes it line by line: `write` gets what heads it and its hunks as `None` and each line as `Some`.
+    /// Writes the diff line by line: `write` gets header lines with `None`, and each line with `Some`.
     pub fn each(&self, mut write: impl FnMut(Option<&Line>, &str)) {
         if self.is_empty() {
             return;
@@ -127,7 +127,7 @@ impl Diff {
         write(None, &format!("--- {}", self.before));
         write(None, &format!("+++ {}", self.after));
         for hunk in &self.hunks {
-            // A range without lines is named by the line before it.
+            // An empty range is named by the line before it.
             let range = |range: &Range<usize>| match range.len() {
                 0 => format!("{},0", range.start),
                 1 => format!("{}", range.start + 1),
@@ -156,15 +156,15 @@ impl fmt::Display for Diff {
     }
 }
 
-/// Makes one text of two that were both made from `base`; `None`: they touch the same lines. Where both only add at
-/// one place, what `one` adds comes first.
+/// Merges two texts that were both derived from `base`. Returns `None` if they touch the same lines. If both
+/// only add lines at one place, those of `one` come first.
 pub(crate) fn merge(base: &[u8], one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     let (base, one, other) = (lines(base), lines(one), lines(other));
     let mut changes: Vec<(Block, &[&[u8]])> = Vec::new();
     for (place, side) in [&one, &other].into_iter().enumerate() {
         for block in blocks(&base, side) {
             let after = block.after.clone();
-            // One that both made is made once.
+            // A change that both made is applied once.
             let twice = place == 1
                 && changes
                     .iter()
@@ -185,7 +185,7 @@ pub(crate) fn merge(base: &[u8], one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
             return None;
         }
         merged.extend(base[at..block.before.start].concat());
-        // Behind a last line that did not end.
+        // The last line before this had no line break.
         if merged.last().is_some_and(|byte| *byte != b'\n') && !lines.is_empty() {
             return None;
         }
@@ -197,13 +197,14 @@ pub(crate) fn merge(base: &[u8], one: &[u8], other: &[u8]) -> Option<Vec<u8>> {
     Some(merged)
 }
 
-/// Shows what can't be seen by its name, so that a text says what it says and steers nothing.
+/// Replaces invisible characters with visible names, so that hidden characters can't change what a text
+/// appears to say.
 pub fn visible(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
             '\t' => shown.push(c),
-            // The pictures that Unicode has for them.
+            // Unicode has pictures for control characters.
             '\0'..='\u{1f}' => shown.extend(char::from_u32(0x2400 + u32::from(c))),
             '\u{7f}' => shown.push('\u{2421}'),
             _ if is_hidden(c) => shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(c))),
@@ -213,7 +214,7 @@ pub fn visible(text: &str) -> String {
     shown
 }
 
-/// Tells whether a character is not seen, or changes how others are seen.
+/// Tells whether a character is invisible, or changes how others are displayed.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,
@@ -223,12 +224,12 @@ fn is_hidden(c: char) -> bool {
             | '\u{e0000}'..='\u{e0fff}')
 }
 
-/// The lines of a text, each with its end.
+/// Splits a text into lines, each with its line ending.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
 
-/// The lines of a text as they are shown. A credential over several lines is one only in the whole text.
+/// Returns the lines as they are shown. Redaction sees the whole text, because a credential may span lines.
 fn shown(text: &[u8], count: usize) -> Vec<String> {
     let mut whole = String::with_capacity(text.len());
     for chunk in text.utf8_chunks() {
@@ -242,22 +243,22 @@ fn shown(text: &[u8], count: usize) -> Vec<String> {
     lines
 }
 
-/// A run of lines in whose place others stand.
+/// A run of lines that replaces another.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Block {
     before: Range<usize>,
     after: Range<usize>,
 }
 
-/// Returns the ranges that differ between two lists, in order. Large and hostile lists are compared by `similar`'s
-/// heuristics, as Git does, so that this ends in time.
+/// Returns the ranges that differ between two lists, in order. `similar` uses heuristics for large and
+/// hostile lists, as Git does, so the time is bounded.
 fn blocks<T: Eq + std::hash::Hash + Ord>(old: &[T], new: &[T]) -> Vec<Block> {
     let changes = similar::capture_diff_slices(similar::Algorithm::Myers, old, new);
     let changes = changes.into_iter().filter(|change| change.tag() != similar::DiffTag::Equal);
     changes.map(|change| Block { before: change.old_range(), after: change.new_range() }).collect()
 }
 
-/// The parts in which two lines differ; none, where they have little in common.
+/// Returns the parts in which two lines differ, or none if they have little in common.
 fn parts(one: &str, other: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     let (words, others) = (words(one), words(other));
     let left: Vec<&str> = words.iter().map(|word| &one[word.clone()]).collect();
@@ -275,7 +276,7 @@ fn parts(one: &str, other: &str) -> (Vec<Range<usize>>, Vec<Range<usize>>) {
     (out, into)
 }
 
-/// The words, spaces and signs of a line.
+/// Splits a line into words, spaces and punctuation.
 fn words(line: &str) -> Vec<Range<usize>> {
     let mut words: Vec<Range<usize>> = Vec::new();
     let mut last = None;
@@ -312,13 +313,13 @@ mod tests {
             (Some("a\n"), None, "--- f\n+++ /dev/null\n@@ -1 +0,0 @@\n-a\n"),
             (Some("a"), Some("a"), ""),
             (None, Some(""), "--- /dev/null\n+++ f\n"),
-            // Changes that are near are one hunk.
+            // Nearby changes share a hunk.
             (
                 Some("a\nb\nc\nd\n"),
                 Some("x\nb\nc\ny\n"),
                 "--- f\n+++ f\n@@ -1,4 +1,4 @@\n-a\n+x\n b\n c\n-d\n+y\n",
             ),
-            // The end of the file, the ends of lines and what can't be seen are shown.
+            // The end of the file, line endings and invisible characters are shown.
             (Some("a\n"), Some("a"), "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+a\n\\ No newline at end of file\n"),
             (Some("a\n"), Some("a\r\n"), "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+a\u{240d}\n"),
             (Some("a\n"), Some("\u{feff}a\n"), "--- f\n+++ f\n@@ -1 +1 @@\n-a\n+⟨U+FEFF⟩a\n"),
@@ -339,7 +340,7 @@ mod tests {
         let key = "a\n-----BEGIN PRIVATE KEY-----\nMIIBVgIBADANBgkq\n-----END PRIVATE KEY-----\nb\n";
         let shown = unified(Some("a\nb\n"), Some(key));
         assert!(!shown.contains("MIIB") && shown.contains("[REDACTED]"), "{shown}");
-        // That a secret changed is seen, not what it is.
+        // The diff shows that a secret changed, but not the secret.
         let shown = unified(Some("client_secret=abcdef123456\n"), Some("client_secret=ghijkl789012\n"));
         assert_eq!(shown.matches("client_secret=[REDACTED]").count(), 2, "{shown}");
     }
@@ -383,7 +384,7 @@ mod tests {
     }
 
     proptest! {
-        /// The blocks lead from one text to the other, and none is longer than the two together.
+        /// Applying the blocks to one text gives the other, and no block is longer than both texts together.
         #[test]
         fn blocks_lead_from_one_to_the_other(old in "[abc\n]{0,60}", new in "[abc\n]{0,60}") {
             let (one, other) = (lines(old.as_bytes()), lines(new.as_bytes()));
@@ -396,13 +397,13 @@ mod tests {
             }
             made.extend(one[at..].concat());
             prop_assert_eq!(made, new.as_bytes());
-            // As short as the longest common part allows.
+            // The diff is as short as the longest common subsequence allows.
             let least = one.len() + other.len() - 2 * common(&one, &other);
             let found: usize = blocks(&one, &other).iter().map(|block| block.before.len() + block.after.len()).sum();
             prop_assert_eq!(found, least);
         }
 
-        /// Merging with what did not change is the other side.
+        /// Merging with an unchanged side gives the other side.
         #[test]
         fn merging_with_nothing_changes_nothing(base in "[ab\n]{0,40}", one in "[ab\n]{0,40}") {
             if one.is_empty() || one.ends_with('\n') && (base.is_empty() || base.ends_with('\n')) {

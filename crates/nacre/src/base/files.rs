@@ -1,4 +1,4 @@
-//! Files and folders: written whole or not at all, readable by their owner alone.
+//! Writes files atomically and makes files and folders readable by their owner only.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write;
@@ -6,13 +6,13 @@ use std::path::Path;
 
 use crate::base::{Error, Result};
 
-/// Replaces a file at once: writes `bytes` to a temporary file beside it and renames that, so that a reader sees
-/// the old file or the new one, never half of it.
+/// Replaces a file atomically: writes `bytes` to a temporary file in the same folder and renames it, so that
+/// a reader sees either the old file or the new one.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, bytes, File::sync_all)
 }
 
-/// The same, without waiting for the disk: a loss of power may leave an empty file.
+/// Does the same without waiting for the disk: a power failure may leave an empty file.
 pub(crate) fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, bytes, |_| Ok(()))
 }
@@ -23,13 +23,13 @@ fn write(path: &Path, bytes: &[u8], sync: fn(&File) -> std::io::Result<()>) -> R
         .and_then(|mut file| file.write_all(bytes).and_then(|()| sync(&file)))
         .and_then(|()| fs::rename(&aside, path));
     written.map_err(|source| {
-        // The half-written file is of no use to anyone; that it can't be removed either changes nothing.
+        // The half-written file is useless; a failure to remove it changes nothing.
         let _ = fs::remove_file(&aside);
         Error::io(path)(source)
     })
 }
 
-/// Creates a folder and its parents, which only their owner can enter.
+/// Creates a folder and its parents, accessible to their owner only.
 pub fn create_folder(path: &Path) -> Result<()> {
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -38,17 +38,17 @@ pub fn create_folder(path: &Path) -> Result<()> {
     builder.create(path).map_err(Error::io(path))
 }
 
-/// Opens a file for appending, made readable by its owner alone where it is new.
+/// Opens a file for appending. A new file is readable by its owner only.
 pub(crate) fn append_private(path: &Path) -> std::io::Result<File> {
     private().append(true).create(true).open(path)
 }
 
-/// Makes a file readable by its owner alone where nothing stands, not even a link.
+/// Creates a file that is readable by its owner only. Fails if anything exists at the path, even a link.
 pub(crate) fn create_new_private(path: &Path) -> std::io::Result<File> {
     private().write(true).create_new(true).open(path)
 }
 
-/// Makes a new file readable by its owner alone; what stood there is cut.
+/// Creates or truncates a file that is readable by its owner only.
 fn create_private(path: &Path) -> std::io::Result<File> {
     private().write(true).create(true).truncate(true).open(path)
 }

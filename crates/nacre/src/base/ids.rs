@@ -12,7 +12,7 @@ use crate::base::schema::inline_schema;
 use crate::base::sql::column;
 use crate::base::text::shorten;
 
-/// A text that is no id of the kind it should be.
+/// A text that is not a valid id of its kind.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "each says what it is")]
 pub enum BadId {
@@ -22,7 +22,7 @@ pub enum BadId {
     CollectionName { given: String },
     #[error("project name `{given}` is not 1 to 100 characters on one line")]
     ProjectName { given: String },
-    #[error("`{given}` is no task id such as `TASK-001`")]
+    #[error("`{given}` is not a task id such as `TASK-001`")]
     TaskId { given: String },
     #[error("session id `{given}` is not 1 to 128 visible characters without spaces")]
     Session { given: String },
@@ -30,7 +30,7 @@ pub enum BadId {
     Entry { given: String },
 }
 
-/// Makes a string type of its own for one kind of id, with the check that every value has passed.
+/// Defines a string type for one kind of id, with the check that every value has passed.
 macro_rules! id_type {
     ($(#[$doc:meta])* $name:ident, $check:expr, $error:ident) => {
         $(#[$doc])*
@@ -73,21 +73,21 @@ macro_rules! id_type {
             }
         }
 
-        // What stands in our own tables was checked when it was written.
+        // Values in our own tables were checked when they were written.
         column!($name, $name);
     };
 }
 
 id_type! {
-    /// The name of a group: 1 to 64 letters, digits, `_` or `-`, so that it is safe as a folder name
-    /// everywhere (A1).
+    /// The name of a group: 1 to 64 letters, digits, `_` or `-`, so that it is a safe folder name on every
+    /// system.
     GroupName,
     is_safe_name,
     GroupName
 }
 
 id_type! {
-    /// The name of a collection; safe as a file name as a group's is (Q7).
+    /// The name of a collection. It is a safe file name, like that of a group.
     CollectionName,
     is_safe_name,
     CollectionName
@@ -106,7 +106,7 @@ id_type! {
 }
 
 id_type! {
-    /// The id of an entry: `mem-` and a UUID (E1).
+    /// The id of an entry: `mem-` and a UUID.
     EntryId,
     |text| text.strip_prefix("mem-").is_some_and(|uuid| uuid.len() == 36 && Uuid::try_parse(uuid).is_ok()),
     Entry
@@ -119,12 +119,12 @@ id_type! {
     ProjectName
 }
 
-/// The id of a task: `TASK-001`. Callers may leave out the word and the zeros.
+/// The id of a task: `TASK-001`. Callers may omit the prefix and the zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(pub(crate) i64);
 
 impl TaskId {
-    /// The last number that a task may come with.
+    /// The highest number that an imported task may have.
     const LAST: i64 = 999_999_999;
 }
 
@@ -135,7 +135,7 @@ impl FromStr for TaskId {
         let is_word = bare.get(..5).is_some_and(|word| word.eq_ignore_ascii_case("task-"));
         let digits = if is_word { &bare[5..] } else { bare };
         let number = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
-        // Behind the last number that a database has, no other task could be added.
+        // After the highest number that a column can hold, no further task could be added.
         let number = number.and_then(|digits| digits.parse().ok());
         let number = number.filter(|number| (1..=TaskId::LAST).contains(number));
         number.map(TaskId).ok_or_else(|| BadId::TaskId { given: shorten(text) })
@@ -165,14 +165,14 @@ inline_schema!(TaskId, { "type": "string" });
 column!(TaskId, TaskId);
 
 impl EntryId {
-    /// Makes a new id whose order follows `now` (UUIDv7).
+    /// Creates an id that sorts by `now` (UUIDv7).
     pub fn new(now: Time) -> EntryId {
         EntryId(format!("mem-{}", uuid_v7(now)))
     }
 }
 
 impl SessionId {
-    /// Makes an id for a process that was given none.
+    /// Creates an id for a process that was given none.
     pub fn new(now: Time) -> SessionId {
         SessionId(format!("ses-{}", uuid_v7(now)))
     }
@@ -184,7 +184,7 @@ fn uuid_v7(now: Time) -> Uuid {
     Uuid::new_v7(Timestamp::from_unix(NoContext, millis / 1000, nanos))
 }
 
-/// What a caller may write where an entry is meant: its id, its number, or `[id:N]` as listings show it (E1).
+/// A reference to an entry: its id, its number, or `[id:N]` as listings show it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EntryRef {
     /// The full id.

@@ -1,8 +1,9 @@
-//! Markdown as far as Nacre reads it: front matter, headings, list items and fenced code, and documents by the block.
+//! The part of Markdown that Nacre reads: front matter, headings, list items, fenced code, and documents
+//! block by block.
 //!
-//! [`walk`] gives headings, bullets, paragraphs and rows of tables. It skips code, comments, front matter,
-//! quotations, and text that Nacre itself injected. A block of one line is borrowed; a wrapped one is joined, with the
-//! offsets of its lines.
+//! [`walk`] yields headings, bullets, paragraphs and table rows. It skips code, comments, front matter,
+//! quotations, and text that Nacre itself injected. A block of one line is borrowed; a wrapped one is joined,
+//! with the offsets of its lines.
 
 use std::borrow::Cow;
 
@@ -10,17 +11,17 @@ use super::frame;
 
 /// Longer lines are data, not prose.
 const LONGEST_LINE: usize = 20_000;
-/// A longer number at the start of a line is a year or an amount, not that of a list item.
+/// A longer number at the start of a line is a year or an amount, not a list number.
 const MAX_DIGITS: usize = 3;
-/// The most bytes of a wrapped paragraph.
+/// The maximum size of a wrapped paragraph, in bytes.
 const LONGEST_BLOCK: usize = 8_000;
 
-/// What a document says about itself before its text, between a first line `---` and the next `---` or `...`.
+/// The metadata of a document, between a first line `---` and the next `---` or `...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FrontMatter<'a> {
     /// The lines in between.
     pub(crate) fields: &'a str,
-    /// The text that follows; `None` if the front matter does not end.
+    /// The text that follows; `None` if the front matter is not closed.
     pub(crate) body: Option<&'a str>,
 }
 
@@ -42,7 +43,7 @@ pub(crate) fn front_matter(text: &str) -> Option<FrontMatter<'_>> {
     Some(FrontMatter { fields: inside, body: None })
 }
 
-/// Reads a heading: up to three spaces, one to six `#`, a space, the text, perhaps `#` again.
+/// Reads a heading: up to three spaces, one to six `#`, a space, the text, and optional closing `#`.
 pub(crate) fn heading(line: &str) -> Option<(usize, &str)> {
     let text = without_indent(line)?;
     let level = text.chars().take_while(|c| *c == '#').count();
@@ -64,10 +65,10 @@ pub(crate) fn list_item(content: &str, max_digits: usize) -> Option<&str> {
     rest.strip_prefix([' ', '\t']).map(str::trim_start)
 }
 
-/// Follows fenced code from line to line.
+/// Tracks fenced code from line to line.
 #[derive(Default)]
 pub(crate) struct Fence {
-    /// The character and the length of the fence that is open.
+    /// The character and the length of the open fence.
     open: Option<(char, usize)>,
 }
 
@@ -76,12 +77,12 @@ pub(crate) struct Fence {
 pub(crate) enum Fenced {
     Outside,
     Opens,
-    /// Code, or the fence that ends it.
+    /// Code, or the fence that closes it.
     Inside,
 }
 
 impl Fence {
-    /// Takes the next line.
+    /// Processes the next line.
     pub(crate) fn next(&mut self, line: &str) -> Fenced {
         match (self.open, fence_of(line)) {
             (None, None) => Fenced::Outside,
@@ -104,7 +105,7 @@ impl Fence {
     }
 }
 
-/// Reads a fence of code: its character, its length, and whether it may close one.
+/// Reads a code fence: its character, its length, and whether it may close a block.
 fn fence_of(line: &str) -> Option<(char, usize, bool)> {
     let text = without_indent(line)?;
     let mark = text.chars().next().filter(|c| matches!(c, '`' | '~'))?;
@@ -136,9 +137,9 @@ pub(crate) enum Block<'a> {
         text: &'a str,
         line: usize,
     },
-    /// What comes after is another table or paragraph.
+    /// A blank line: the next block is a new table or paragraph.
     Blank,
-    /// A line that is too long to be read.
+    /// A line that is too long to read.
     Long {
         text: &'a str,
         line: usize,
@@ -159,15 +160,15 @@ impl<'a> Text<'a> {
         Text { text: text.into(), line, breaks: Vec::new() }
     }
 
-    /// The line of the document that has this byte.
+    /// Returns the line of the document that contains this byte.
     pub(crate) fn line(&self, at: usize) -> usize {
         self.line + self.breaks.partition_point(|start| *start <= at)
     }
 
-    /// Each line, with where it begins.
+    /// Returns each line with its offset.
     pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, &str)> {
         let starts = std::iter::once(0).chain(self.breaks.iter().copied());
-        // Between two lines stands the space that joins them.
+        // A space joins two lines.
         let ends = self.breaks.iter().map(|next| next - 1).chain(std::iter::once(self.text.len()));
         starts.zip(ends).map(|(start, end)| (start, &self.text[start..end]))
     }
@@ -187,12 +188,12 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
     let frames = frame::frames(text);
     let mut next = 0;
     let mut fence = Fence::default();
-    // What ends the comment or the block of ours under way.
+    // The text that ends the current comment or injected block.
     let mut until: Option<&str> = None;
     let mut open: Option<Block<'a>> = None;
     let mut list = false;
     let mut blank = true;
-    // Where the text begins. Only here, a first line with other white space behind it is a rule.
+    // The offset of the body. Only at the start of a file, `---` followed by other white space is a rule.
     let is_front = text.trim_start_matches('\u{feff}').starts_with("---\n") || text.starts_with("---\r\n");
     let front = front_matter(text).filter(|_| is_front);
     let body = front.map_or(0, |front| text.len() - front.body.map_or(0, str::len));
@@ -243,7 +244,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
         if has_listings && frame::is_ours(bare) {
             continue;
         }
-        // A line break that is meant is a line break.
+        // A trailing backslash is a hard line break.
         let content = content.strip_suffix('\\').map_or(content, str::trim_end);
         if content.is_empty() {
             continue;
@@ -253,7 +254,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             list = false;
             each(Block::Heading { level, title, line });
         } else if let Some(level) = underline(content).filter(|_| indent < 4) {
-            // Under a line of text it makes that a heading; alone it parts what is above from what is below.
+            // Below a line of text it makes a heading; alone it is a separator.
             match open.take() {
                 Some(Block::Paragraph(Text { text: Cow::Borrowed(title), line, .. })) if !after_blank => {
                     list = false;
@@ -281,7 +282,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
         } else {
             flush(&mut open, &mut each);
             list &= indent > 0;
-            // Indented by four and not part of a list, it is code.
+            // A line indented by four that is not part of a list is code.
             if indent < 4 || list {
                 open = Some(Block::Paragraph(Text::new(content, line)));
             }
@@ -296,8 +297,8 @@ fn flush<'a>(open: &mut Option<Block<'a>>, each: &mut impl FnMut(Block<'a>)) {
     }
 }
 
-/// The part of a line before a comment that it opens. A comment that ends on the line is passed over with
-/// what comes before it, unless nothing does.
+/// Returns the part of a line before the comment that it opens. If a comment ends on the line, it is dropped
+/// together with any text before it, unless there is none.
 fn before_comment<'a>(line: &'a str, until: &mut Option<&'static str>) -> &'a str {
     let mut rest = line;
     while let Some(at) = rest.find("<!--") {
@@ -315,7 +316,7 @@ fn before_comment<'a>(line: &'a str, until: &mut Option<&'static str>) -> &'a st
     rest
 }
 
-/// The level of the heading that a line of `=` or `-` makes of the one above it.
+/// Returns the level of the heading that a line of `=` or `-` makes of the line above it.
 fn underline(content: &str) -> Option<usize> {
     let all = |mark: u8| content.len() >= 3 && content.bytes().all(|byte| byte == mark);
     match content.as_bytes()[0] {
@@ -325,18 +326,18 @@ fn underline(content: &str) -> Option<usize> {
     }
 }
 
-/// The cells of a row, without the bars at its ends.
+/// Returns the cells of a row, without the bars at its ends.
 pub(crate) fn cells(row: &str) -> impl Iterator<Item = &str> + Clone {
     let inner = row.strip_prefix('|').unwrap_or(row);
     inner.strip_suffix('|').unwrap_or(inner).split('|').map(str::trim)
 }
 
-/// Whether a row is the one under the head of a table.
+/// Tells whether a row is the separator below a table header.
 pub(crate) fn is_rule(row: &str) -> bool {
     row.contains('-') && row.bytes().all(|byte| matches!(byte, b'|' | b'-' | b':' | b' ' | b'\t'))
 }
 
-/// Text without marks of emphasis and links; code keeps its backticks.
+/// Returns the text without emphasis and links; code keeps its backticks.
 pub(crate) fn plain(text: &str) -> Cow<'_, str> {
     if !text.bytes().any(|byte| matches!(byte, b'*' | b'[' | b'<' | b'_' | b'~' | b'\\')) {
         return text.into();
@@ -357,7 +358,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
         } else {
             match mark {
                 b'_' => {
-                    // Inside a word it belongs to the word.
+                    // Inside a word it is part of the word.
                     let inside =
                         out.ends_with(char::is_alphanumeric) && after.starts_with(char::is_alphanumeric);
                     if inside {
@@ -367,7 +368,7 @@ pub(crate) fn plain(text: &str) -> Cow<'_, str> {
                 b'~' if !after.starts_with('~') => out.push('~'),
                 b'~' => after = &after[1..],
                 b'<' => match after.find('>') {
-                    // `<https://…>` is an address; other tags are nothing.
+                    // `<https://…>` is an address; other tags are dropped.
                     Some(end) if after[..end].contains("://") => {
                         out.push_str(&after[..end]);
                         after = &after[end + 1..];

@@ -1,4 +1,5 @@
-//! The ground floor: values that know nothing of the memory. Text, time, ids, errors, settings, and who asks.
+//! The lowest layer: values that know nothing of the memory, such as text, time, ids, errors, settings and
+//! the caller.
 
 pub(crate) mod caller;
 pub mod diff;

@@ -1,6 +1,6 @@
-//! Enums whose values go by a name: in JSON, in columns and at the command line.
+//! Enums whose variants have a name in JSON, in database columns and on the command line.
 
-/// Makes an enum from its values and their names. The name of a value is stated once, beside it.
+/// Defines an enum from its variants and their names, so that each name is stated once.
 macro_rules! named {
     ($(#[$attribute:meta])* $visibility:vis enum $name:ident {
         $($(#[$of_value:meta])* $value:ident = $word:literal,)+
@@ -9,7 +9,7 @@ macro_rules! named {
         $visibility enum $name { $($(#[$of_value])* $value,)+ }
 
         impl $name {
-            /// Every value, in order.
+            /// Every variant, in order.
             pub const ALL: &[$name] = &[$($name::$value),+];
 
             /// Returns the stable name.

@@ -1,4 +1,4 @@
-//! The path of a file of the workspace, checked before anything is done with it (W9).
+//! The path of a file in the workspace, checked before it is used.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,16 +6,16 @@ use std::str::FromStr;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
 
-/// How long a path and one name in it may be, in bytes: less than any file system takes, with room for what is
-/// written beside.
+/// The maximum length of a path and of one name in it, in bytes: below the limit of every file system, with
+/// space for the suffixes of temporary files.
 const LONGEST: usize = 512;
 const LONGEST_NAME: usize = 200;
 
-/// Names that Windows takes for devices, whatever ending they have.
+/// Names that Windows treats as devices, whatever their extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
 
-/// The path of a document within a group's folder, with `/` between its names: a Markdown file, or any text of `memories`. It leads nowhere else by its
-/// letters; links are looked at when it is opened.
+/// The path of a document within a group's folder, with `/` between its names: a Markdown file, or any text
+/// file in `memories`. The path itself can't leave the folder; links are checked when the file is opened.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FilePath(String);
 
@@ -25,12 +25,13 @@ impl FilePath {
         &self.0
     }
 
-    /// Tells whether it is in the folder that an agent has for itself. In any case: a file system may know none.
+    /// Tells whether it is in the folder of Anthropic's memory tool. Case is ignored, as some file systems
+    /// ignore it.
     pub(crate) fn is_in_memories(&self) -> bool {
         is_in_memories(&self.0)
     }
 
-    /// Returns the names it is made of.
+    /// Returns the names in the path.
     pub(crate) fn names(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
@@ -53,7 +54,7 @@ impl FromStr for FilePath {
     }
 }
 
-/// Why a path is none, if it is none.
+/// Returns why a path is invalid, if it is.
 fn problem(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         return Some("is empty");
@@ -62,18 +63,18 @@ fn problem(text: &str) -> Option<&'static str> {
         return Some("is too long");
     }
     if text.contains(|c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}') {
-        return Some("has a control character");
+        return Some("contains a control character");
     }
     if text.starts_with(['/', '~']) || text.contains([':', '\\']) {
         return Some("is not relative to the workspace, with `/` between names");
     }
-    // What decodes it a second time must not get out either.
+    // A second round of decoding must not lead out of the folder either.
     let lower = text.to_ascii_lowercase();
     if ["%2e", "%2f", "%5c", "%00", "%25"].iter().any(|code| lower.contains(code)) {
-        return Some("has an encoded dot, slash or NUL");
+        return Some("contains an encoded dot, slash or NUL");
     }
     if lower.strip_prefix(CHECKPOINTS).is_some_and(|rest| rest.starts_with('/')) {
-        return Some("is in a checkpoint, which is no document");
+        return Some("is in a checkpoint and is not a document");
     }
     if let Some(problem) = text.split('/').find_map(name_problem) {
         return Some(problem);
@@ -87,11 +88,11 @@ fn problem(text: &str) -> Option<&'static str> {
 /// The folder of transcripts in a group's folder.
 pub(crate) const SESSIONS: &str = "sessions";
 
-/// The folder of the checkpoints, whose files are no documents.
+/// The folder of the checkpoints. Its files are not documents.
 pub(crate) const CHECKPOINTS: &str = "memory/checkpoints";
 
-/// The folder whose files are documents whatever their names end in: those that an agent writes through Anthropic's memory
-/// tool (I10).
+/// The folder whose files are documents whatever their extension. An agent writes them through Anthropic's
+/// memory tool.
 pub(crate) const MEMORIES: &str = "memories";
 
 /// Tells whether a path is below that folder.
@@ -107,15 +108,15 @@ fn name_problem(name: &str) -> Option<&'static str> {
         rest.chars().count() == 1 && rest.contains(|c: char| c.is_ascii_digit() || "¹²³".contains(c))
     };
     match name {
-        "" => Some("has an empty name in it"),
-        "." | ".." => Some("has `.` or `..` in it"),
-        _ if name.starts_with('.') => Some("has a hidden name in it"),
+        "" => Some("contains an empty name"),
+        "." | ".." => Some("contains `.` or `..`"),
+        _ if name.starts_with('.') => Some("contains a hidden name"),
         _ if name.ends_with(['.', ' ']) || name.starts_with(' ') => {
-            Some("has a name with a dot or a space at its end")
+            Some("contains a name that ends in a dot or a space")
         }
-        _ if name.len() > LONGEST_NAME => Some("has a name that is too long"),
+        _ if name.len() > LONGEST_NAME => Some("contains a name that is too long"),
         _ if DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt") => {
-            Some("has the name of a device in it")
+            Some("contains the name of a device")
         }
         _ => None,
     }

@@ -1,8 +1,8 @@
-//! Redaction (A4): credentials leave through no answer. One table of patterns; everything that is returned
-//! passes [`value`] or [`text`].
+//! Redaction of credentials. One table holds the patterns; everything that is returned passes through
+//! [`value`] or [`text`].
 //!
-//! A pattern is tried, and compiled, only where one of its triggers occurs, so that a process that answers
-//! one search compiles nothing.
+//! A pattern is compiled and tried only if one of its triggers occurs in the text, so a process that answers
+//! one search usually compiles none.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -11,18 +11,18 @@ use std::sync::OnceLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
-/// What stands in a secret's place.
+/// The text that replaces a secret.
 pub const MASK: &str = "[REDACTED]";
 
 /// One class of credentials.
 pub struct Pattern {
-    /// What it finds.
+    /// The kind of credential.
     pub name: &'static str,
-    /// Lower-case pieces of text without which it can't match; one is enough.
+    /// Lower-case strings of which at least one occurs in every match.
     triggers: &'static [&'static str],
-    /// The pattern; its group `secret`, where it has one, is masked, else all of it.
+    /// The pattern. Its group `secret` is masked, or the whole match if it has no such group.
     pattern: &'static str,
-    /// A text that it must find (made up).
+    /// A made-up text that the pattern must match.
     pub sample: &'static str,
     compiled: OnceLock<Regex>,
 }
@@ -36,7 +36,7 @@ const fn pattern(
     Pattern { name, triggers, pattern, sample, compiled: OnceLock::new() }
 }
 
-/// The table. Order matters: whole blocks and URLs before the keys that may stand in them.
+/// The patterns. Order matters: whole blocks and URLs come before the keys that they may contain.
 pub static PATTERNS: [Pattern; 18] = [
     pattern(
         "private_key",
@@ -137,7 +137,7 @@ pub static PATTERNS: [Pattern; 18] = [
     ),
     pattern(
         "secret_parameter",
-        // With what has to come behind: the words alone stand in many texts.
+        // The characters that follow are included, because the words alone occur in many texts.
         &[
             "token=",
             "token\"",
@@ -169,7 +169,7 @@ pub static PATTERNS: [Pattern; 18] = [
     ),
 ];
 
-/// The fewest characters in which a secret can be told from a word.
+/// The minimum length of a secret, in characters: a shorter one can't be distinguished from a word.
 const SHORTEST: usize = 10;
 
 /// Masks every credential in a text.
@@ -177,13 +177,13 @@ pub fn text(text: &str) -> Cow<'_, str> {
     masked(text, Lines::Fold)
 }
 
-/// Masks every credential in a document, whose lines keep their numbers. A key that never ends there ends with
-/// the last line that looks like one, so that a document that only mentions how a key begins is not lost.
+/// Masks every credential in a document without changing its line numbers. An unclosed key ends at the last
+/// line that looks like part of it, so that a document that only mentions how a key begins is not lost.
 pub(crate) fn document(text: &str) -> Cow<'_, str> {
     masked(text, Lines::Keep)
 }
 
-/// What becomes of the line breaks in a secret.
+/// How line breaks inside a secret are handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Lines {
     Fold,
@@ -198,7 +198,8 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
     let mut pairs = Pairs::of(&lower);
     let mut text = Cow::Borrowed(text);
     for pattern in &PATTERNS {
-        // Most triggers have two letters together that are rare: that these are missing is seen quicker.
+        // Most triggers contain a rare pair of letters, and a missing pair is quicker to detect than a
+        // missing trigger.
         if !pattern.triggers.iter().any(|trigger| pairs.may_hold(trigger) && lower.contains(trigger)) {
             continue;
         }
@@ -214,8 +215,8 @@ fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
     text
 }
 
-/// Which two letters stand beside each other in a text, exact for ASCII. In a long text nearly every letter
-/// occurs, but not every pair.
+/// The pairs of adjacent characters in a text, exact for ASCII. A long text contains nearly every letter, but
+/// not every pair.
 struct Pairs([u64; 256]);
 
 impl Pairs {
@@ -243,8 +244,8 @@ impl Pairs {
     }
 }
 
-/// Masks an answer: its data, every string of it, and its text. Where a field is the text once more, as in a brief,
-/// it is looked through once.
+/// Masks every string in an answer's data, and its text. A field that equals the text, as in a brief, is
+/// processed once.
 pub(crate) fn answer(data: &mut Value, words: &mut String) {
     let masked = text(words).into_owned();
     match data {
@@ -282,7 +283,7 @@ fn mask<'t>(regex: &Regex, text: &'t str, lines: Lines) -> Cow<'t, str> {
     regex.replace_all(text, |found: &regex::Captures<'_>| {
         let whole = found.get(0).expect("group 0 is the match");
         let secret = found.name("secret").unwrap_or(whole);
-        // What was masked already is not masked again, so that masking twice is masking once.
+        // Text that is already masked stays as it is, so that redaction is idempotent.
         if secret.as_str().starts_with(MASK) {
             return whole.as_str().to_owned();
         }
@@ -296,7 +297,7 @@ fn mask<'t>(regex: &Regex, text: &'t str, lines: Lines) -> Cow<'t, str> {
     })
 }
 
-/// Where a secret ends that may be a key without an end.
+/// Returns the end of a secret that may be an unclosed key.
 fn key_end(secret: &str) -> usize {
     if !secret.starts_with("-----BEGIN") || secret.contains("-----END") {
         return secret.len();
@@ -310,7 +311,7 @@ fn key_end(secret: &str) -> usize {
     first + lines.take_while(|line| belongs(line)).map(str::len).sum::<usize>()
 }
 
-/// A value in whose strings credentials can be masked.
+/// A value whose strings can be redacted.
 pub trait Redact {
     /// Masks every credential.
     fn redact(&mut self);
@@ -376,8 +377,8 @@ impl<T: Redact> Redact for BTreeMap<String, T> {
     }
 }
 
-/// Says how a type is redacted. Every field is named, so that one that is added can't be forgotten; behind `/` stand those
-/// that hold no text of anybody's: numbers, times, words of ours.
+/// Implements [`Redact`] for a type. Every field is named, so that a new field can't be forgotten. After `/`
+/// come the fields without user text: numbers, times and fixed words.
 macro_rules! redact {
     ($($name:ident { $($field:ident),* $(,)? $(/ $($plain:ident),+ $(,)?)? })+) => {$(
         impl $crate::base::redact::Redact for $name {

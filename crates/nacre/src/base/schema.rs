@@ -1,6 +1,6 @@
-//! How types that are written as plain JSON are published.
+//! JSON schemas of types that serialise as plain JSON values.
 
-/// Publishes a type as the JSON it is written as, in place, without a name or a description of its own.
+/// Publishes a type inline as the JSON that it serialises to, without a name or description of its own.
 macro_rules! inline_schema {
     ($name:ident, $schema:tt) => {
         impl schemars::JsonSchema for $name {

@@ -1,15 +1,15 @@
-//! A key as the library holds it: it can be sent, and can't be shown.
+//! A key that can be sent but not displayed.
 
 use std::fmt;
 
 use crate::base::redact::MASK;
 
-/// A key or password. Whatever prints it prints a mask; where it comes from is decided at the edge.
+/// A key or password. Its `Display` and `Debug` print a mask. The caller decides where the key comes from.
 #[derive(Clone)]
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key, without the white space around it that a file or a shell may have added.
+    /// Wraps a key, without the white space that a file or a shell may have added around it.
     pub fn new(key: &str) -> Secret {
         Secret(key.trim().to_owned())
     }

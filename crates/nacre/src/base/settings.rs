@@ -1,4 +1,4 @@
-//! Settings as values, typed. How they are read, laid over each other and checked is for `tools::settings`.
+//! Typed settings. `tools::settings` reads, merges and checks them.
 
 use std::collections::BTreeMap;
 
@@ -48,7 +48,7 @@ pub struct Entries {
     pub prune_percent: f64,
 }
 
-/// What becomes of an entry stored without a type.
+/// The type of an entry that is stored without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the entry types of SPEC E1")]
@@ -113,31 +113,31 @@ pub struct Graph {
     pub lane: bool,
 }
 
-/// Whose vectors are searched (Q6).
+/// The source of the embeddings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Provider {
     /// The model that is compiled in.
     Builtin,
-    /// The model that was installed.
+    /// The installed MiniLM model.
     Minilm,
-    /// A server that speaks OpenAI's API.
+    /// A server that implements OpenAI's API.
     Openai,
-    /// Azure's form of it.
+    /// Azure's variant of that API.
     AzureOpenai,
-    /// No vectors at all.
+    /// No embeddings from a model of the settings.
     None,
 }
 
-/// How lanes become one order.
+/// How the results of the retrievers are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Fusion {
-    /// Words, meaning and structure together.
+    /// Words, embeddings and structure together.
     Hybrid,
-    /// The words alone.
+    /// Words only.
     Words,
-    /// A weighted sum of meaning and words.
+    /// A weighted sum of embeddings and words.
     Weighted,
 }
 
@@ -169,7 +169,7 @@ pub struct Boot {
     pub total_chars: usize,
 }
 
-/// When memory is put before an agent without its asking.
+/// When memory is injected without the agent asking for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Inject {
@@ -227,33 +227,33 @@ pub struct Write {
     pub accept: Accept,
 }
 
-/// Whether a client is asked about a proposal.
+/// Whether the client is asked about a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Elicitation {
-    /// It is not.
+    /// The client is not asked.
     Off,
-    /// It is, where it can put a question to the person.
+    /// The client is asked if it can put a question to the user.
     Ask,
 }
 
-/// Whose word decides about a proposal.
+/// Who may decide on a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Accept {
-    /// That of a person at the command line or the page.
+    /// A person at the command line or in the dashboard.
     Person,
-    /// That of a client too.
+    /// Also the client, on the user's behalf.
     Client,
 }
 
-/// What becomes of an agent's write (W5).
+/// The write policy: how an agent's write is handled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Policy {
-    /// It is done.
+    /// It is applied.
     Open,
-    /// It waits for a person.
+    /// It waits for a person's approval.
     Approve,
     /// It is refused.
     Deny,
@@ -270,19 +270,19 @@ pub struct Log {
     pub keep_days_mid: i64,
 }
 
-/// Where new logs go.
+/// The folder of new daily logs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub enum LogFolder {
-    /// Beside the other files of the memory.
+    /// The folder `memory`.
     #[serde(rename = "memory")]
     Memory,
-    /// In a folder of their own.
+    /// A folder of their own.
     #[serde(rename = "memory/daily")]
     Daily,
 }
 
 impl Log {
-    /// Returns for how many days a line of this importance stays; `None`: for ever.
+    /// Returns how many days a line of this importance is kept; `None` means for ever.
     pub(crate) fn keep_days(&self, importance: f64) -> Option<i64> {
         let days = match importance {
             i if i >= self.high => 0,
@@ -320,7 +320,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns from how many tokens on a flush is due (S4).
+    /// Returns the number of tokens from which a flush is due.
     pub fn flush_threshold(&self) -> usize {
         match self.flush_tokens {
             0 => self.window.saturating_sub(self.reserve).saturating_sub(self.soft),
@@ -329,25 +329,25 @@ impl Session {
     }
 }
 
-/// What becomes of a transcript that no longer fits (S3).
+/// How a transcript that exceeds its limit is compacted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Compact {
-    /// Nothing.
+    /// It is not.
     Off,
     /// A summary is appended.
     Overlay,
-    /// The file is written anew.
+    /// The file is rewritten.
     Rewrite,
 }
 
-/// What comes before a compaction (S4).
+/// The step before a compaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Flush {
     /// Nothing.
     Off,
-    /// The agent is asked to store what lasts.
+    /// The agent is asked to store lasting information.
     Prompt,
     /// A summary is stored.
     Summary,
@@ -409,7 +409,7 @@ pub struct Telemetry {
     pub max_mb: u64,
 }
 
-/// What the telemetry file is given.
+/// The content of the telemetry file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Events {
@@ -417,11 +417,11 @@ pub enum Events {
     Off,
     /// Ids and sizes.
     On,
-    /// The words of searches too.
+    /// Also the text of searches.
     Queries,
 }
 
-/// A program of others (B5). None is there but those that a person named in the home's own settings.
+/// An external program. Only programs that a person named in the home's own settings exist.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[expect(missing_docs, reason = "plugin.toml says what each key means")]
@@ -433,13 +433,13 @@ pub struct Plugin {
     pub enabled: bool,
 }
 
-/// Where a plugin may speak.
+/// The point at which a plugin is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Hook {
-    /// Before each message: lines that come behind our own.
+    /// Before each message: its lines come after Nacre's own.
     Turn,
-    /// At the start of a session, in place of the brief. One plugin at most.
+    /// At the start of a session, instead of the brief. At most one plugin can do this.
     MemoryBrief,
 }
 
@@ -452,7 +452,7 @@ impl Settings {
         })
     }
 
-    /// Returns the enabled plugins that may speak at a hook, by name.
+    /// Returns the enabled plugins for a hook, by name.
     pub fn plugins_at(&self, hook: Hook) -> impl Iterator<Item = (&str, &Plugin)> {
         let all = self.plugins.iter().map(|(name, plugin)| (name.as_str(), plugin));
         all.filter(move |(_, plugin)| plugin.enabled && plugin.hooks.contains(&hook))

@@ -1,8 +1,9 @@
-//! Values as a database holds them. Types that stand in columns say here how; the engine itself is in `store`.
+//! Column and parameter values. Types that are stored in columns implement the conversion here; the engine is
+//! in `store`.
 
 use std::borrow::Cow;
 
-/// A value of a column or of a parameter.
+/// The value of a column or a parameter.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Value<'a> {
     Null,
@@ -12,7 +13,7 @@ pub(crate) enum Value<'a> {
     Bytes(Cow<'a, [u8]>),
 }
 
-/// What is wrong with a value that was read.
+/// The reason why a value can't be read.
 pub(crate) type Problem = Box<dyn std::error::Error + Send + Sync>;
 
 /// A type that can be a parameter of a statement.
@@ -40,7 +41,7 @@ impl<'a> Value<'a> {
         format!("{} where {wanted} was expected", self.name()).into()
     }
 
-    /// Returns the text that it is.
+    /// Returns the value as text.
     pub(crate) fn into_text(self) -> Result<Cow<'a, str>, Problem> {
         match self {
             Value::Text(text) => Ok(text),
@@ -159,7 +160,7 @@ impl FromSql for f64 {
 macro_rules! integers {
     ($($integer:ty),*) => {$(
         impl ToSql for $integer {
-            // A number that no column can hold is larger than everything in it.
+            // A number too large for a column counts as larger than every value in it.
             fn to_sql(&self) -> Value<'_> {
                 Value::Integer(i64::try_from(*self).unwrap_or(i64::MAX))
             }
@@ -178,7 +179,7 @@ macro_rules! integers {
 
 integers!(i64, i32, u8, u32, u64, usize);
 
-/// Makes a column of a type that holds one value: it is stored as that value, and `read` makes it again.
+/// Implements the conversion for a newtype: the inner value is stored, and `read` converts it back.
 macro_rules! column {
     ($name:ident, $read:expr) => {
         impl $crate::base::sql::ToSql for $name {

@@ -1,22 +1,22 @@
-//! Plain text, without knowing whose it is: bytes to text, how long it is, when two texts are the same or alike.
+//! Functions on plain text: decoding, length, equality and similarity.
 
 use unicode_normalization::UnicodeNormalization;
 
-/// Returns the form in which two texts are compared: they are the same if they are equal after trimming, Unicode NFC,
-/// white space and case.
+/// Returns the form in which two texts are compared: they are the same if they are equal after trimming and
+/// after normalising Unicode (NFC), white space and case.
 ///
-/// Signs, digits, punctuation and accents carry meaning: `-5` is not `5`, `C++` is not `C#`, `10.1.12.3` is not
-/// `10.11.2.3`.
+/// Signs, digits, punctuation and accents carry meaning: `-5` is not `5`, `C++` is not `C#`, `10.1.12.3` is
+/// not `10.11.2.3`.
 pub(crate) fn canonical(text: &str) -> String {
-    // Case before NFC: lower case may compose to something that upper case does not.
+    // Case comes before NFC: lower case may compose where upper case does not.
     let lower: String = text.nfc().flat_map(char::to_lowercase).nfc().collect();
     lower.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// Replaces each `%` and two hexadecimal digits by their byte, once. `None`: a `%` lacks its digits, or the bytes are not
-/// UTF-8.
+/// Decodes percent-encoding once. Returns `None` if a `%` lacks its two hexadecimal digits, or if the bytes
+/// are not UTF-8.
 pub(crate) fn percent_decode(text: &str) -> Option<String> {
-    // The crate leaves a `%` without digits as it is.
+    // The crate leaves a `%` without digits unchanged.
     let is_code =
         |rest: &str| rest.as_bytes().get(..2).is_some_and(|code| code.iter().all(u8::is_ascii_hexdigit));
     if !text.split('%').skip(1).all(is_code) {
@@ -25,10 +25,11 @@ pub(crate) fn percent_decode(text: &str) -> Option<String> {
     percent_encoding::percent_decode_str(text).decode_utf8().ok().map(Into::into)
 }
 
-/// How much of a file is looked at to tell whether it is binary.
+/// How many bytes of a file are inspected to decide whether it is binary.
 const PROBED: usize = 8 << 10;
 
-/// Reads bytes as text, with what had to be repaired; an error says why they are none. Lines end in `\n`.
+/// Decodes bytes as text with `\n` line endings, and reports any repair. The error says why the bytes are not
+/// text.
 pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
     let utf16 = |unit: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes[2..].as_chunks::<2>();
@@ -45,7 +46,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
             Ok(text) => (text.to_owned(), None),
             Err(problem) => {
                 let at = 1 + bytes[..problem.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
-                let note = format!("is not UTF-8 from line {at} on; what can't be read is shown as \u{fffd}");
+                let note = format!("is not UTF-8 from line {at} on; unreadable bytes are shown as \u{fffd}");
                 (String::from_utf8_lossy(bytes).into_owned(), Some(note))
             }
         },
@@ -54,15 +55,15 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
     Ok((if text.contains('\r') { text.replace("\r\n", "\n") } else { text.to_owned() }, note))
 }
 
-/// The text of a file whatever it holds, with its lines ended as they are.
+/// Decodes any bytes as text, with their own line endings.
 pub(crate) fn lossy(bytes: &[u8]) -> String {
     let wide = matches!(bytes, [0xff, 0xfe, ..] | [0xfe, 0xff, ..]);
     let decoded = wide.then(|| decode(bytes).ok()).flatten();
     decoded.map_or_else(|| String::from_utf8_lossy(bytes).into_owned(), |(text, _)| text)
 }
 
-/// About how many tokens a model makes of a text: a quarter of its letters, and one for each character of
-/// other scripts. Rather too many than too few.
+/// Estimates the number of tokens of a text: a quarter of its letters, plus one for each character of other
+/// scripts. The estimate is rather too high than too low.
 pub fn tokens(text: &str) -> usize {
     if text.is_ascii() {
         return text.len().div_ceil(4);
@@ -71,7 +72,7 @@ pub fn tokens(text: &str) -> usize {
     plain.div_ceil(4) + text.chars().filter(|c| !c.is_ascii() && !c.is_whitespace()).count()
 }
 
-/// Cuts a text at a word so that it has at most so many characters, and shows that it was cut.
+/// Cuts a text at a word boundary to at most `most` characters, and marks the cut.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let Some((end, _)) = text.char_indices().nth(most) else { return text.to_owned() };
     let head = &text[..end];
@@ -79,7 +80,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{} …", head[..word].trim_end())
 }
 
-/// Returns the one of `known` that `given` was probably meant to be.
+/// Returns the known name that `given` was probably meant to be.
 pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let given: Vec<char> = given.chars().take(64).collect();
     known
@@ -90,13 +91,13 @@ pub(crate) fn nearest<'a>(given: &str, known: impl IntoIterator<Item = &'a str>)
         .map(|(_, name)| name)
 }
 
-/// Tells whether one edit makes one word the other.
+/// Tells whether two words are one edit apart.
 pub(crate) fn is_one_edit(left: &str, right: &str) -> bool {
     left.len().abs_diff(right.len()) <= 4
         && edits(&left.chars().collect::<Vec<_>>(), &right.chars().collect::<Vec<_>>()) == 1
 }
 
-/// The number of single-character edits between two words (Levenshtein).
+/// Returns the Levenshtein distance between two words.
 fn edits(left: &[char], right: &[char]) -> usize {
     let mut row: Vec<usize> = (0..=right.len()).collect();
     for (i, l) in left.iter().enumerate() {
@@ -111,7 +112,7 @@ fn edits(left: &[char], right: &[char]) -> usize {
     row[right.len()]
 }
 
-/// Cuts what a caller gave for a message, so that a megabyte of nonsense does not come back whole.
+/// Shortens the caller's input for a message, so that a huge value is not echoed in full.
 pub(crate) fn shorten(text: &str) -> String {
     const SHOWN: usize = 60;
     let mut shown: String =

@@ -1,6 +1,6 @@
-//! Time as the library sees it: UTC milliseconds inside, ISO 8601 outside.
+//! Time: UTC milliseconds inside, ISO 8601 outside.
 //!
-//! The clock is read at the edge and handed in, so that a test never waits.
+//! The binary reads the clock and passes the time in, so that a test never waits.
 
 use std::fmt;
 
@@ -19,9 +19,10 @@ const DAY_MS: i64 = 86_400_000;
 pub struct Time(i64);
 
 impl Time {
-    /// Returns the moment `millis` after 1970-01-01T00:00:00Z, kept within the years that ISO 8601 can name.
+    /// Returns the moment `millis` after 1970-01-01T00:00:00Z, clamped to the years that ISO 8601 can
+    /// express.
     pub fn from_millis(millis: i64) -> Time {
-        // A second inside the ends, whose own milliseconds do not round trip.
+        // One second inside the limits, because milliseconds at the limits do not round-trip.
         Time(millis.clamp(Timestamp::MIN.as_millisecond() + 1_000, Timestamp::MAX.as_millisecond() - 1_000))
     }
 
@@ -33,18 +34,18 @@ impl Time {
     /// Reads an ISO 8601 moment, or a date alone (its midnight in UTC).
     pub fn parse(text: &str) -> Option<Time> {
         let text = text.trim();
-        // Without an offset it is taken as UTC.
+        // Without an offset it is read as UTC.
         let forms = [text.to_owned(), format!("{text}Z"), format!("{text}T00:00:00Z")];
         let moment = forms.iter().find_map(|form| form.parse::<Timestamp>().ok());
         moment.map(|moment| Time(moment.as_millisecond()))
     }
 
-    /// Returns the day that the name of a file has, as in `2026-02-18` and `2026-02-18-notes`.
+    /// Returns the date in a file name, as in `2026-02-18` and `2026-02-18-notes`.
     pub(crate) fn in_name(name: &str) -> Option<Time> {
         Time::day_in_name(name).map(|(_, time)| time)
     }
 
-    /// Returns the day that the name of a file has as it is written there, too.
+    /// Returns the date in a file name, also as it is written there.
     pub(crate) fn day_in_name(name: &str) -> Option<(&str, Time)> {
         let is_digit = |at: Option<&u8>| at.is_some_and(u8::is_ascii_digit);
         let bytes = name.as_bytes();
@@ -60,18 +61,18 @@ impl Time {
         })
     }
 
-    /// Returns its day in the words in which people ask for it: `18 February 2026`.
+    /// Returns its date the way people write it: `18 February 2026`.
     pub(crate) fn day_in_words(self) -> String {
         let moment = Timestamp::from_millisecond(self.0).map(|moment| moment.to_zoned(TimeZone::UTC));
         moment.map(|moment| moment.strftime("%-d %B %Y").to_string()).unwrap_or_default()
     }
 
-    /// Returns this moment moved by `days`, back for negative ones.
+    /// Returns this moment shifted by `days`, which may be negative.
     pub fn plus_days(self, days: i64) -> Time {
         Time::from_millis(self.0.saturating_add(days.saturating_mul(DAY_MS)))
     }
 
-    /// Returns the days from `earlier` to this moment, never negative: a clock that went back is no age.
+    /// Returns the days from `earlier` to this moment, never negative, even if the clock was set back.
     pub fn days_since(self, earlier: Time) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "a day is far coarser than the loss")]
         let days = self.0.saturating_sub(earlier.0).max(0) as f64 / DAY_MS as f64;
@@ -84,28 +85,28 @@ impl Time {
     }
 }
 
-/// Where a person's days begin; read at the edge, like the clock.
+/// A person's time zone. The binary reads it, like the clock.
 #[derive(Clone, Debug)]
 pub struct Zone(TimeZone);
 
 impl Zone {
-    /// Reads a time zone as systems keep it (TZif).
+    /// Reads a compiled time zone file (TZif).
     pub fn compiled(bytes: &[u8]) -> Option<Zone> {
         TimeZone::tzif("local", bytes).ok().map(Zone)
     }
 
-    /// Reads a rule in the form of POSIX, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
+    /// Reads a POSIX time zone rule, such as `CET-1CEST,M3.5.0,M10.5.0/3`.
     pub fn rule(text: &str) -> Option<Zone> {
         TimeZone::posix(text).ok().map(Zone)
     }
 
-    /// Returns the day that it is there at a moment.
+    /// Returns the local date at a moment.
     pub fn day(&self, at: Time) -> Day {
         let moment = Timestamp::from_millisecond(at.0).expect("kept in range by from_millis");
         Day(self.0.to_datetime(moment).date())
     }
 
-    /// Returns a moment as a clock on the wall shows it there.
+    /// Returns the local date and time at a moment.
     pub fn clock(&self, at: Time) -> String {
         let moment = Timestamp::from_millisecond(at.0).expect("kept in range by from_millis");
         self.0.to_datetime(moment).strftime("%Y-%m-%d %H:%M").to_string()
@@ -123,7 +124,7 @@ impl Default for Zone {
     }
 }
 
-/// A day of the calendar, without a zone.
+/// A calendar date, without a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Day(Date);
 
@@ -134,7 +135,7 @@ impl Day {
         text.parse().ok().filter(|_| shape).map(Day)
     }
 
-    /// Returns the days from `earlier` to this one; negative where that is the later one.
+    /// Returns the days from `earlier` to this one; negative if `earlier` is the later one.
     pub fn days_since(self, earlier: Day) -> i64 {
         i64::from((self.0 - earlier.0).get_days())
     }

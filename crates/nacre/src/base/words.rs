@@ -83,7 +83,7 @@ pub(crate) fn pair(row: &'static str) -> (&'static str, &'static str) {
 pub(crate) struct Section<T: 'static> {
     file: &'static File,
     name: &'static str,
-    /// What separates the entries of a line; without one, a line is an entry.
+    /// The separator between the entries of a line. Without one, each line is an entry.
     separator: Option<char>,
     read: fn(&'static str) -> T,
     parsed: OnceLock<Parsed<T>>,
@@ -116,7 +116,7 @@ impl<T> Section<T> {
     }
 }
 
-/// Splits a file into its sections: the name of each, the mark behind it and what follows.
+/// Splits a file into its sections: the name of each, the flag after the name, and the content.
 fn sections(text: &'static str) -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     let starts = move || text.match_indices('[').map(|(at, _)| at).filter(|at| text[..*at].ends_with('\n'));
     let ends = starts().skip(1).chain([text.len()]);

@@ -1,4 +1,5 @@
-//! Reads files out of a zip archive as a stream: nothing is unpacked to disk, and no more of it is held than a window.
+//! Reads files from a zip archive as a stream: nothing is unpacked to disk, and only a window of each file is
+//! in memory.
 
 use std::fs::File;
 use std::io::{self, BufReader, Cursor, Read, Seek, SeekFrom};
@@ -7,13 +8,13 @@ use std::path::Path;
 use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
-/// The end of the archive, which says where its list stands, without the comment that may follow.
+/// The size of the end record, which locates the central directory, without the comment that may follow.
 const END: u64 = 22;
 const COMMENT: u64 = 65_535;
-/// The most bytes of the list of files, and of one file.
+/// The maximum size of the central directory, and of one file, in bytes.
 const LIST: u64 = 64 << 20;
 const LARGEST: u64 = 4 << 30;
-/// No text is packed to less than this part of its size; a file that says so was made to fill a disk or a day.
+/// The maximum compression ratio. No text compresses further; an archive that claims more is a zip bomb.
 const RATIO: u64 = 200;
 const SMALL: u64 = 64 << 20;
 
@@ -51,13 +52,13 @@ struct Member {
     at: u64,
 }
 
-/// Tells whether a file begins as an archive does.
+/// Tells whether a file starts with a zip signature.
 pub fn is_one(path: &Path) -> bool {
     let mut head = [0; 4];
     File::open(path).and_then(|mut file| file.read_exact(&mut head)).is_ok() && begins(&head)
 }
 
-/// Tells whether bytes begin as an archive does.
+/// Tells whether bytes start with a zip signature.
 pub fn begins(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PK\x03\x04") || bytes.starts_with(b"PK\x05\x06")
 }
@@ -84,7 +85,7 @@ impl<'a> Archive<'a> {
         let count = u16_at(end, 10).ok_or_else(cut)?;
         let (length, start) = (u32_at(end, 12).ok_or_else(cut)?, u32_at(end, 16).ok_or_else(cut)?);
         if start == u32::MAX || count == u16::MAX {
-            return Err("is an archive of more than 4 GiB; unpack it and give its folder".to_owned());
+            return Err("is an archive of more than 4 GiB; unpack it and pass its folder".to_owned());
         }
         if u64::from(length) > LIST {
             return Err("has a list of files that is too long".to_owned());
@@ -113,25 +114,25 @@ impl<'a> Archive<'a> {
         Ok(Archive { source, size, members })
     }
 
-    /// The names of the files, which are only compared.
+    /// Returns the names of the files. They are only compared, never used as paths.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.members.iter().map(|member| member.name.as_str())
     }
 
-    /// Reads a file of the archive; the error says why it can't be.
+    /// Reads a file of the archive; the error says why it can't be read.
     pub fn read(&self, name: &str) -> Result<Unpacked<'a>, String> {
-        let member = self.members.iter().find(|member| member.name == name).ok_or("is not there")?;
+        let member = self.members.iter().find(|member| member.name == name).ok_or("does not exist")?;
         let too_large = member.unpacked > LARGEST;
         if member.flags & 1 != 0 {
             return Err("is encrypted".to_owned());
         }
         if too_large || member.unpacked > SMALL && member.unpacked / RATIO > member.packed {
             return Err(format!(
-                "unpacks to {} bytes from {}, which is not read",
+                "would unpack from {1} to {0} bytes, which is not allowed",
                 member.unpacked, member.packed
             ));
         }
-        let cut = || "is cut off".to_owned();
+        let cut = || "is truncated".to_owned();
         let mut file = self.source.open().map_err(|problem| problem.to_string())?;
         let local = bytes_at(&mut file, member.at, 30).ok_or_else(cut)?;
         if !local.starts_with(b"PK\x03\x04") {
@@ -147,13 +148,13 @@ impl<'a> Archive<'a> {
         let input: Box<dyn Read + 'a> = match member.method {
             0 => Box::new(packed),
             8 => Box::new(DeflateDecoder::new(packed)),
-            method => return Err(format!("is packed by method {method}, which is not known")),
+            method => return Err(format!("uses the unknown compression method {method}")),
         };
         Ok(Unpacked { input, left: member.unpacked, crc: Crc::new(), expected: member.crc })
     }
 }
 
-/// The content of a file of an archive. Ends with an error where it is not what the archive says.
+/// The content of a file in an archive. Reading fails if the content does not match its header.
 pub struct Unpacked<'a> {
     input: Box<dyn Read + 'a>,
     left: u64,
@@ -162,7 +163,7 @@ pub struct Unpacked<'a> {
 }
 
 impl Unpacked<'_> {
-    /// Returns how many bytes are left, by what the archive says.
+    /// Returns the number of bytes left, according to the archive.
     pub fn left(&self) -> u64 {
         self.left
     }
@@ -174,7 +175,7 @@ impl Read for Unpacked<'_> {
         if out.is_empty() {
             return Ok(0);
         }
-        // One byte more than is left shows whether it is longer than the archive says.
+        // Reading one more byte shows whether the content is longer than its header says.
         let mut more = [0];
         let room = usize::try_from(self.left).unwrap_or(usize::MAX).min(out.len());
         let out = if room == 0 { &mut more } else { &mut out[..room] };
@@ -186,9 +187,9 @@ impl Read for Unpacked<'_> {
         })?;
         match (room, written) {
             (0, 0) if self.crc.sum() == self.expected => return Ok(0),
-            (0, 0) => return Err(damaged("its checksum is another")),
-            (0, _) => return Err(damaged("it unpacks to more than it says")),
-            (_, 0) => return Err(damaged("it is shorter than it says")),
+            (0, 0) => return Err(damaged("its checksum is wrong")),
+            (0, _) => return Err(damaged("it is longer than its header says")),
+            (_, 0) => return Err(damaged("it is shorter than its header says")),
             _ => {}
         }
         self.crc.update(&out[..written]);
@@ -222,7 +223,7 @@ mod tests {
         crc.sum()
     }
 
-    /// An archive of one file, which says of itself what it is told to.
+    /// Builds an archive of one file with the given header values.
     fn archive(packed: &[u8], method: u16, crc: u32, unpacked: u32) -> Vec<u8> {
         let name = b"folder/conversations.json";
         let mut bytes = Vec::new();
@@ -274,18 +275,21 @@ mod tests {
         assert_eq!(read(&archive(&text, 0, crc, size)).unwrap(), text);
         let good = archive(&packed, 8, crc, size);
         for (bytes, problem) in [
-            (archive(&packed, 8, crc ^ 1, size), "the archive is damaged here: its checksum is another"),
-            (archive(&packed, 8, crc, size + 1), "the archive is damaged here: it is shorter than it says"),
+            (archive(&packed, 8, crc ^ 1, size), "the archive is damaged here: its checksum is wrong"),
+            (
+                archive(&packed, 8, crc, size + 1),
+                "the archive is damaged here: it is shorter than its header says",
+            ),
             (
                 archive(&packed, 8, crc, size - 1),
-                "the archive is damaged here: it unpacks to more than it says",
+                "the archive is damaged here: it is longer than its header says",
             ),
             (archive(&packed[..1000], 8, crc, size), "the archive is damaged here: it can't be unpacked"),
             (archive(&text[..9], 8, crc, size), "the archive is damaged here: it can't be unpacked"),
-            (archive(&packed, 99, crc, size), "is packed by method 99, which is not known"),
+            (archive(&packed, 99, crc, size), "uses the unknown compression method 99"),
             (
                 archive(&packed[..100], 8, crc, 3 << 30),
-                "unpacks to 3221225472 bytes from 100, which is not read",
+                "would unpack from 100 to 3221225472 bytes, which is not allowed",
             ),
             (good[..good.len() - 30].to_vec(), "is a damaged archive: its list of files can't be read"),
             (Vec::new(), "is a damaged archive: its list of files can't be read"),

@@ -258,12 +258,12 @@ fn w2_what_is_no_text_says_so() {
     let boot = boot(&mut place);
     for line in [
         "(AGENTS.md is binary.)",
-        "(SOUL.md is not UTF-8 from line 1 on; what can't be read is shown as \u{fffd}.)",
+        "(SOUL.md is not UTF-8 from line 1 on; unreadable bytes are shown as \u{fffd}.)",
         "caf\u{fffd} au lait",
         "-->\nwith a mark\nand a line\n",
         "(IDENTITY.md is not a file.)",
         #[cfg(unix)]
-        "(MEMORY.md goes through a link, which is not followed.)",
+        "(MEMORY.md goes through a link, and links are not followed.)",
         "(memory/CORE.md is empty.)",
     ] {
         assert!(text(&boot).contains(line), "{line} is not in {boot:#}");

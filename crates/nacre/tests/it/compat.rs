@@ -268,7 +268,7 @@ fn the_memory_tool_never_leaves_its_folder() {
         ("/memories/link.md", leads("/memories/link.md")),
         (
             "/memories/.hidden",
-            "The path /memories/.hidden is not allowed: it has a hidden name in it.".into(),
+            "The path /memories/.hidden is not allowed: it contains a hidden name.".into(),
         ),
     ];
     for (path, expected) in cases {

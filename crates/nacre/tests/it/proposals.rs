@@ -122,7 +122,7 @@ fn a_file_that_a_person_changed_is_never_overwritten() {
     let error = approve(&mut place, 1).unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
-        ("proposal_conflict", "proposal 1 can't be applied: `MEMORY.md` has changed since")
+        ("proposal_conflict", "proposal 1 can't be applied: `MEMORY.md` has changed since it was made")
     );
     assert_eq!(read(&place, "MEMORY.md").unwrap(), b"ONE\ntwo\nthree\n");
     // It waits on, and shows both changes.

@@ -540,7 +540,7 @@ fn dimensions_are_learnt_and_then_kept_to() {
     let (model, _) = model(options(&server));
     model.embed_documents(&["text"]).unwrap();
     let error = model.embed_query("text", &mut |_| 1.0).unwrap_err();
-    assert_eq!(error.to_string(), format!("`{}` gives vectors of 2 components, not of 3", &server.url[7..]));
+    assert_eq!(error.to_string(), format!("`{}` returns vectors with 2 components instead of 3", &server.url[7..]));
 }
 
 #[test]
@@ -600,7 +600,7 @@ fn a_server_is_quoted_in_one_short_line_and_never_with_what_was_sent() {
         let server = Server::start(&[Reply::Says(403, "", body)]);
         let (model, _) = model(options(&server));
         let error = model.embed_query(text, &mut |_| 1.0).unwrap_err().to_string();
-        assert_eq!(error, format!("`{}` does not let us in (403){expected}", &server.url[7..]));
+        assert_eq!(error, format!("`{}` denies access (403){expected}", &server.url[7..]));
     }
     let body: &'static str = "x, ".repeat(1000).leak();
     let server = Server::start(&[Reply::Says(403, "", body)]);

@@ -142,7 +142,7 @@ fn at_most_one_plugin_makes_the_brief() {
     let error = file(&both).unwrap_err();
     assert_eq!(
         (error.code(), error.to_string().as_str()),
-        ("two_briefs", "plugins `a` and `b` would both make the brief")
+        ("two_briefs", "plugins `a` and `b` both produce the brief")
     );
     assert!(error.hint().unwrap().contains("`[plugins.b]`"), "{:?}", error.hint());
     // One that is not enabled does not count, and none is by default.

@@ -561,7 +561,7 @@ fn a_model_that_is_configured_makes_the_summary() {
 fn a_model_that_fails_leaves_the_extractive_summary_and_is_named() {
     let broken = [
         (500, "{}".to_owned(), "answers 500"),
-        (401, r#"{"error":{"message":"bad key key-that-nobody-sees"}}"#.to_owned(), "does not let us in"),
+        (401, r#"{"error":{"message":"bad key key-that-nobody-sees"}}"#.to_owned(), "denies access"),
         (302, String::new(), "not followed"),
         (200, "<html>".to_owned(), "not JSON"),
         (200, r#"{"choices":[]}"#.to_owned(), "has no message"),
