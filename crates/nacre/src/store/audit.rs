@@ -1,6 +1,6 @@
-//! The audit log (A3): one row for every write and refusal, in the transaction of what it records; each row's
-//! hash covers the row before, so that any change or gap shows. Ids, sizes and codes only: never content,
-//! never a secret.
+//! The audit log: one row for every write and refusal, in the same transaction as the write. Each row's hash
+//! covers the row before it, so that any change or gap is detectable. Rows hold ids, sizes and codes only,
+//! never content or secrets.
 
 use std::ops::ControlFlow;
 
@@ -11,10 +11,10 @@ use crate::base::caller::Caller;
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
-/// The key in `meta` that names the newest row, so that rows cut off the end are missed too.
+/// The key in `meta` that names the newest row, so that rows removed from the end are detected too.
 const HEAD: &str = "audit_head";
 
-/// What is recorded of one call.
+/// The record of one call.
 pub(crate) struct Row {
     action: String,
     pub(crate) ids: Vec<String>,
@@ -38,7 +38,7 @@ impl Row {
         self
     }
 
-    /// Appends it to the chain, as done.
+    /// Appends the row to the chain with the outcome `Done`.
     pub(crate) fn append(&self, db: &Connection, caller: &Caller) -> Result<()> {
         append(db, caller, self, Outcome::Done)
     }
@@ -65,7 +65,7 @@ pub(crate) fn append(db: &Connection, caller: &Caller, row: &Row, outcome: Outco
     append_as(db, caller.now, caller.actor_name(), caller.session.as_str(), row, outcome)
 }
 
-/// Appends a row for what Nacre does by itself, such as a purge.
+/// Appends a row for an action of Nacre itself, such as a purge.
 pub(crate) fn append_own(db: &Connection, now: Time, row: &Row) -> Result<()> {
     append_as(db, now, "nacre", "", row, Outcome::Done)
 }
@@ -111,7 +111,7 @@ fn append_as(
     Ok(())
 }
 
-/// A row as it stands in the table.
+/// A row as it is stored in the table.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Line {
     seq: i64,
@@ -146,7 +146,7 @@ impl Line {
             &self.ids,
             &self.detail,
         ] {
-            // The length first, so that no text can move from one field into the next.
+            // The length comes first, so that no text can move from one field into the next.
             hasher.update(&(field.len() as u64).to_le_bytes());
             hasher.update(field.as_bytes());
         }
@@ -158,7 +158,7 @@ impl Line {
     }
 }
 
-/// The newest rows before one, newest first.
+/// Returns the newest rows before the row `before`, newest first.
 pub(crate) fn newest(db: &Connection, before: i64, limit: usize) -> Result<Vec<Line>> {
     let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit WHERE seq < $1
         ORDER BY seq DESC LIMIT $2";
@@ -179,25 +179,25 @@ fn line(row: &super::Row<'_>) -> Result<Line> {
     })
 }
 
-/// Gives every row, oldest first, to `take`.
+/// Passes every row, oldest first, to `take`.
 pub(crate) fn walk(db: &Connection, mut take: impl FnMut(&Line) -> Result<()>) -> Result<()> {
     let sql = "SELECT seq, at, actor, session, action, outcome, ids, detail, hash FROM audit ORDER BY seq";
     db.each(sql, (), |row| take(&line(row)?).map(ControlFlow::Continue))
 }
 
-/// What checking the chain found.
+/// The result of checking the chain.
 #[derive(Clone, Debug, Serialize)]
 pub struct Verified {
-    /// Whether every row is as it was written and none is missing.
+    /// Whether every row is unchanged and none is missing.
     pub ok: bool,
     /// How many rows there are.
     pub rows: i64,
-    /// The first thing that is wrong.
+    /// The first problem found.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }
 
-/// Checks the chain: every hash, every number, and the end.
+/// Checks the chain: every hash, every number, and the newest row.
 pub(crate) fn verify(db: &Connection) -> Result<Verified> {
     let mut rows = 0;
     let mut before = String::new();
@@ -208,7 +208,7 @@ pub(crate) fn verify(db: &Connection) -> Result<Verified> {
         if problem.is_none() && line.seq != rows {
             problem = Some(format!("row {rows} is missing"));
         } else if problem.is_none() && line.hash != line.hash_after(&before) {
-            problem = Some(format!("row {} was changed, or one before it taken out", line.seq));
+            problem = Some(format!("row {} was changed, or the row before it was removed", line.seq));
         }
         before.clone_from(&line.hash);
         head = Some(line.head());
@@ -216,7 +216,7 @@ pub(crate) fn verify(db: &Connection) -> Result<Verified> {
     })?;
     let noted = db.row("SELECT value FROM meta WHERE key = $1", [HEAD], |row| row.get(0))?;
     if problem.is_none() && noted != head {
-        problem = Some(format!("rows behind row {rows} are missing"));
+        problem = Some(format!("rows after row {rows} are missing"));
     }
     Ok(Verified { ok: problem.is_none(), rows, problem })
 }

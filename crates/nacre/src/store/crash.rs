@@ -1,4 +1,4 @@
-//! Places at which tests have the process die.
+//! Points at which tests simulate a crash of the process.
 
 #[cfg(test)]
 thread_local! {

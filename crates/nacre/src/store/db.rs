@@ -1,9 +1,9 @@
-//! Opens SQLite, migrates it, runs transactions. Knows no table: modules own their SQL.
+//! Opens SQLite, migrates it and runs transactions. It knows no table: modules own their SQL.
 //!
-//! Many processes on one file at once is the normal case, so every write is one `IMMEDIATE` transaction in
-//! WAL mode (a deferred one that upgrades fails at once instead of waiting), and `synchronous` is `FULL`:
-//! what was acknowledged is on disk. A file is created and migrated under a lock that dies with its process;
-//! it appears whole or not at all.
+//! Many processes using one file at once is the normal case. Every write is therefore one `IMMEDIATE`
+//! transaction in WAL mode (a deferred one that upgrades fails at once instead of waiting), and `synchronous`
+//! is `FULL`, so that acknowledged data is on disk. A file is created and migrated under a lock that dies
+//! with its process; it appears whole or not at all.
 
 use std::fs::{self, File};
 use std::ops::Deref;
@@ -16,22 +16,22 @@ use rusqlite::{ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use super::Connection;
 use crate::base::{Error, Result, Time, files};
 
-/// Marks the file as ours: `Nacr` in the header, where `file(1)` and `PRAGMA application_id` find it.
+/// Marks the file as Nacre's: `Nacr` in the header, where `file(1)` and `PRAGMA application_id` find it.
 const APPLICATION_ID: i32 = 0x4e61_6372;
 
-/// How often a writer asks again before it gives up: with 1 to 9 ms between, some 30 seconds.
+/// How often a writer retries before it gives up: with 1 to 9 ms between tries, about 30 seconds.
 const BUSY_TRIES: i32 = 6_000;
 
-/// What to do with a file that turns out to be damaged.
+/// How to handle a damaged file.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Damage {
-    /// Move it out of the way, under a name with this time.
+    /// Move it away, to a name that contains this time.
     SetAside(Time),
     /// Leave it as it is.
     Leave,
 }
 
-/// The schema of a database, as steps that bring it forward.
+/// The schema of a database as a list of migrations.
 pub(crate) struct Migrations {
     pub(crate) steps: &'static [&'static str],
     /// Registers the functions that the steps call.
@@ -45,7 +45,7 @@ pub(crate) struct Db {
     on_disk: bool,
 }
 
-/// One consistent state of a database.
+/// A consistent snapshot of a database.
 pub(crate) struct Snapshot<'a> {
     db: &'a Connection,
     _until: Transaction<'a>,
@@ -60,10 +60,10 @@ impl Deref for Snapshot<'_> {
 }
 
 impl Db {
-    /// Opens the database at `path`, making and migrating it where needed.
+    /// Opens the database at `path`, and creates or migrates it if needed.
     ///
-    /// A damaged file is an error, once it was set aside where `damage` says so; a file from the future, or one
-    /// that is not ours, is left as it is.
+    /// A damaged file is an error; it is first moved away if `damage` says so. A file with a newer schema, or
+    /// one that is not Nacre's, is left untouched.
     pub(crate) fn open(path: &Path, migrations: &Migrations, damage: Damage) -> Result<Db> {
         check_link(path)?;
         match Self::connect(path, migrations) {
@@ -72,7 +72,7 @@ impl Db {
             Err(error) => return Err(error),
         }
         let _lock = lock(path)?;
-        // Another process may have mended it while this one waited for the lock.
+        // Another process may have repaired it while this one waited for the lock.
         match Self::connect(path, migrations) {
             Ok(Some(db)) => Ok(db),
             Ok(None) => Self::create_or_migrate(path, migrations),
@@ -84,8 +84,7 @@ impl Db {
         }
     }
 
-    /// Makes a database that is empty and stays in memory: what a reader sees of a group nobody has written
-    /// to.
+    /// Creates an empty database in memory: a reader sees this for a group that nobody has written to.
     pub(crate) fn empty(migrations: &Migrations) -> Result<Db> {
         let connection = Connection::new(rusqlite::Connection::open_in_memory()?);
         migrate(&connection, migrations)?;
@@ -97,19 +96,19 @@ impl Db {
         self.on_disk
     }
 
-    /// Runs `work` on one consistent state of the database.
+    /// Runs `work` on one consistent snapshot of the database.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.snapshot().and_then(|db| work(&db)).map_err(|error| error.at(&self.path))
     }
 
-    /// Begins to read one consistent state of the database.
+    /// Starts reading from one consistent snapshot of the database.
     pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>> {
         let begun = self.connection.sqlite().unchecked_transaction();
         let until = begun.map_err(|error| Error::from(error).at(&self.path))?;
         Ok(Snapshot { db: &self.connection, _until: until })
     }
 
-    /// Runs `work` in one write transaction: all of it is kept, or nothing.
+    /// Runs `work` in one write transaction that is committed as a whole or not at all.
     pub(crate) fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         let path = &self.path;
         let run = || {
@@ -121,19 +120,20 @@ impl Db {
         run().map_err(|error: Error| error.at(path))
     }
 
-    /// Runs a statement that can't stand in a transaction, such as a checkpoint.
+    /// Runs a statement that is not allowed in a transaction, such as a checkpoint.
     pub(crate) fn outside<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         work(&self.connection).map_err(|error| error.at(&self.path))
     }
 
-    /// Says whether a commit waits until it would outlast a loss of power. The file is whole either way.
+    /// Sets whether a commit waits until it would survive a power failure. The file stays consistent either
+    /// way.
     pub(crate) fn wait_for_disk(&self, wait: bool) -> Result<()> {
         let level = if wait { "FULL" } else { "NORMAL" };
         self.outside(|db| Ok(db.sqlite().pragma_update(None, "synchronous", level)?))
     }
 
-    /// Brings what stands in the write-ahead log into the file and empties the log. True where no reader was
-    /// in the way.
+    /// Copies the write-ahead log into the database file and empties the log. Returns true if no reader
+    /// prevented it.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
         self.outside(|db| {
             let busy: i64 = db.sqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
@@ -141,10 +141,11 @@ impl Db {
         })
     }
 
-    /// Opens a file that is there and up to date. `None`: it is missing, empty or of an older schema.
+    /// Opens a file that exists and is up to date. Returns `None` if it is missing, empty or has an older
+    /// schema.
     fn connect(path: &Path, migrations: &Migrations) -> Result<Option<Db>> {
-        // Not left to SQLite: it throws away a log without its database, and it opens a file that another
-        // process makes at this very moment for reading only.
+        // SQLite does not handle this case: it discards a log without a database, and it opens a file that
+        // another process is creating at the same moment as read-only.
         if fs::metadata(path).map_or(0, |file| file.len()) == 0 {
             let log = fs::metadata(beside(path, "-wal")).map_or(0, |log| log.len());
             return if log > 0 { Err(Error::Damaged { path: path.to_owned() }) } else { Ok(None) };
@@ -175,8 +176,7 @@ impl Db {
         }
     }
 
-    /// Opens a file in a folder that can't be written: as it is, without a log. Writes will say that they
-    /// can't.
+    /// Opens a file in a read-only folder, without a log. Writes will fail with an error that says so.
     fn connect_read_only(path: &Path, migrations: &Migrations) -> Result<Option<Db>> {
         let read_only = || Error::ReadOnly { path: path.to_owned() };
         if fs::metadata(beside(path, "-wal")).is_ok_and(|log| log.len() > 0) {
@@ -197,7 +197,7 @@ impl Db {
     }
 
     fn create_or_migrate(path: &Path, migrations: &Migrations) -> Result<Db> {
-        // Made by us, so that its mode is ours; SQLite gives its log the same mode.
+        // Created here so that its mode is ours; SQLite gives its log the same mode.
         files::append_private(path).map_err(Error::io(path))?;
         let mut connection = rusqlite::Connection::open(path).map_err(|error| Error::from(error).at(path))?;
         let build = || {
@@ -211,7 +211,7 @@ impl Db {
     }
 }
 
-/// What the header of a database says about itself.
+/// The schema information in the header of a database.
 struct Schema {
     application: i32,
     version: i64,
@@ -219,7 +219,7 @@ struct Schema {
 }
 
 fn schema(connection: &rusqlite::Connection) -> Result<Schema> {
-    // One state: between two reads another process may finish making the file.
+    // One snapshot: between two reads another process may finish creating the file.
     let tx = connection.unchecked_transaction()?;
     Ok(Schema {
         application: tx.pragma_query_value(None, "application_id", |row| row.get(0))?,
@@ -230,11 +230,12 @@ fn schema(connection: &rusqlite::Connection) -> Result<Schema> {
 
 fn prepare(connection: &mut rusqlite::Connection) -> Result<()> {
     connection.busy_handler(Some(wait_for_lock))?;
-    // A plan does not depend on what is bound: without this SQLite plans anew for every question.
+    // A plan must not depend on the bound values: otherwise SQLite re-plans for every query.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    // `secure_delete`: what is deleted is overwritten, so that delete means delete (E4). `cache_size`: 16 MB,
-    // as much as a batch of an import touches; the default would write pages out and read them again.
-    // A search and what it asks the graph use more statements than the sixteen that are kept by default.
+    // `secure_delete` overwrites deleted data, so that it can't be recovered from the file. `cache_size` is
+    // 16 MB, about what a batch of an import touches; the default would write pages out and read them again.
+    // The statement cache is larger than the default of sixteen, because a search with its graph queries uses
+    // more.
     connection.set_prepared_statement_cache_capacity(128);
     connection.execute_batch(
         "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA temp_store = MEMORY; PRAGMA cache_size = -16000;",
@@ -242,8 +243,8 @@ fn prepare(connection: &mut rusqlite::Connection) -> Result<()> {
     Ok(())
 }
 
-/// Waits a little and asks again. SQLite's own waiting grows to 100 ms and is unfair to whoever waits
-/// longest; short waits that differ between processes are not.
+/// Waits briefly and retries. SQLite's own busy handler backs off to 100 ms and is unfair to the writer that
+/// waits longest. Short waits that differ between processes are fair.
 fn wait_for_lock(tries: i32) -> bool {
     let spread =
         u64::from(std::process::id()).wrapping_add(u64::from(tries.unsigned_abs())).wrapping_mul(0x9e37_79b9);
@@ -251,7 +252,7 @@ fn wait_for_lock(tries: i32) -> bool {
     tries < BUSY_TRIES
 }
 
-/// Brings the schema forward, one migration after the other, in one transaction.
+/// Runs all pending migrations in order, in one transaction.
 fn migrate(connection: &Connection, migrations: &Migrations) -> Result<()> {
     let tx = Transaction::new_unchecked(connection.sqlite(), TransactionBehavior::Immediate)?;
     let version: i64 = tx.pragma_query_value(None, "user_version", |row| row.get(0))?;
@@ -266,8 +267,8 @@ fn migrate(connection: &Connection, migrations: &Migrations) -> Result<()> {
     Ok(())
 }
 
-/// Takes the lock that creation, migration and setting aside happen under. It goes when the file is closed,
-/// and so with the process.
+/// Takes the lock for creating, migrating and moving away a database. It is released when the file is closed,
+/// and so when the process ends.
 fn lock(path: &Path) -> Result<File> {
     let path = beside(path, ".lock");
     let file = files::append_private(&path).map_err(Error::io(&path))?;
@@ -275,18 +276,18 @@ fn lock(path: &Path) -> Result<File> {
     Ok(file)
 }
 
-/// Refuses a database file that has a second name: its log would stand beside one name only, and two logs
-/// destroy a database.
+/// Refuses a database file with a second hard link or a symbolic link: its log would belong to one name only,
+/// and two logs corrupt a database.
 fn check_link(path: &Path) -> Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else {
         return Ok(());
     };
     let problem = if found.is_symlink() {
-        "is a link to another place, perhaps to another home's database"
+        "is a link, perhaps to another home's database"
     } else if !found.is_file() {
         "is not a file"
     } else if links(&found) > 1 {
-        "has a second name (a hard link), perhaps in another home"
+        "has a second hard link, perhaps in another home"
     } else {
         return Ok(());
     };
@@ -315,13 +316,14 @@ fn may_be_read_only(error: &Error) -> bool {
     )
 }
 
-/// Moves a damaged database out of the way, with its log, and says where it went. Nobody may have it open.
+/// Moves a damaged database and its log away, and returns an error that says where. No process may have it
+/// open.
 pub(crate) fn set_aside(path: &Path, now: Time) -> Result<Error> {
     let _lock = lock(path)?;
     move_aside(path, now)
 }
 
-/// The same for who holds the lock. Nothing is overwritten.
+/// Does the same for a caller that holds the lock. Nothing is overwritten.
 fn move_aside(path: &Path, now: Time) -> Result<Error> {
     let stamp = now.to_string().replace([':', '.'], "-");
     let aside = (1..)
@@ -333,7 +335,7 @@ fn move_aside(path: &Path, now: Time) -> Result<Error> {
         })
         .find(|aside| !aside.exists())
         .expect("some number is free");
-    // The log first: beside a new database it would be taken for that one's.
+    // The log goes first: next to a new database, SQLite would apply it to that one.
     for suffix in ["-wal", "-shm", ""] {
         let from = beside(path, suffix);
         if from.exists() {
@@ -348,7 +350,7 @@ pub fn sqlite_version() -> &'static str {
     rusqlite::version()
 }
 
-/// Returns the path with `suffix` behind its name, as SQLite names its side files.
+/// Returns the path with `suffix` appended to its name, as SQLite names its side files.
 pub(crate) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);

@@ -1,6 +1,5 @@
-//! Events (A5): what happened, told after it was committed, to whoever listens in this process and to a
-//! telemetry file that any process can follow. The file has ids and sizes; the words of a search only where
-//! the settings say so.
+//! Events: reported after the commit to listeners in this process, and to a telemetry file that any process
+//! can follow. The file holds ids and sizes, and the text of searches only if the settings allow it.
 
 use std::fs;
 use std::io::Write;
@@ -17,26 +16,26 @@ use crate::base::{Result, Time};
 /// The name of the telemetry file in the home.
 pub const FILE: &str = "telemetry.jsonl";
 
-/// One thing that happened.
+/// One event.
 #[derive(Clone, Debug, Serialize)]
 pub struct Event {
     /// `memory:read`, `memory:write`, `memory:search`, `memory:flush` or `memory:compact`.
     #[serde(rename = "event")]
     pub name: &'static str,
-    /// When.
+    /// The time of the event.
     pub at: Time,
-    /// Where.
+    /// The group in which it happened.
     pub group: GroupName,
-    /// In which conversation.
+    /// The session in which it happened.
     pub session: SessionId,
-    /// The payload of its kind.
+    /// The payload for this kind of event.
     #[serde(flatten)]
     pub data: Map<String, Value>,
 }
 
 type Listener = Box<dyn Fn(&Event) + Send>;
 
-/// Where events go.
+/// The receivers of events.
 pub(crate) struct Events {
     file: Option<PathBuf>,
     words: bool,
@@ -58,7 +57,7 @@ impl Events {
         self.listeners.push(listener);
     }
 
-    /// Tells everyone. A telemetry file that can't be written never fails the call it is about.
+    /// Notifies all receivers. A telemetry file that can't be written never fails the call.
     pub(crate) fn tell(&self, event: &Event) {
         for listener in &self.listeners {
             listener(event);
@@ -80,10 +79,10 @@ impl Events {
         let io = crate::base::error::Error::io(path);
         let write = || {
             let mut file = files::append_private(path)?;
-            // One write per line: lines of several processes do not mix.
+            // One write per line, so that lines of several processes do not mix.
             file.write_all(&line)?;
             if file.metadata()?.len() > self.max_bytes {
-                // Only one of the processes that see the size turns the file over; the others' lines go to
+                // Of all processes that see the size, only one rotates the file; the others' lines go to
                 // either file.
                 file.try_lock()?;
                 fs::rename(path, path.with_extension("1.jsonl"))?;
@@ -94,7 +93,7 @@ impl Events {
     }
 }
 
-/// A payload of an event.
+/// Builds the payload of an event.
 pub(crate) fn payload<const N: usize>(fields: [(&str, Value); N]) -> Map<String, Value> {
     fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
 }

@@ -1,4 +1,5 @@
-//! The store: a small interface to SQL; SQLite opened, migrated and written to in transactions; which rows a session sees; the audit chain; events. The files of a group.
+//! The store: a small interface to SQL; opening, migrating and writing SQLite; row visibility; the audit
+//! chain; events; the files of a group.
 
 pub(crate) mod audit;
 pub(crate) mod crash;

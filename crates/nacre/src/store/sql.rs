@@ -1,7 +1,7 @@
-//! The one way to the database: a connection that runs portable SQL.
+//! The only interface to the database: a connection that runs portable SQL.
 //!
-//! Statements are written once, in what SQLite and PostgreSQL share: parameters are `$1`, `$2` and so on, a new row's number
-//! comes back with `RETURNING`, a row that may be there already is met with `ON CONFLICT`.
+//! Statements are written once, in the subset that SQLite and PostgreSQL share: parameters are `$1`, `$2` and
+//! so on, `RETURNING` returns the number of a new row, and `ON CONFLICT` handles rows that already exist.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -14,7 +14,7 @@ use rusqlite::{ErrorCode, OpenFlags};
 use crate::base::sql::{FromSql, Problem, ToSql, Value};
 use crate::base::{Error, Result};
 
-/// An open connection. Inside a transaction of [`Db`](super::Db) it reads one state, or writes.
+/// An open connection. Inside a transaction of [`Db`](super::Db) it reads one snapshot, or writes.
 pub(crate) struct Connection {
     sqlite: rusqlite::Connection,
 }
@@ -25,7 +25,7 @@ impl Connection {
         Connection { sqlite }
     }
 
-    /// Opens a SQLite file as it is: an export, a checkpoint, one that is damaged.
+    /// Opens a SQLite file without migrating it: an export, a checkpoint, or a damaged file.
     pub(crate) fn to_file(path: &Path) -> Result<Connection> {
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         Ok(Connection::new(rusqlite::Connection::open_with_flags(path, flags)?))
@@ -36,7 +36,7 @@ impl Connection {
         Ok(self.sqlite.execute_batch(sql)?)
     }
 
-    /// Runs `work` and undoes it, inside a transaction: only whether it could be done is asked.
+    /// Runs `work` inside a transaction and rolls it back, to learn whether it would succeed.
     pub(crate) fn undone<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.batch("SAVEPOINT undone")?;
         let done = work(self);
@@ -56,7 +56,7 @@ impl Connection {
         Ok(statement.raw_execute()?)
     }
 
-    /// Returns what `read` makes of every row.
+    /// Returns the result of `read` for every row.
     pub(crate) fn rows<T>(
         &self,
         sql: &str,
@@ -71,7 +71,7 @@ impl Connection {
         Ok(found)
     }
 
-    /// Returns what `read` makes of the first row, if there is one.
+    /// Returns the result of `read` for the first row, if there is one.
     pub(crate) fn row<T>(
         &self,
         sql: &str,
@@ -84,7 +84,8 @@ impl Connection {
         rows.next()?.map(|sqlite| read(&Row { sqlite })).transpose()
     }
 
-    /// Returns what `read` makes of a row that is always there, such as a count or what `RETURNING` gives.
+    /// Returns the result of `read` for a row that always exists, such as a count or the result of
+    /// `RETURNING`.
     pub(crate) fn one<T>(
         &self,
         sql: &str,
@@ -94,7 +95,7 @@ impl Connection {
         self.row(sql, params, read)?.ok_or_else(|| Error::from(rusqlite::Error::QueryReturnedNoRows))
     }
 
-    /// Gives rows to `take` until it breaks.
+    /// Passes rows to `take` until it breaks.
     pub(crate) fn each(
         &self,
         sql: &str,
@@ -112,7 +113,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Defines a function that statements of this connection may call. The same arguments must give the same result.
+    /// Defines a deterministic function for statements on this connection.
     pub(crate) fn define<const N: usize, T: ToSql>(
         &self,
         name: &str,
@@ -140,13 +141,13 @@ impl Connection {
 
     /// Detaches the database of this name.
     pub(crate) fn detach(&self, name: &str) -> Result<()> {
-        // A cached statement may still hold it.
+        // A cached statement may still use it.
         self.sqlite.flush_prepared_statement_cache();
         self.batch(&format!("DETACH {name}"))
     }
 }
 
-/// One row of an answer.
+/// One result row.
 pub(crate) struct Row<'r> {
     sqlite: &'r rusqlite::Row<'r>,
 }
@@ -158,28 +159,28 @@ impl Row<'_> {
             .map_err(|problem| Error::Database(format!("column {column} holds {problem}").into()))
     }
 
-    /// Reads a column as it stands, without copying it.
+    /// Reads a column without conversion or copying.
     pub(crate) fn value(&self, column: usize) -> Result<Value<'_>> {
         Ok(value(self.sqlite.get_ref(column)?)?)
     }
 
-    /// Reads a column of text without copying it; empty where it holds something else.
+    /// Reads a text column without copying it; empty if it holds another type.
     pub(crate) fn text(&self, column: usize) -> Result<&str> {
         Ok(self.sqlite.get_ref(column)?.as_str().unwrap_or_default())
     }
 
-    /// Reads a column of bytes without copying it; empty where it holds something else.
+    /// Reads a blob column without copying it; empty if it holds another type.
     pub(crate) fn bytes(&self, column: usize) -> Result<&[u8]> {
         Ok(self.sqlite.get_ref(column)?.as_blob().unwrap_or_default())
     }
 
-    /// Returns how many columns there are.
+    /// Returns the number of columns.
     pub(crate) fn columns(&self) -> usize {
         self.sqlite.as_ref().column_count()
     }
 }
 
-/// Returns a value of SQLite as ours, without copying it.
+/// Converts SQLite's value to ours, without copying it.
 fn value(sqlite: ValueRef<'_>) -> rusqlite::Result<Value<'_>> {
     Ok(match sqlite {
         ValueRef::Null => Value::Null,
@@ -190,7 +191,7 @@ fn value(sqlite: ValueRef<'_>) -> rusqlite::Result<Value<'_>> {
     })
 }
 
-/// Returns a value of ours as SQLite's own.
+/// Converts our value to SQLite's.
 fn owned(value: Value<'_>) -> types::Value {
     match value {
         Value::Null => types::Value::Null,
@@ -204,11 +205,12 @@ fn owned(value: Value<'_>) -> types::Value {
 /// The parameters of a statement, in order: `$1` is the first.
 pub(crate) trait Params {
     fn count(&self) -> usize;
-    /// Returns the parameter at this place, counted from zero.
+    /// Returns the parameter at this index, counted from zero.
     fn at(&self, place: usize) -> Value<'_>;
 }
 
-/// Binds `$1` to the first parameter, wherever it stands in the statement. SQLite itself counts by first appearance.
+/// Binds `$1` to the first parameter wherever it occurs in the statement. SQLite itself numbers parameters by
+/// first appearance.
 fn bind(statement: &mut rusqlite::Statement<'_>, params: &impl Params) -> Result<()> {
     let mut used = 0;
     for index in 1..=statement.parameter_count() {
@@ -301,7 +303,7 @@ impl From<rusqlite::Error> for Error {
 }
 
 impl Error {
-    /// Returns what SQLite calls an error that it gave.
+    /// Returns SQLite's code for this error, if it came from SQLite.
     pub(super) fn engine_code(&self) -> Option<ErrorCode> {
         let Error::Database(source) = self else {
             return None;
@@ -309,7 +311,7 @@ impl Error {
         source.downcast_ref::<rusqlite::Error>()?.sqlite_error_code()
     }
 
-    /// Names the file in an error that the engine gave without one.
+    /// Adds the file's path to an error that the engine returned without one.
     pub(crate) fn at(self, path: &Path) -> Error {
         let path = path.to_owned();
         match self.engine_code() {

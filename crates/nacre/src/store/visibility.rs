@@ -1,22 +1,23 @@
-//! Which rows a session sees: over every table that holds words, a shared connection has a view of the same name with the
-//! public rows ([`TABLES`]). Readers do not ask; they get a database in which only what they may see is there.
+//! Row visibility: a shared connection has, for every table with user text, a view of the same name that
+//! contains only public rows ([`TABLES`]). Readers need no checks of their own; they get a database in which
+//! private rows do not exist.
 
 use crate::base::Result;
 use crate::base::caller::{Visibility, is_private};
 use crate::store::Connection;
 
-/// What a shared session sees of a table.
+/// The part of a table that a shared session sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    /// Everything: it holds no words of anyone, or words that no reader gives out.
+    /// Everything: it holds no user text, or text that is never returned to a reader.
     All,
-    /// The rows for which this holds.
+    /// The rows that satisfy this condition.
     Where(&'static str),
     /// Nothing.
     Nothing,
 }
 
-/// What holds of a row that was read: a document or a conversation that is public still says it.
+/// The condition for a row that was extracted: a public document or conversation still states it.
 macro_rules! said_in_public {
     ($kind:literal, $table:literal) => {
         concat!(
@@ -39,12 +40,13 @@ macro_rules! said_in_public {
     };
 }
 
-/// Every table of a memory, and what a shared session sees of it. A later row may rely on the views before it.
+/// Every table of a memory, and the part that a shared session sees. A row may rely on the views of the rows
+/// before it.
 pub(crate) const TABLES: &[(&str, Seen)] = &[
     ("entries", Seen::Where("private = 0")),
     ("entry_history", Seen::Where("private = 0 AND entry IN (SELECT id FROM public_entries)")),
     ("entry_links", Seen::All),
-    // Where an entry came from is shown with it; the rest no reader gives out.
+    // The origin of an entry is shown with the entry; the other columns are never returned.
     ("imports", Seen::Where("kind = 'entry' AND ref IN (SELECT id FROM public_entries)")),
     ("documents", Seen::Where("private = 0 AND NOT is_private_path(path)")),
     ("sessions", Seen::Where("private = 0")),
@@ -58,7 +60,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     (
         "names",
         Seen::Where(concat!(
-            // Something public is said of whom it names; or it was itself given in public.
+            // A public fact or relation is about the named entity, or the name itself was given in public.
             "own AND (EXISTS (SELECT 1 FROM public_facts AS f WHERE f.entity = names.entity)
                 OR EXISTS (SELECT 1 FROM public_relations AS r WHERE r.subject = names.entity)
                 OR EXISTS (SELECT 1 FROM public_relations AS r WHERE r.object = names.entity))
@@ -66,7 +68,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
             said_in_public!("name", "names")
         )),
     ),
-    // Whose own name is seen: an alias alone would tell the name behind it.
+    // The entity's own name is visible too: otherwise an alias would reveal it.
     (
         "entities",
         Seen::Where("EXISTS (SELECT 1 FROM public_names AS n WHERE n.entity = entities.id AND n.own)"),
@@ -77,7 +79,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     (
         "passages",
         Seen::Where(
-            // Its owner decides; a kind that is not named here is not seen.
+            // The visibility of the passage's owner decides; passages of an unlisted kind are hidden.
             "CASE kind
                 WHEN 'entry' THEN ref IN (SELECT id FROM public_entries)
                 WHEN 'chunk' THEN substr(ref, 1, length(rtrim(ref, '0123456789')) - 1)
@@ -92,18 +94,19 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
         ),
     ),
     ("proposals", Seen::Where("private = 0 AND NOT is_private_path(target)")),
-    // Work is shared as entries are that nobody marked.
+    // Tasks are shared, like entries that nobody marked private.
     ("tasks", Seen::All),
     ("task_blocks", Seen::All),
     ("task_changes", Seen::All),
-    // Names of folders and files, which no reader gives out.
+    // Names of folders and files, which are never returned to a reader.
     ("projects", Seen::All),
     ("project_files", Seen::All),
     ("jobs", Seen::All),
     ("line_uses", Seen::All),
     ("promoted", Seen::All),
     ("file_changes", Seen::Nothing),
-    // A session's own, by its id; who names another's sees nothing of it.
+    // Rows are looked up by session id; a shared session that names another session's id finds nothing
+    // private.
     ("turns", Seen::Where("private = 0")),
     ("usage", Seen::All),
     ("seen", Seen::All),
@@ -116,7 +119,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     ("distinct_entities", Seen::All),
     ("multi_keys", Seen::All),
     ("categories", Seen::All),
-    // The index: words and numbers by which passages are found, and which are given out of `passages` alone.
+    // The index: words and numbers used to find passages. Text is returned only from `passages`.
     ("passages_fts", Seen::All),
     ("passages_vocab", Seen::All),
     ("terms", Seen::All),
@@ -126,7 +129,7 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     ("embedded", Seen::All),
 ];
 
-/// Makes a connection one of a shared session: every table is there as such a session sees it.
+/// Restricts a connection to the data that a shared session sees.
 pub(crate) fn restrict(db: &Connection, private: &[String]) -> Result<()> {
     make_public(db, private)?;
     for (table, _) in TABLES.iter().filter(|(_, seen)| *seen != Seen::All) {
@@ -135,8 +138,8 @@ pub(crate) fn restrict(db: &Connection, private: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Gives a connection that writes a second look at every table, as shared sessions see it: `public_facts` and so on.
-/// Who writes for one of them asks it before anything is changed or told ([`shows`]).
+/// Adds views such as `public_facts` to a writing connection, each with the rows that shared sessions see. A
+/// write on behalf of a shared session checks them before it changes or reports anything ([`shows`]).
 pub(crate) fn make_public(db: &Connection, private: &[String]) -> Result<()> {
     let private = private.to_vec();
     db.define("is_private_path", move |[path]| Ok(is_private(&private, &path.into_text()?)))?;
@@ -153,7 +156,7 @@ pub(crate) fn make_public(db: &Connection, private: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// Tells whether such a session sees the row of this number, on a connection that writes.
+/// Tells, on a writing connection, whether such a session sees the row with this number.
 pub(crate) fn shows(db: &Connection, visibility: Visibility, table: &str, id: i64) -> Result<bool> {
     if visibility == Visibility::Private {
         return Ok(true);

@@ -1,5 +1,5 @@
-//! Finding and reading documents. Never leaves the folder: links are not followed, and a file that became one
-//! between looking and opening is not read.
+//! Finds and reads documents. It never leaves the folder: links are not followed, and a file that was
+//! replaced by a link after it was found is not read.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, Metadata};
@@ -10,15 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::path::{CHECKPOINTS, SESSIONS, is_in_memories};
 
-/// The most bytes of a document.
+/// The maximum size of a document, in bytes.
 pub(crate) const LARGEST: u64 = 20 << 20;
-/// Folders of the workspace whose files are no documents: transcripts, which are searched as sessions, and the states that are kept to go back to.
+/// Folders of the workspace whose files are not documents: transcripts, which are searched as sessions, and
+/// checkpoints.
 const APART: &[&str] = &[SESSIONS, CHECKPOINTS];
-/// How the names of documents end: those of the workspace, and those of a collection.
+/// The file name extensions of documents in the workspace, and in a collection.
 const MARKDOWN: &[&str] = &[".md"];
 const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
 
-/// What there is to say about a path.
+/// A remark about a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "a path and a sentence")]
 pub struct Note {
@@ -26,27 +27,27 @@ pub struct Note {
     pub why: String,
 }
 
-/// A document as it was found.
+/// A document found by a walk.
 #[derive(Clone, Debug)]
 pub(crate) struct Seen {
-    /// Its name in the index: within the group's folder with `/`, or, of a collection, from the root.
+    /// Its name in the index: relative to the group's folder, with `/`; in a collection, the absolute path.
     pub(crate) path: String,
-    /// Where it was found on this machine.
+    /// Its path on this machine.
     pub(crate) file: PathBuf,
     pub(crate) stat: Stat,
 }
 
-/// What a walk found, by path.
+/// The result of a walk, by path.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) seen: Vec<Seen>,
-    /// What can't be a document though its name says so.
+    /// Files that can't be read as documents although their names suggest it.
     pub(crate) skipped: Vec<Note>,
-    /// How many files have other endings; not counted for the workspace, where they are what anyone keeps there.
+    /// The number of files with other extensions. Not counted for the workspace, where any file may be kept.
     pub(crate) others: BTreeMap<String, usize>,
-    /// Sources that are not there. What is known of them is kept.
+    /// Missing sources. Their indexed content is kept.
     pub(crate) absent: Vec<Note>,
-    /// Folders among the sources in which there is no document.
+    /// Folders among the sources that contain no document.
     pub(crate) empty: Vec<String>,
 }
 
@@ -59,7 +60,8 @@ pub(super) fn documents(folder: &Path) -> Found {
     found
 }
 
-/// Finds the documents of sources: of folders what ends as a text does, and files whatever they are called.
+/// Finds the documents of a collection's sources: in a folder, files with a text extension; a source that is
+/// a file is taken whatever its name.
 pub(crate) fn sources(sources: &[String]) -> Found {
     let mut found = Found::default();
     for source in sources {
@@ -72,9 +74,9 @@ pub(crate) fn sources(sources: &[String]) -> Found {
             Ok(stat) if stat.is_dir() => {
                 fs::read_dir(path).err().map(|problem| format!("can't be listed: {problem}"))
             }
-            Ok(stat) if stat.is_symlink() => Some("is a link now, which is not followed".into()),
+            Ok(stat) if stat.is_symlink() => Some("is now a link, and links are not followed".into()),
             Ok(_) => Some("is neither a folder nor a file".into()),
-            Err(problem) => Some(format!("is not there: {problem}")),
+            Err(problem) => Some(format!("is missing: {problem}")),
         };
         match absent {
             Some(why) => found.absent.push(Note { path: source.clone(), why }),
@@ -92,17 +94,17 @@ pub(crate) fn sources(sources: &[String]) -> Found {
 }
 
 impl Found {
-    /// Returns the paths of what was found.
+    /// Returns the paths of the documents found.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.seen.iter().map(|seen| seen.path.as_str())
     }
 
-    /// Returns a source that is not there.
+    /// Returns a missing source, if there is one.
     pub(crate) fn absent(&self) -> Option<&Note> {
         self.absent.first()
     }
 
-    /// One source may stand within another: what both have counts once.
+    /// Sorts by path and removes duplicates, because one source may contain another.
     fn sort(&mut self) {
         self.seen.sort_by(|a, b| a.path.cmp(&b.path));
         self.seen.dedup_by(|a, b| a.path == b.path);
@@ -111,13 +113,13 @@ impl Found {
     }
 }
 
-/// Tells whether a path is a source or stands below it.
+/// Tells whether a path is a source or is below it.
 pub(crate) fn is_within(path: &str, source: &str) -> bool {
     let source = source.trim_end_matches('/');
     path.strip_prefix(source).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// What tells without reading whether a file has changed.
+/// Size and time of a file, which show a change without reading it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stat {
     pub(crate) size: i64,
@@ -135,8 +137,7 @@ impl Stat {
     }
 }
 
-/// Finds the documents below a folder. `root` is what their paths begin with, `apart` the paths in it
-/// that are left out.
+/// Finds the documents below a folder. `root` is the prefix of their paths; the paths in `apart` are skipped.
 fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], found: &mut Found) {
     let mut folders = vec![String::new()];
     while let Some(below) = folders.pop() {
@@ -145,7 +146,8 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
         let mut skip = |path: String, why: String| skipped.push(Note { path, why });
         let entries = match fs::read_dir(folder.join(&below)) {
             Ok(entries) => entries,
-            // A group that nobody has written to has no folder; one that has just gone needs no word.
+            // A group that nobody has written to has no folder, and a folder that was just deleted needs no
+            // note.
             Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
             Err(problem) => {
                 let shown = if below.is_empty() { ".".into() } else { named(&below) };
@@ -157,7 +159,7 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(problem) => {
-                    skip(named(&below), format!("can't be listed to its end: {problem}"));
+                    skip(named(&below), format!("can't be listed completely: {problem}"));
                     break;
                 }
             };
@@ -168,18 +170,18 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
                 continue;
             }
             let lower = shown.to_ascii_lowercase();
-            // What an agent keeps for itself is text, whatever it is called.
+            // Files in the folder of Anthropic's memory tool are text, whatever their names.
             let of_agent = root.is_none() && is_in_memories(&path);
             let is_text = of_agent || endings.iter().any(|ending| lower.ends_with(ending));
             let known = entry.file_type().and_then(|kind| {
-                // Only what may be a document is worth a look at its size and time.
+                // Only possible documents need a `stat`.
                 Ok((kind, if is_text && kind.is_file() { Some(entry.metadata()?) } else { None }))
             });
             let (kind, stat) = match known {
                 Ok(known) => known,
                 Err(problem) if problem.kind() == io::ErrorKind::NotFound => continue,
                 Err(problem) => {
-                    skip(named(&path), format!("can't be looked at: {problem}"));
+                    skip(named(&path), format!("can't be examined: {problem}"));
                     continue;
                 }
             };
@@ -191,7 +193,8 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
                 let (file, stat) = (entry.path(), Stat::of(&stat));
                 found.seen.push(Seen { path: named(&path), file, stat });
             } else if is_text {
-                let what = if kind.is_symlink() { "a link, which is not followed" } else { "not a file" };
+                let what =
+                    if kind.is_symlink() { "a link, and links are not followed" } else { "not a file" };
                 skip(named(&path), format!("is {what}"));
             } else {
                 let ending = lower.rsplit_once('.').map_or("no ending", |(_, ending)| ending);
@@ -201,17 +204,17 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
     }
 }
 
-/// What became of reading a document.
+/// The result of reading a document.
 pub(crate) enum Taken {
-    /// Its bytes, and whether they can be relied on: false where it was written to meanwhile.
+    /// Its bytes. `settled` is false if the file was written to while it was read.
     Bytes { bytes: Vec<u8>, stat: Stat, settled: bool },
-    /// Why it was not read.
+    /// The reason why it was not read.
     Skipped { why: String, retry: bool },
-    /// It is no longer there.
+    /// It no longer exists.
     Gone,
 }
 
-/// Reads one document whole.
+/// Reads a whole document.
 pub(crate) fn read(file: &Path, stat: Stat) -> Taken {
     if u64::try_from(stat.size).unwrap_or(0) > LARGEST {
         return Taken::Skipped { why: too_large(), retry: false };
@@ -231,7 +234,7 @@ pub(crate) fn too_large() -> String {
     format!("is larger than {} MiB", LARGEST >> 20)
 }
 
-/// Reads a file; `None`: it is not, or no longer, a plain one.
+/// Reads a file. Returns `None` if it is not, or no longer, a regular file.
 fn read_bytes(path: &Path) -> io::Result<Option<(Vec<u8>, Stat, bool)>> {
     let named = fs::symlink_metadata(path)?;
     if !named.is_file() {

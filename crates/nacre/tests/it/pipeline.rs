@@ -173,8 +173,8 @@ fn a3_any_change_or_gap_in_the_log_is_found() {
         ("UPDATE audit SET detail = '{}' WHERE seq = 1", "row 1 was changed"),
         ("DELETE FROM audit WHERE seq = 2", "row 2 is missing"),
         ("DELETE FROM audit WHERE seq = 1", "row 1 is missing"),
-        ("DELETE FROM audit WHERE seq = 4", "rows behind row 3 are missing"),
-        ("DELETE FROM audit", "rows behind row 0 are missing"),
+        ("DELETE FROM audit WHERE seq = 4", "rows after row 3 are missing"),
+        ("DELETE FROM audit", "rows after row 0 are missing"),
         (
             "DELETE FROM audit WHERE seq = 2; UPDATE audit SET seq = seq - 1 WHERE seq > 2",
             "row 2 was changed",

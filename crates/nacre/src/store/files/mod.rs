@@ -1,7 +1,7 @@
 //! The files of a group: the documents of its workspace, and its transcripts.
 //!
-//! Everyone above reads and writes them through [`Files`], by a path that was checked or by the name of a transcript.
-//! Where they are is known here alone: in a folder of this machine.
+//! All layers above access them through [`Files`], by a checked path or by the name of a transcript. Only
+//! this module knows the folder that holds them.
 
 #[cfg(not(unix))]
 mod portable;
@@ -29,12 +29,12 @@ pub(crate) struct Files {
 }
 
 impl Files {
-    /// The files in a group's folder.
+    /// Returns the files in a group's folder.
     pub(crate) fn in_folder(folder: &Path) -> Files {
         Files::in_folders(folder.to_owned(), folder.join(SESSIONS))
     }
 
-    /// Documents in one folder and transcripts in another.
+    /// Returns documents in one folder and transcripts in another.
     pub(crate) fn in_folders(documents: PathBuf, transcripts: PathBuf) -> Files {
         Files { documents, transcripts }
     }
@@ -44,7 +44,8 @@ impl Files {
         walk::documents(&self.documents)
     }
 
-    /// Returns the names in a folder of the workspace, and whether each is a file. A folder behind a link has none.
+    /// Returns the names in a folder of the workspace, and whether each is a file. A linked folder counts as
+    /// empty.
     pub(crate) fn names(&self, folder: &str) -> impl Iterator<Item = (String, bool)> + use<> {
         let place = self.documents.join(folder);
         let own = fs::symlink_metadata(&place).is_ok_and(|found| found.is_dir());
@@ -55,7 +56,7 @@ impl Files {
         })
     }
 
-    /// Reads a file as it is; `None`: there is none. `most` is how many bytes at most; what is behind is left.
+    /// Reads at most the first `most` bytes of a file. Returns `None` if it does not exist.
     pub(crate) fn read(&self, path: &FilePath, most: u64) -> Result<Option<Vec<u8>>> {
         self.with(path, |file| {
             let mut bytes = Vec::new();
@@ -64,24 +65,24 @@ impl Files {
         })
     }
 
-    /// Reads a document that was found, for the index.
+    /// Reads a document found by a walk, for the index.
     pub(crate) fn read_found(&self, seen: &Seen) -> Taken {
         walk::read(&self.documents.join(&seen.path), seen.stat)
     }
 
-    /// Reads a document that has a name that nothing here would give one; `None`: it can't be read.
+    /// Reads a document whose name is not a valid path. Returns `None` if it can't be read.
     pub(crate) fn read_misnamed(&self, path: &str) -> Option<Vec<u8>> {
         fs::read(self.documents.join(path)).ok()
     }
 
-    /// Makes a file where nothing stands, and the folders above it. False: something stands there.
+    /// Creates a file and its parent folders. Returns false if something already exists at the path.
     pub(crate) fn create(&self, path: &FilePath, bytes: &[u8]) -> Result<bool> {
         let mut folder = self.documents.clone();
         let mut names: Vec<&str> = path.names().collect();
         let name = names.pop().expect("a path has a name");
         for below in names {
             folder.push(below);
-            // A link leads somewhere else, where nothing is to be made.
+            // A link leads elsewhere, and nothing may be created there.
             if fs::symlink_metadata(&folder).is_ok_and(|found| !found.is_dir()) {
                 return Ok(false);
             }
@@ -95,14 +96,14 @@ impl Files {
         }
     }
 
-    /// Gives a file the time of what it was made from.
+    /// Sets the modification time of a file to that of its source.
     pub(crate) fn set_time(&self, path: &FilePath, at: Time) -> Result<()> {
         let since = u64::try_from(at.as_millis()).unwrap_or(0);
         let at = UNIX_EPOCH + Duration::from_millis(since);
         self.with(path, |file| file.set_modified(at)).map(|_| ())
     }
 
-    /// Takes away the folders of a file that was taken away, as far up as they are empty; the first name stays.
+    /// Removes the folders of a deleted file as far up as they are empty, except the topmost.
     pub(crate) fn remove_empty_folders(&self, path: &FilePath) {
         let mut above = path.as_str();
         while let Some((rest, _)) = above.rsplit_once('/').filter(|(rest, _)| rest.contains('/')) {
@@ -114,7 +115,7 @@ impl Files {
         }
     }
 
-    /// Does something with an open file; `None`: there is none.
+    /// Runs `work` on an open file. Returns `None` if the file does not exist.
     fn with<T>(&self, path: &FilePath, work: impl FnOnce(File) -> io::Result<T>) -> Result<Option<T>> {
         match self.open(path).and_then(|file| Ok(work(file)?)) {
             Ok(done) => Ok(Some(done)),
@@ -122,31 +123,31 @@ impl Files {
         }
     }
 
-    /// Where a file is, for errors.
+    /// Returns the full path of a file, for errors.
     fn at(&self, path: &FilePath) -> PathBuf {
         self.documents.join(path.as_str())
     }
 }
 
-/// What became of putting a file in another's place.
+/// The result of replacing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Replaced {
-    /// It stands there, now or already.
+    /// The file has the new content, now or already.
     Done,
-    /// Something else stands there than was expected, and was left.
+    /// The file does not have the expected content and was left unchanged.
     Changed,
 }
 
-/// Why a file can't be had.
+/// The reason why a file can't be opened.
 #[derive(Debug)]
 enum Refused {
-    /// There is none.
+    /// It does not exist.
     Absent,
-    /// A link stands there or above it.
+    /// It or a folder above it is a link.
     Link,
-    /// A folder, a pipe or a device stands there.
+    /// It is a folder, a pipe or a device.
     NotAFile,
-    /// What the system says.
+    /// An I/O error.
     Io(io::Error),
 }
 
@@ -161,12 +162,12 @@ impl From<io::Error> for Refused {
 }
 
 impl Refused {
-    /// Says it; `None`: there is no file, which is no error.
+    /// Converts it to an error. Returns `None` for a missing file, which is not an error.
     fn error(self, files: &Files, path: &FilePath) -> Option<Error> {
         let bad = |problem| Some(Error::BadPath { given: path.to_string(), problem });
         match self {
             Refused::Absent => None,
-            Refused::Link => bad("goes through a link, which is not followed"),
+            Refused::Link => bad("goes through a link, and links are not followed"),
             Refused::NotAFile => bad("is not a file"),
             Refused::Io(problem) => Some(Error::io(&files.at(path))(problem)),
         }

@@ -1,4 +1,5 @@
-//! Documents in a folder of any system. Files have no mode, and can't change places.
+//! Documents in a folder, for systems other than Unix. Files have no mode, and two files can't be exchanged
+//! atomically.
 
 use std::fs::{self, File};
 
@@ -7,7 +8,8 @@ use crate::base::files::{create_folder, write_whole};
 use crate::base::{Error, FilePath, Result};
 
 impl Files {
-    /// Puts `after` in the place of `before`, as on Unix. What an editor saves in the very moment may be lost.
+    /// Replaces `before` with `after`, as on Unix. A change that an editor saves at the same moment may be
+    /// lost.
     pub(crate) fn replace(
         &self,
         path: &FilePath,
@@ -42,7 +44,7 @@ impl Files {
         Ok(())
     }
 
-    /// Removes a folder. Tells whether it was empty, and is gone.
+    /// Removes a folder if it is empty. Returns whether it was removed.
     pub(super) fn remove_folder(&self, path: &FilePath) -> bool {
         fs::remove_dir(self.at(path)).is_ok()
     }

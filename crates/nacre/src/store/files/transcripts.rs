@@ -1,5 +1,5 @@
-//! The transcripts among the files of a group. Their names are those that the index of sessions has: `<name>.jsonl`, and
-//! below `archive/` what was put away. Whoever writes one holds the lock of the transcripts.
+//! The transcripts of a group. Their names are those in the session index: `<name>.jsonl`, and
+//! `archive/<name>.jsonl` for archived ones. Every writer holds the transcript lock.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, Write as _};
@@ -9,15 +9,15 @@ use super::Files;
 use crate::base::files::{append_private, create_folder, write_quickly, write_whole};
 use crate::base::{Error, Result};
 
-/// The folder of what was put away.
+/// The folder of archived transcripts.
 pub(crate) const ARCHIVE: &str = "archive";
 
-/// What can be read from any place.
+/// A seekable reader.
 pub(crate) trait ReadSeek: Read + Seek {}
 impl<T: Read + Seek> ReadSeek for T {}
 
 impl Files {
-    /// Returns the names of all files among the transcripts.
+    /// Returns the names of all transcript files.
     pub(crate) fn transcripts(&self) -> impl Iterator<Item = String> {
         let within = |folder: &str| {
             let prefix = if folder.is_empty() { String::new() } else { format!("{folder}/") };
@@ -34,8 +34,8 @@ impl Files {
         self.transcript_at(name).exists()
     }
 
-    /// Opens a transcript and nothing else: behind a link is not ours, and who opens a pipe waits for ever. `None`:
-    /// there is none.
+    /// Opens a transcript, but no link, which leads outside the group, and no pipe, which would block for
+    /// ever. Returns `None` if there is none.
     pub(crate) fn open_transcript(&self, name: &str) -> Result<Option<Box<dyn ReadSeek>>> {
         let path = self.transcript_at(name);
         let opened = fs::symlink_metadata(&path).and_then(|found| match found.is_file() {
@@ -49,7 +49,7 @@ impl Files {
         }
     }
 
-    /// Reads a transcript that is there.
+    /// Reads a transcript that exists.
     pub(crate) fn read_transcript(&self, name: &str) -> Result<Vec<u8>> {
         let failed = |problem: io::Error| Error::io(&self.transcript_at(name))(problem);
         let mut input = self.open_transcript(name)?.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
@@ -58,14 +58,16 @@ impl Files {
         Ok(bytes)
     }
 
-    /// Appends whole lines and waits until they would outlast a loss of power. Returns the length of the transcript.
+    /// Appends whole lines and waits until they would survive a power failure. Returns the length of the
+    /// transcript.
     pub(crate) fn append_transcript(&self, name: &str, bytes: &[u8]) -> Result<u64> {
         let path = self.transcript_at(name);
         let io = || Error::io(&path);
         let mut file = append_private(&path).map_err(io())?;
         let before = file.metadata().map_err(io())?.len();
         if let Err(problem) = file.write_all(bytes).and_then(|()| file.sync_data()) {
-            // What is half there was not acknowledged; where it can't be taken back, the next one mends it.
+            // A partial line was never acknowledged. If it can't be removed here, the next append repairs the
+            // file.
             let _ = file.set_len(before);
             return Err(io()(problem));
         }
@@ -75,14 +77,14 @@ impl Files {
         Ok(before + bytes.len() as u64)
     }
 
-    /// Cuts a transcript, so that it has this length.
+    /// Truncates a transcript to this length.
     pub(crate) fn cut_transcript(&self, name: &str, length: u64) -> Result<()> {
         let path = self.transcript_at(name);
         let file = OpenOptions::new().write(true).open(&path);
         file.and_then(|file| file.set_len(length).and_then(|()| file.sync_data())).map_err(Error::io(&path))
     }
 
-    /// Writes a transcript whole, and waits until it would outlast a loss of power.
+    /// Writes a whole transcript and waits until it would survive a power failure.
     pub(crate) fn write_transcript(&self, name: &str, bytes: &[u8]) -> Result<()> {
         let path = self.transcript_at(name);
         if let Some((folder, _)) = name.rsplit_once('/') {
@@ -93,7 +95,7 @@ impl Files {
         Ok(())
     }
 
-    /// Takes over a transcript of others where there is none of that name. False: something stands there.
+    /// Copies a transcript from `from`. Returns false if something of that name exists.
     pub(crate) fn copy_transcript(&self, name: &str, from: &Files) -> Result<bool> {
         // A link would lead out of the group.
         let is_linked = self.transcripts.is_symlink() || self.transcript_at(ARCHIVE).is_symlink();
@@ -109,18 +111,18 @@ impl Files {
         fs::remove_file(&path).map_err(Error::io(&path))
     }
 
-    /// Writes the list of transcripts, which is derived: a loss of power may leave an empty one.
+    /// Writes the list of transcripts. It is derived data, so it may be lost in a power failure.
     pub(crate) fn write_transcript_list(&self, bytes: &[u8]) -> Result<()> {
         write_quickly(&self.transcript_at("sessions.json"), bytes)
     }
 
-    /// Where a transcript is, for errors and messages.
+    /// Returns the full path of a transcript, for errors and messages.
     pub(crate) fn transcript_at(&self, name: &str) -> PathBuf {
         self.transcripts.join(name)
     }
 }
 
-/// Has the names in a file's folder outlast a loss of power, where the system can do that.
+/// Flushes a file's folder to disk, if the system supports it.
 fn sync_folder(path: &Path) {
     if let Some(folder) = path.parent().and_then(|folder| File::open(folder).ok()) {
         let _ = folder.sync_all();

@@ -1,5 +1,5 @@
-//! Documents in a folder of Unix. From the folder down they are opened name by name and never through a link: whatever
-//! stands there, nothing outside is read (W9).
+//! Documents in a folder on Unix. Below the folder, paths are opened name by name and links are never
+//! followed, so that nothing outside the folder is read.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
@@ -12,19 +12,19 @@ use crate::base::{Error, FilePath, Result};
 use crate::store::crash;
 
 impl Files {
-    /// Puts `after` in the place of `before`, whole or not at all; `None` is no file. Nothing else than `before` is ever
-    /// replaced: what an editor puts there in the very moment is put back. Only one process does this at a time, and
-    /// what a dead one left is cleared away.
+    /// Replaces `before` with `after` atomically; `None` means no file. Only a file with the content `before`
+    /// is ever replaced: if an editor saves another version at the same moment, that version is put back. A
+    /// lock admits one process at a time, and leftovers of a crashed process are cleaned up.
     ///
-    /// The new file is written aside (`.NAME.nacre-new`), gets the name of one that is whole (`.NAME.nacre-swap`), and
-    /// changes places with the old one, which can then be looked at before it goes.
+    /// The new file is written to `.NAME.nacre-new`, renamed to `.NAME.nacre-swap` when it is complete, and
+    /// exchanged with the old one, which can then be checked before it is deleted.
     pub(crate) fn replace(
         &self,
         path: &FilePath,
         before: Option<&[u8]>,
         after: Option<&[u8]>,
     ) -> Result<Replaced> {
-        // A folder may go away meanwhile.
+        // The folder may be deleted in the meantime.
         let gone = || Error::io(&self.at(path))(io::ErrorKind::NotFound.into());
         let failed = |refused: Refused| refused.error(self, path).unwrap_or_else(gone);
         let entered = match self.enter(path, false) {
@@ -38,12 +38,12 @@ impl Files {
         Place { inner, name, new, swap }.replace(before, after).map_err(failed)
     }
 
-    /// Returns the mode of a file, where files have one.
+    /// Returns the mode of a file, on systems that have modes.
     pub(crate) fn mode(&self, path: &FilePath) -> Option<u32> {
         Some(fs::symlink_metadata(self.at(path)).ok()?.permissions().mode() & 0o777)
     }
 
-    /// Gives a file its mode, where files have one.
+    /// Sets the mode of a file, on systems that have modes.
     pub(crate) fn set_mode(&self, path: &FilePath, mode: u32) -> Result<()> {
         let set = self.with(path, |file| match file.metadata()?.permissions().mode() & 0o777 {
             had if had == mode => Ok(()),
@@ -52,7 +52,7 @@ impl Files {
         set.map(|_| ())
     }
 
-    /// Removes a folder. Tells whether it was empty, and is gone.
+    /// Removes a folder if it is empty. Returns whether it was removed.
     pub(super) fn remove_folder(&self, path: &FilePath) -> bool {
         use rustix::fs::{AtFlags, unlinkat};
         self.enter(path, false).is_ok_and(|(inner, name)| unlinkat(&inner, name, AtFlags::REMOVEDIR).is_ok())
@@ -64,7 +64,8 @@ impl Files {
         open_at(&inner, name)
     }
 
-    /// Opens the folder that a file stands in, and returns it with the file's name. `make`: what is missing of it is made.
+    /// Opens the folder of a file, and returns it with the file's name. With `make`, missing folders are
+    /// created.
     fn enter<'p>(&self, path: &'p FilePath, make: bool) -> Result<(OwnedFd, &'p str), Refused> {
         use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
         if make {
@@ -72,7 +73,7 @@ impl Files {
             made.map_err(|error| Refused::Io(io::Error::other(error.to_string())))?;
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        // Where the home stands, and by what links, is the person's own affair.
+        // Links above the home are the user's own choice, so they are followed.
         let mut inner = openat(CWD, &self.documents, flags, Mode::empty()).map_err(io::Error::from)?;
         let mut names = path.names();
         let name = names.next_back().expect("a path has a name");
@@ -92,7 +93,7 @@ impl Files {
 
 fn open_at(inner: &OwnedFd, name: &str) -> Result<File, Refused> {
     use rustix::fs::{Mode, OFlags, openat};
-    // Not to wait for the other end of a pipe.
+    // `NONBLOCK`: do not wait for the other end of a pipe.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(
         openat(inner, name, flags, Mode::empty()).map_err(|problem| refused(inner, name, problem))?,
@@ -100,7 +101,7 @@ fn open_at(inner: &OwnedFd, name: &str) -> Result<File, Refused> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotAFile) }
 }
 
-/// Tells a link from what else can't be opened: systems have several errors for it.
+/// Distinguishes a link from other failures: systems report it with different errors.
 fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> Refused {
     use rustix::fs::{AtFlags, FileType, statat};
     let found = statat(inner, name, AtFlags::SYMLINK_NOFOLLOW);
@@ -111,7 +112,7 @@ fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> Refused {
     }
 }
 
-/// Where a file stands or will stand.
+/// The location of a file that exists or will be created.
 struct Place<'p> {
     inner: OwnedFd,
     name: &'p str,
@@ -122,7 +123,7 @@ struct Place<'p> {
 impl Place<'_> {
     fn replace(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Replaced, Refused> {
         self.remove(&self.new)?;
-        // A process died here: its file had not changed places yet, or the old one had not been looked at.
+        // A process died here, either before its file was exchanged or before the old one was checked.
         if let Some((left, _)) = self.read(&self.swap)? {
             let ours = after == Some(&left[..]) || before == Some(&left[..]);
             if !ours {
@@ -154,7 +155,7 @@ impl Place<'_> {
         Ok(done)
     }
 
-    /// Writes the new file aside, with the mode of the old one.
+    /// Writes the new file under its temporary name, with the mode of the old one.
     fn write(&self, bytes: &[u8], mode: Option<rustix::fs::Mode>) -> Result<(), Refused> {
         use rustix::fs::{Mode, OFlags, fchmod, openat, renameat};
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -170,7 +171,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Gives the new file its name, which nothing may have.
+    /// Gives the new file its final name, which must be free.
     fn link(&self) -> Result<Replaced, Refused> {
         use rustix::fs::{AtFlags, linkat};
         let linked = linkat(&self.inner, self.swap.as_str(), &self.inner, self.name, AtFlags::empty());
@@ -183,10 +184,10 @@ impl Place<'_> {
         }
     }
 
-    /// Has the new file and the old one change places, and looks at what came out.
+    /// Exchanges the new file and the old one, and checks the old one.
     fn exchange(&self, before: &[u8], after: &[u8]) -> Result<Replaced, Refused> {
         if !self.change_places()? {
-            // A file system that can't: what an editor saves in this very moment is lost.
+            // The file system has no atomic exchange: a change that an editor saves at this moment is lost.
             use rustix::fs::renameat;
             renameat(&self.inner, self.swap.as_str(), &self.inner, self.name).map_err(io::Error::from)?;
             return Ok(Replaced::Done);
@@ -202,7 +203,7 @@ impl Place<'_> {
         Ok(Replaced::Changed)
     }
 
-    /// Tells whether the two have changed places; false: this file system can't do it.
+    /// Exchanges the two files. Returns false if the file system does not support it.
     fn change_places(&self) -> Result<bool, Refused> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         {
@@ -219,8 +220,8 @@ impl Place<'_> {
         Ok(false)
     }
 
-    /// Puts back what came out and should not have. Where yet another file stands there by now, both stay: this
-    /// one under a name that a person sees.
+    /// Puts back a file that should not have been replaced. If yet another file has taken its place, both are
+    /// kept, this one under a visible name.
     fn give_back(&self, after: Option<&[u8]>) -> Result<(), Refused> {
         let there = self.read(self.name)?.map(|(bytes, _)| bytes);
         if there.as_deref() == after && there.is_some() && self.change_places()? {
@@ -237,7 +238,7 @@ impl Place<'_> {
         Ok(())
     }
 
-    /// Takes the file away, if it is the one that was meant.
+    /// Deletes the file if it has the expected content.
     fn take_away(&self, before: &[u8]) -> Result<Replaced, Refused> {
         use rustix::fs::renameat;
         renameat(&self.inner, self.name, &self.inner, self.swap.as_str()).map_err(io::Error::from)?;
@@ -251,7 +252,7 @@ impl Place<'_> {
         Ok(Replaced::Changed)
     }
 
-    /// Reads a file of the folder, with its mode. `None`: there is none.
+    /// Reads a file in the folder, with its mode. Returns `None` if it does not exist.
     fn read(&self, name: &str) -> Result<Option<(Vec<u8>, rustix::fs::Mode)>, Refused> {
         let mut file = match open_at(&self.inner, name) {
             Err(Refused::Absent) => return Ok(None),
