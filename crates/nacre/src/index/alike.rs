@@ -1,8 +1,8 @@
-//! How alike two texts are, by their words.
+//! Similarity of two texts by their words.
 
 use super::{Language, analyse};
 
-/// The distinct words of a text that are not common ones, sorted.
+/// Returns the distinct words of a text that are not common ones, sorted.
 pub(crate) fn meaning(text: &str, language: Language) -> Vec<String> {
     let mut words = analyse::words(text, language);
     words.retain(|word| !language.is_common(word));
@@ -11,7 +11,7 @@ pub(crate) fn meaning(text: &str, language: Language) -> Vec<String> {
     words
 }
 
-/// The share of the words of both that both have.
+/// Returns the Jaccard similarity of two word lists: the share of all their words that both contain.
 pub(crate) fn shared(left: &[String], right: &[String]) -> f64 {
     let both = left.iter().filter(|word| right.binary_search(word).is_ok()).count();
     #[expect(clippy::cast_precision_loss, reason = "a few hundred words")]
@@ -19,7 +19,7 @@ pub(crate) fn shared(left: &[String], right: &[String]) -> f64 {
     share
 }
 
-/// How alike two texts are, 0 to 1: the share of the words of both that both have.
+/// Returns the similarity of two texts, 0 to 1: the share of all their words that both contain.
 pub(crate) fn likeness(left: &str, right: &str, language: Language) -> f64 {
     shared(&meaning(left, language), &meaning(right, language))
 }

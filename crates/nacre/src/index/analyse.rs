@@ -1,9 +1,9 @@
-//! The analyser: text to words, one function for what is stored and what is asked (Q9).
+//! The analyser turns text into words. Indexing and querying use the same function.
 //!
-//! Accents, case and width are folded; words are stemmed, English ones unless the settings name another language; identifiers and paths give their parts and
-//! the whole (`getUserName` is found by `user`, `username` is not needed to find `user_name`); scripts
-//! written without spaces give pairs of characters. The output is letters and digits only, so that no word
-//! can mean anything to the full-text engine.
+//! Accents, case and width are folded. Words are stemmed, as English unless the settings name another
+//! language. Identifiers and paths yield their parts and the whole (`getUserName` is found by `user`,
+//! `username` is not needed to find `user_name`). Scripts written without spaces yield pairs of characters.
+//! The output is letters and digits only, so that no word has a special meaning to the full-text engine.
 
 use crate::base::settings::Search;
 use rust_stemmers::{Algorithm, Stemmer};
@@ -12,17 +12,17 @@ use unicode_normalization::char::is_combining_mark;
 
 use crate::base::words::{self, List};
 
-/// Changes whenever the same text would give other words: an index made by another version is made anew.
+/// Changes whenever the same text would give other words: an index built by another version is rebuilt.
 pub(crate) const VERSION: &str = "1";
 
-/// Longer words are cut: nobody types them, and base64 would fill the index.
+/// Longer words are truncated: nobody types them, and base64 would fill the index.
 const LONGEST: usize = 64;
 
-/// The language whose endings are taken off (`search.language`). Everything else is the same for all.
+/// The language of the stemmer (`search.language`). Everything else is the same for all languages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Language(usize);
 
-/// By name; the first is the default.
+/// The languages by name; the first is the default.
 const LANGUAGES: &[(&str, Option<Algorithm>)] = &[
     ("english", Some(Algorithm::English)),
     ("none", None),
@@ -52,7 +52,7 @@ impl Search {
 }
 
 impl Language {
-    /// Returns the language of that name.
+    /// Returns the language with this name.
     pub(crate) fn named(name: &str) -> Option<Language> {
         LANGUAGES.iter().position(|(known, _)| *known == name).map(Language)
     }
@@ -69,18 +69,18 @@ impl Language {
         self == Language::default()
     }
 
-    /// Tells whether a word, as [`words`] gives it, is so common that it says nothing about what is asked.
-    /// What is common in other languages is known by how many passages have it.
+    /// Tells whether a word, as returned by [`words`], is too common to matter in a question. In other
+    /// languages, document frequency shows which words are common.
     pub(crate) fn is_common(self, word: &str) -> bool {
         self.is_english() && COMMON.has(word)
     }
 }
 
-/// Returns the words of a text in their order, repeated where they repeat.
+/// Returns the words of a text in order, with repetitions.
 pub(crate) fn words(text: &str, language: Language) -> Vec<String> {
     let stemmer = LANGUAGES[language.0].1.map(Stemmer::create);
     let mut words = Words { stemmer, english: language.is_english(), out: Vec::new() };
-    // Endings are told by their accents in many languages, though not in English.
+    // Stemmers of many languages depend on accents; the English one does not.
     let folded = if words.english { fold_marks(text) } else { text.nfkc().collect() };
     let mut rest = folded.as_str();
     while let Some(start) = rest.find(|c: char| is_word(c)) {
@@ -98,12 +98,12 @@ pub(crate) fn words(text: &str, language: Language) -> Vec<String> {
     words.out
 }
 
-/// Returns what is left of a text without case, accents, space and punctuation: equal for texts that say nearly the
-/// same. Whether two memories are the same is for `text::canonical` to say.
+/// Returns a text without case, accents, white space and punctuation, which is equal for texts that say
+/// nearly the same. `text::canonical` decides whether two memories are the same.
 pub(crate) fn fold(text: &str) -> String {
     let folded: String =
         fold_marks(text).chars().filter(|c| is_word(*c)).flat_map(char::to_lowercase).collect();
-    // Nothing but signs and pictures: then they are what it says.
+    // A text of only symbols and emoji is compared by these.
     if folded.is_empty() { text.split_whitespace().collect() } else { folded }
 }
 
@@ -116,8 +116,8 @@ struct Words {
 }
 
 impl Words {
-    /// Adds a run of letters and digits with signs between: its parts, and the whole where there is more than
-    /// one.
+    /// Adds a compound of letters and digits joined by symbols: its parts, and the whole if there are several
+    /// parts.
     fn push_compound(&mut self, run: &str) {
         let mut parts = 0;
         for piece in run.split(|c: char| !is_word(c)).filter(|piece| !piece.is_empty()) {
@@ -135,13 +135,13 @@ impl Words {
                 &run.replace("++", "plusplus").replace('#', "sharp").replace(|c: char| !is_word(c), ""),
             );
         } else if parts == 1 && (run.ends_with('+') || run.ends_with('#')) {
-            // `C++` and `F#` are names of one letter.
+            // `C++` and `F#` are one-letter names.
             self.push(&run.replace('+', "plus").replace('#', "sharp"));
         }
     }
 
-    /// Adds every pair of neighbours, and the last character alone, so that one character finds all that
-    /// contain it by prefix.
+    /// Adds every pair of adjacent characters, and the last character alone, so that a prefix search for one
+    /// character finds all texts that contain it.
     fn push_pairs(&mut self, run: &str) {
         let chars: Vec<char> = run.chars().collect();
         self.out.extend(chars.windows(2).map(|pair| pair.iter().collect::<String>()));
@@ -159,7 +159,7 @@ impl Words {
             self.out.push(stemmer.map(|stemmer| stemmer.stem(&word).into_owned()).unwrap_or(word));
             return;
         }
-        // With its accents, and as people type it without them.
+        // With its accents, and without them as people may type it.
         let stem = |word: &str| match &self.stemmer {
             Some(stemmer) if word.chars().all(char::is_alphabetic) => fold_marks(&stemmer.stem(word)),
             _ => fold_marks(word),
@@ -170,8 +170,8 @@ impl Words {
     }
 }
 
-/// Returns where a run of words joined by single signs ends: `src/auth/login.rs`, `user_name`, `well-known`,
-/// `C++`.
+/// Returns the end of a compound whose words are joined by single symbols: `src/auth/login.rs`, `user_name`,
+/// `well-known`, `C++`.
 fn compound_end(text: &str) -> usize {
     const JOINERS: &[char] = &['_', '-', '.', '/', ':', '@', '\\', '\'', '’'];
     let mut end = 0;
@@ -206,7 +206,7 @@ fn humps(piece: &str) -> Vec<&str> {
     humps
 }
 
-/// Folds width and form, and takes off accents. Marks that carry the vowel or the tone of a script stay.
+/// Folds width and form, and removes accents. Marks that carry the vowel or tone of a script stay.
 pub(crate) fn fold_marks(text: &str) -> String {
     if text.is_ascii() {
         return text.to_owned();
@@ -218,7 +218,7 @@ pub(crate) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || (!c.is_ascii() && is_combining_mark(c))
 }
 
-/// Scripts whose words are not set apart by spaces, or grow by syllables as Korean's do.
+/// Tells whether a script does not separate words by spaces, or builds words from syllables as Korean does.
 fn is_spaceless(c: char) -> bool {
     matches!(c,
         '\u{0e01}'..='\u{0e5b}'       // Thai
@@ -302,7 +302,7 @@ mod tests {
         }
         let none = Language::named("none").unwrap();
         assert_eq!(words("Dogs CONNECTED café", none), ["dogs", "connected", "cafe"]);
-        // What has an accent is found by who types none.
+        // A word with an accent is found by a query without one.
         let spanish = Language::named("spanish").unwrap();
         assert_eq!(words("comunicación", spanish), ["comunicacion", "comun"]);
         assert_eq!(words("comunicacion", spanish), ["comunicacion"]);

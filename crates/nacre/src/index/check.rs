@@ -1,4 +1,4 @@
-//! The index compared with what it is made from.
+//! Checks the index against its source data.
 
 use std::ops::ControlFlow;
 
@@ -7,7 +7,7 @@ use super::{flag, scan};
 use crate::base::Result;
 use crate::store::Connection;
 
-/// Compares the index with what it is made from. Returns what does not agree, in words.
+/// Compares the index with its source data. Returns a description of each mismatch.
 pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
     const CHECKS: &[(&str, &str)] = &[
         (
@@ -36,12 +36,12 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
                     WHERE live <> (until IS NULL))
                 + (SELECT count(*) FROM passages JOIN relations ON kind = 'relation' AND ref = 'relation-' || relations.id
                     WHERE live <> (until IS NULL))",
-            "passages are live where their fact is not, or the other way round",
+            "passages disagree with their fact about being current",
         ),
         (
             "SELECT count(*) FROM passages JOIN entries ON kind = 'entry' AND ref = entries.id
              WHERE live <> (superseded_at IS NULL AND archived_at IS NULL)",
-            "passages are live where their entry is not, or the other way round",
+            "passages disagree with their entry about being current",
         ),
         (
             "SELECT count(*) FROM exchanges WHERE searchable
@@ -70,7 +70,7 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
             "SELECT count(*) FROM (SELECT 'TASK-' || printf('%03d', number) AS named,
                 status <> 'cancelled' AND archived_at IS NULL AS open FROM tasks)
              LEFT JOIN passages ON kind = 'task' AND ref = named WHERE live IS NOT open",
-            "tasks have no passage, or one that is live where they are not",
+            "tasks have no passage, or one in the wrong state",
         ),
         (
             "SELECT count(*) FROM passages WHERE kind = 'task'
@@ -81,12 +81,12 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
             "SELECT count(*) FROM documents LEFT JOIN
                  (SELECT rtrim(ref, '0123456789') AS head, count(*) AS found FROM passages WHERE kind = 'chunk' GROUP BY head)
                  ON head = path || '#' WHERE chunks <> coalesce(found, 0)",
-            "documents have not all of their chunks, or more",
+            "documents have missing or extra chunks",
         ),
         (
             "SELECT count(*) FROM passages WHERE kind = 'chunk'
              AND (rtrim(ref, '0123456789') NOT IN (SELECT path || '#' FROM documents) OR hash IS NULL OR first_line IS NULL)",
-            "chunks have no document, or no place in it",
+            "chunks have no document, or no position in it",
         ),
         (
             "SELECT count(*) FROM passages WHERE id NOT IN (SELECT id FROM passages_fts_docsize)",
@@ -98,11 +98,11 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
         ),
         (
             "SELECT count(*) FROM terms LEFT JOIN passages_vocab USING (term) WHERE df IS NOT doc",
-            "words are counted wrongly",
+            "words have a wrong count",
         ),
         (
             "SELECT count(*) FROM passages_vocab WHERE term NOT IN (SELECT term FROM terms)",
-            "words are not counted",
+            "words have no count",
         ),
     ];
     let mut problems = Vec::new();
@@ -114,9 +114,9 @@ pub(crate) fn check(db: &Connection) -> Result<Vec<String>> {
     }
     match db.sqlite().execute("INSERT INTO passages_fts (passages_fts) VALUES ('integrity-check')", []) {
         Ok(_) => {}
-        // Asked as a write: who can't write can't ask, which says nothing of the index.
+        // The check runs as a write. On a read-only database it fails, which says nothing about the index.
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ReadOnly) => {}
-        Err(error) => problems.push(format!("the full-text index is not sound: {error}")),
+        Err(error) => problems.push(format!("the full-text index is damaged: {error}")),
     }
     problems.extend(check_packed(db)?);
     Ok(problems)
@@ -137,7 +137,7 @@ fn check_packed(db: &Connection) -> Result<Vec<String>> {
         let id = usize::try_from(row.get::<i64>(0)?).unwrap_or(0);
         let mark = space.marks().get(id).copied().unwrap_or_default();
         wrong_marks += i64::from(mark.flags == 0 || mark.is(flag::LIVE) != row.get::<bool>(1)?);
-        // What waits for new vectors has none that count.
+        // Passages that wait for new vectors have none that count.
         let has_vectors = !space.old().contains(&u32::try_from(id).unwrap_or(0));
         wrong_vectors += i64::from(has_vectors && pieces.get(id).copied() != row.get::<Option<i64>>(2)?);
         known += 1;
@@ -147,7 +147,7 @@ fn check_packed(db: &Connection) -> Result<Vec<String>> {
     let mut problems = Vec::new();
     for (count, problem) in [
         (wrong_marks, "passages have a wrong mark"),
-        (wrong_vectors, "passages have not all of their vectors"),
+        (wrong_vectors, "passages have missing or extra vectors"),
         (i64::try_from(marked).unwrap_or(i64::MAX).saturating_sub(known), "marks have no passage"),
     ] {
         if count > 0 {

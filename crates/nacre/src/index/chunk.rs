@@ -1,42 +1,43 @@
-//! Chunks (Q3): Markdown cut into pieces that are small enough to be found and large enough to be understood.
+//! Chunks: Markdown split into parts that are small enough to be found and large enough to be understood.
 //!
-//! Pure. A chunk is a slice of the text with the lines it stands on. It is cut between lines, and before a
-//! heading where it is at least half full, so that an edit above a heading leaves the chunks below it as they
-//! are. Where it is cut for its size alone, its end is repeated at the start of the next. Headings are those
-//! of `#` to `######`; inside fenced code there are none.
+//! The functions are pure. A chunk is a slice of the text with its line numbers. The text is split between
+//! lines, and before a heading if the chunk is at least half full, so that an edit above a heading does not
+//! change the chunks below it. If a chunk is split only for its size, the next one repeats its end. Headings
+//! are those of `#` to `######`; fenced code has none.
 
 use crate::base::markdown::{Fence, Fenced, heading};
 
-/// Changes whenever the same text would give other chunks: an index made by another version is made anew.
+/// Changes whenever the same text would give other chunks: an index built by another version is rebuilt.
 pub(crate) const VERSION: &str = "1";
 
-/// The characters of a chunk: about 400 tokens.
+/// The size of a chunk in characters: about 400 tokens.
 const SIZE: usize = 1_600;
-/// The characters that two chunks share: about 80 tokens.
+/// The overlap of two chunks in characters: about 80 tokens.
 const OVERLAP: usize = 320;
-/// The most characters of a heading that go into a title.
+/// The maximum number of characters of a heading in a title.
 const HEADING: usize = 120;
 
 /// A slice of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Chunk<'a> {
     pub(crate) text: &'a str,
-    /// The headings it stands under, such as `Setup > Server`.
+    /// The headings above it, such as `Setup > Server`.
     pub(crate) title: String,
-    /// The first and the last of its lines, from 1.
+    /// The first and the last line, from 1.
     pub(crate) lines: (usize, usize),
 }
 
-/// Cuts a text into chunks, in order. Together they have all of it.
+/// Splits a text into chunks, in order. Together they cover all of it.
 pub(crate) fn chunks(text: &str) -> Vec<Chunk<'_>> {
     let pieces = pieces(text);
     let mut outline = Outline::default();
     let mut chunks = Vec::new();
-    // The first piece of the chunk under way, the first that no chunk before has, and its characters.
+    // The first piece of the current chunk, the first piece that no earlier chunk contains, and the number of
+    // characters.
     let (mut start, mut fresh, mut chars) = (0, 0, 0);
     for (at, piece) in pieces.iter().enumerate() {
-        // What is carried over has at most OVERLAP characters, so that every chunk has something of its own,
-        // and the longest is SIZE and OVERLAP together.
+        // At most OVERLAP characters are carried over, so that every chunk has content of its own and the
+        // longest has SIZE plus OVERLAP characters.
         let full = chars > OVERLAP && chars + piece.chars > SIZE;
         let section = piece.heading.is_some() && chars * 2 >= SIZE;
         if full || section {
@@ -77,7 +78,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
         if chars <= SIZE {
             pieces.push(Piece { start, end, chars, line: index + 1, heading });
         } else {
-            // Parts as long as the overlap, so that one of them is what two chunks share.
+            // Parts have the length of the overlap, so that two chunks share exactly one of them.
             let mut from = start;
             while from < end {
                 let rest = &text[from..end];
@@ -92,7 +93,7 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The headings that what follows stands under.
+/// The headings that apply to the next piece.
 #[derive(Default)]
 struct Outline<'a> {
     /// How many pieces have been read.
@@ -109,7 +110,7 @@ impl<'a> Outline<'a> {
         fresh: usize,
         end: usize,
     ) -> Chunk<'a> {
-        // Headings that open the chunk are above it; those further down stand in its text.
+        // Headings at the start of the chunk go into its title; later ones are part of its text.
         let blank = |piece: &Piece<'_>| text[piece.start..piece.end].trim().is_empty();
         let opening = pieces[fresh..end].iter().take_while(|piece| piece.heading.is_some() || blank(piece));
         let title = self.title(pieces, fresh + opening.count());
@@ -140,7 +141,7 @@ mod tests {
 
     use super::*;
 
-    /// All that must hold for any text.
+    /// Checks the properties that hold for any text.
     #[track_caller]
     fn check(text: &str) -> Vec<Chunk<'_>> {
         let chunks = chunks(text);

@@ -1,6 +1,6 @@
-//! One open database of a group: its memory, or one of its collections. A file with an owner and an index, and
-//! what search keeps of it in memory. The file is followed: another process may make it, move it or put one in
-//! its place.
+//! One open database of a group: its memory, or one of its collections. It is a file with an owner and an
+//! index, plus the in-memory data of search. The handle follows the file: another process may create, move or
+//! replace it.
 
 use std::cell::{OnceCell, RefCell, RefMut};
 use std::fs;
@@ -17,17 +17,17 @@ use crate::store::audit;
 use crate::store::visibility;
 use crate::store::{Damage, Db};
 
-/// Whose database it is. Written into it, so that one that was copied here from elsewhere is known.
+/// The owner of a database. It is written into the file, so that a file copied from elsewhere is recognised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Owner {
     pub(crate) group: GroupName,
-    /// `None`: it is the memory of the group.
+    /// `None` for the memory of the group.
     pub(crate) collection: Option<CollectionName>,
 }
 
 impl Owner {
-    /// What is done with a file that turns out to be damaged: records are set aside, so that the next call can
-    /// start anew; a collection is left until its sources are read again.
+    /// How a damaged file is handled: records are moved away, so that the next call starts with an empty
+    /// database; a collection is left until its sources are read again.
     fn damage(&self, now: Time) -> Damage {
         if self.collection.is_some() { Damage::Leave } else { Damage::SetAside(now) }
     }
@@ -39,31 +39,31 @@ pub(crate) struct Database {
     owner: Owner,
     schema: &'static Schema,
     language: Language,
-    /// Names of documents that shared sessions do not see.
+    /// The names of documents that shared sessions do not see.
     private: Vec<String>,
     db: Db,
-    /// Whether `db` can say what shared sessions see.
+    /// Whether `db` has the views that show what shared sessions see.
     public: bool,
     /// The same file as shared sessions see it.
     shared: OnceCell<Db>,
-    /// What had made the index when the file was opened.
+    /// The version that had built the index when the file was opened.
     made_by: Option<String>,
-    /// Which file `db` is, so that one put in its place is noticed.
+    /// The identity of the file of `db`, to detect that it was replaced.
     identity: Option<Identity>,
-    /// Marks and vectors as of the last search; brought up to date by the next.
+    /// Marks and vectors as of the last search; the next search refreshes them.
     space: RefCell<Space>,
-    /// What imports and documents taught about words; makes the next quicker and changes nothing.
+    /// A cache of words from imports and documents. It only affects speed.
     lexicon: Lexicon,
 }
 
-/// One consistent state of a database, with what search needs of every passage.
+/// A consistent snapshot of a database, with the marks and vectors of every passage.
 pub(crate) struct Snapshot<'a> {
     pub(crate) db: crate::store::Snapshot<'a>,
     pub(crate) space: RefMut<'a, Space>,
 }
 
 impl Database {
-    /// Opens a database. One that nobody has written to is empty, and nothing is made for it.
+    /// Opens a database. A database that nobody has written to is empty, and no file is created for it.
     pub(crate) fn open(
         path: PathBuf,
         owner: Owner,
@@ -105,8 +105,7 @@ impl Database {
         }
     }
 
-    /// Sees to it that the handle stands on the file that is there now. Tells whether that is another one than
-    /// before.
+    /// Makes sure that the handle uses the current file. Returns whether it is another file than before.
     pub(crate) fn refresh(&mut self, now: Time) -> Result<bool> {
         let there = identity(&self.path);
         if there == self.identity {
@@ -120,7 +119,7 @@ impl Database {
         Ok(true)
     }
 
-    /// Makes the file where there is none.
+    /// Creates the file if it does not exist.
     pub(crate) fn create(&mut self, now: Time) -> Result<()> {
         if self.db.on_disk() {
             return Ok(());
@@ -157,12 +156,12 @@ impl Database {
         self.db.on_disk()
     }
 
-    /// Reads one consistent state.
+    /// Reads a consistent snapshot.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.db.read(work)
     }
 
-    /// Reads one consistent state of what such a session sees.
+    /// Reads a consistent snapshot of the data that such a session sees.
     pub(crate) fn read_as<T>(
         &self,
         visibility: Visibility,
@@ -186,7 +185,7 @@ impl Database {
         Ok(self.shared.get().expect("just put there"))
     }
 
-    /// Takes one consistent state for a search.
+    /// Takes a consistent snapshot for a search.
     pub(crate) fn snapshot(&self, visibility: Visibility) -> Result<Snapshot<'_>> {
         let db = self.seen_by(visibility)?.snapshot()?;
         let mut space = self.space.borrow_mut();
@@ -194,7 +193,7 @@ impl Database {
         Ok(Snapshot { db, space })
     }
 
-    /// Lets what is written for a shared session ask what such a session sees.
+    /// Adds the views by which a write on behalf of a shared session checks what that session sees.
     pub(crate) fn make_public(&mut self, now: Time) -> Result<()> {
         self.create(now)?;
         if !self.public {
@@ -204,21 +203,21 @@ impl Database {
         Ok(())
     }
 
-    /// Runs `work` in one write transaction, with what is known of words. Makes the file where there is none.
+    /// Runs `work` in one write transaction, with the cached lexicon. Creates the file if it does not exist.
     pub(crate) fn write<T>(
         &mut self,
         now: Time,
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
     ) -> Result<T> {
-        /// What a write does besides about vectors of another version: a few milliseconds at most, and a
-        /// memory that only ever sees commands is whole after some of them.
+        /// How many passages of another version a write re-embeds in addition: this takes a few milliseconds
+        /// at most, and a memory that is only used from the command line is complete after some writes.
         const SHARE: usize = 64;
         self.create(now)?;
         Ok(self.write_besides(SHARE, work)?.1)
     }
 
-    /// The same for what could be made again from its source: a loss of power may take it back, and then that is
-    /// done. So it does not wait for the disk.
+    /// Does the same for data that can be rebuilt from its source. It does not wait for the disk; if a power
+    /// failure loses the write, the data is rebuilt.
     pub(crate) fn write_derived<T>(
         &mut self,
         now: Time,
@@ -231,13 +230,13 @@ impl Database {
         written
     }
 
-    /// Tells whether the words of the index are another version's, or in another language.
+    /// Tells whether the words of the index come from another version or another language.
     pub(crate) fn is_stale(&self) -> Result<bool> {
         Ok(self.db.on_disk() && self.db.read(|db| index::stale(db, self.language))?.words)
     }
 
-    /// Makes the index this version's, with vectors for at most so many passages that had others. Returns how
-    /// many got them.
+    /// Upgrades the index to this version, and re-embeds at most `most` passages of another version. Returns
+    /// how many were re-embedded.
     pub(crate) fn renew(&mut self, most: usize) -> Result<usize> {
         Ok(self.write_besides(most, |_, _| Ok(()))?.0)
     }
@@ -257,17 +256,18 @@ impl Database {
         })
     }
 
-    /// Runs what can't stand in a transaction of ours.
+    /// Runs a statement that is not allowed in a transaction.
     pub(crate) fn outside<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.db.outside(work)
     }
 
-    /// Empties the log. False: a reader of another process is in the way, and a later checkpoint will do it.
+    /// Empties the write-ahead log. Returns false if another process is reading; a later checkpoint will do
+    /// it.
     pub(crate) fn checkpoint(&self) -> Result<bool> {
         self.db.checkpoint()
     }
 
-    /// Returns the bytes that the database takes.
+    /// Returns the size of the database in bytes.
     pub(crate) fn bytes(&self) -> Result<u64> {
         if !self.db.on_disk() {
             return Ok(0);
@@ -275,8 +275,8 @@ impl Database {
         self.db.read(|db| Ok(pragma(db, "page_count")? * pragma(db, "page_size")?))
     }
 
-    /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is
-    /// wrong.
+    /// Checks the whole database: the file, the index against the rows, and the audit chain. Returns the
+    /// problems found.
     pub(crate) fn check(&self) -> Result<Vec<String>> {
         let mut problems =
             self.db.outside(|db| db.rows("PRAGMA integrity_check(20)", (), |row| row.get::<String>(0)))?;
@@ -287,8 +287,8 @@ impl Database {
         Ok(problems)
     }
 
-    /// What is done with every file that was just opened: its owner is looked at. What another version made
-    /// of its index is made anew by those who write, unless it is little or can't be read at all.
+    /// Runs for every file that was just opened, and checks its owner. Writers rebuild an index of another
+    /// version, unless it is small or can't be read at all; then it is rebuilt here.
     fn arrive(&mut self) -> Result<()> {
         self.check_owner()?;
         if !self.db.on_disk() {
@@ -297,7 +297,7 @@ impl Database {
         let (language, schema, lexicon) = (self.language, self.schema, &mut self.lexicon);
         if self.db.read(|db| index::is_due(db, language))? {
             match self.db.write(|tx| index::take_over(tx, lexicon, schema, language, usize::MAX)) {
-                // A home that can't be written can still be read.
+                // A read-only home can still be read.
                 Err(Error::ReadOnly { .. }) => {}
                 taken => drop(taken?),
             }
@@ -306,7 +306,7 @@ impl Database {
         Ok(())
     }
 
-    /// Refuses a database that was copied or linked here from another group or collection.
+    /// Refuses a database that was copied or linked from another group or collection.
     fn check_owner(&self) -> Result<()> {
         let noted = |key: &str| -> Result<Option<String>> {
             let sql = "SELECT value FROM meta WHERE key = $1";
@@ -337,7 +337,7 @@ fn pragma(db: &Connection, name: &str) -> Result<u64> {
     Ok(value.unsigned_abs())
 }
 
-/// What tells one file from another that has the same name.
+/// Distinguishes a file from another one with the same name.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Identity(u64, u64);
 

@@ -1,8 +1,8 @@
-//! Vectors by the model that the settings name. They come behind the writes, batch by batch, so that no write
-//! waits for a provider; the built-in ones are there from the start and stand in until they come.
+//! Embeddings by the model of the settings. They are computed in batches after the writes, so that no write
+//! waits for a provider. The built-in embeddings exist from the start and are used until then.
 //!
-//! What is asked of the provider is no part of a transaction. A batch is written for the passages that still
-//! say what was sent.
+//! Requests to the provider are made outside any transaction. A batch is written only for passages whose text
+//! has not changed since it was sent.
 
 use std::ops::ControlFlow;
 
@@ -14,19 +14,19 @@ use crate::store::Connection;
 
 /// The key in `meta` that names the model.
 const MODEL: &str = "embedding";
-/// What stands for a text that the provider refused, so that it is not sent again.
+/// Stored for a text that the provider refused, so that it is not sent again.
 const REFUSED: &[u8] = &[0];
 
-/// A passage whose vectors are missing.
+/// A passage without vectors.
 pub(crate) struct Pending {
     pub(crate) id: i64,
     pub(crate) text: String,
 }
 
-/// A passage and the vectors of its pieces; `None`: the provider does not take the text.
+/// A passage and the vectors of its pieces; `None` if the provider refused the text.
 type Made = (Pending, Option<Vec<Vec<f32>>>);
 
-/// How far the vectors of the provider have come.
+/// The progress of embedding by the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) done: i64,
@@ -34,12 +34,12 @@ pub(crate) struct Progress {
     pub(crate) all: i64,
 }
 
-/// Returns the model that the vectors are of.
+/// Returns the model that made the vectors.
 pub(crate) fn model(db: &Connection) -> Result<Option<String>> {
     state::value(db, MODEL)
 }
 
-/// Makes this the model that the vectors are of. Those of another one can't be compared and go.
+/// Sets the model of the vectors. Vectors of another model can't be compared and are deleted.
 pub(crate) fn adopt(tx: &Connection, version: &str) -> Result<()> {
     if model(tx)?.as_deref() == Some(version) {
         return Ok(());
@@ -48,22 +48,23 @@ pub(crate) fn adopt(tx: &Connection, version: &str) -> Result<()> {
     state::set_value(tx, MODEL, version)
 }
 
-/// Throws the vectors of the provider away; readers will forget what they have.
+/// Deletes the provider's vectors and makes readers drop their copies.
 pub(crate) fn forget(tx: &Connection) -> Result<()> {
     tx.run("DELETE FROM embedded", ())?;
     state::forget_what_was_read(tx)
 }
 
-/// Returns passages that have no vectors yet, the newest first: what was just said is what is asked for.
+/// Returns passages without vectors, newest first, because recent passages are the most likely to be
+/// searched.
 pub(crate) fn pending(db: &Connection, most: usize) -> Result<Vec<Pending>> {
     let sql = "SELECT id, text FROM passages LEFT JOIN embedded ON passage = id
         WHERE passage IS NULL OR length(data) = 0 ORDER BY id DESC LIMIT $1";
     db.rows(sql, [most], |row| Ok(Pending { id: row.get(0)?, text: row.get(1)? }))
 }
 
-/// Asks the model for the vectors of passages.
+/// Requests the vectors of passages from the model.
 pub(crate) fn vectors(embedder: &dyn Embedder, passages: &mut Vec<Pending>) -> Result<Vec<Made>> {
-    // What leaves for a provider is redacted, as all that leaves.
+    // Text sent to a provider is redacted.
     let sent: Vec<String> = passages.iter().map(|passage| redact::text(&passage.text).into_owned()).collect();
     let pieces: Vec<Vec<&str>> = sent.iter().map(|text| pieces(text)).collect();
     let texts: Vec<&str> = pieces.iter().flatten().copied().collect();
@@ -73,21 +74,21 @@ pub(crate) fn vectors(embedder: &dyn Embedder, passages: &mut Vec<Pending>) -> R
         .drain(..)
         .zip(counts)
         .map(|(passage, count)| {
-            // No components: a text that the provider does not take.
+            // A vector without components: the provider refused the text.
             let taken: Vec<_> = vectors.by_ref().take(count).filter(|vector| !vector.is_empty()).collect();
             (passage, (!taken.is_empty()).then_some(taken))
         })
         .collect())
 }
 
-/// Returns what of a text gets a vector: more than a piece of the built-in model has, because these models read
-/// words in order.
+/// Returns the pieces of a text that get a vector. They are longer than those of the built-in model, because
+/// these models read words in order.
 fn pieces(text: &str) -> Vec<&str> {
     const WORDS: usize = 120;
     piece::cut(text, WORDS)
 }
 
-/// Writes the vectors of passages. What was changed meanwhile stays pending.
+/// Writes the vectors of passages. Passages that changed in the meantime stay pending.
 pub(crate) fn write(tx: &Connection, embedded: &[Made]) -> Result<()> {
     let stamp = state::next_stamp(tx)?;
     let sql = "INSERT INTO embedded (passage, stamp, data) SELECT id, $2, $3 FROM passages WHERE id = $1 AND text = $4
@@ -99,24 +100,24 @@ pub(crate) fn write(tx: &Connection, embedded: &[Made]) -> Result<()> {
     Ok(())
 }
 
-/// Takes the vectors of a passage that is gone out. An empty row stays, by which readers notice.
+/// Removes the vectors of a deleted passage. An empty row stays, so that readers notice.
 pub(crate) fn remove(db: &Connection, stamp: i64, passage: i64) -> Result<()> {
     db.run("UPDATE embedded SET stamp = $2, data = x'' WHERE passage = $1", (passage, stamp)).map(drop)
 }
 
-/// Takes out what passages left behind that are gone for good.
+/// Removes the empty rows of deleted passages.
 pub(crate) fn sweep(db: &Connection) -> Result<()> {
     db.run("DELETE FROM embedded WHERE passage NOT IN (SELECT id FROM passages)", ()).map(drop)
 }
 
-/// Says how far it has come.
+/// Returns the progress of embedding.
 pub(crate) fn progress(db: &Connection) -> Result<Progress> {
     let sql = "SELECT count(*) FILTER (WHERE length(data) > 1), count(*) FILTER (WHERE length(data) = 1),
         (SELECT count(*) FROM passages) FROM embedded";
     db.one(sql, (), |row| Ok(Progress { done: row.get(0)?, refused: row.get(1)?, all: row.get(2)? }))
 }
 
-/// Vectors as they are kept: of each its scale and a byte a component.
+/// Packs vectors for storage: a scale and one byte per component.
 fn pack(vectors: &[Vec<f32>]) -> Vec<u8> {
     let mut data = Vec::new();
     for vector in vectors {
@@ -127,7 +128,7 @@ fn pack(vectors: &[Vec<f32>]) -> Vec<u8> {
     data
 }
 
-/// Returns a vector as whole numbers and what to multiply them by.
+/// Quantises a vector: returns its scale and integer components.
 pub(crate) fn quantise(vector: &[f32]) -> (f32, Vec<i8>) {
     let largest = vector.iter().fold(0.0, |largest: f32, component| largest.max(component.abs()));
     if largest == 0.0 || !largest.is_finite() {
@@ -139,7 +140,7 @@ pub(crate) fn quantise(vector: &[f32]) -> (f32, Vec<i8>) {
     (scale, components)
 }
 
-/// The vectors of a provider, in memory, by passage.
+/// The provider's vectors in memory, by passage.
 #[derive(Default)]
 pub(crate) struct Dense {
     model: String,
@@ -147,7 +148,7 @@ pub(crate) struct Dense {
 }
 
 impl Dense {
-    /// Reads what changed since `stamp`.
+    /// Reads the rows that changed since `stamp`.
     pub(super) fn refresh(&mut self, db: &Connection, stamp: i64) -> Result<()> {
         self.model = model(db)?.unwrap_or_default();
         if self.model.is_empty() {
@@ -164,12 +165,13 @@ impl Dense {
         })
     }
 
-    /// Tells whether there are vectors that this model's questions can be compared with.
+    /// Tells whether there are vectors that can be compared with this model's query vectors.
     pub(crate) fn is_of(&self, embedder: &dyn Embedder) -> bool {
         !self.rows.is_empty() && self.model == embedder.version()
     }
 
-    /// Returns the cosine of every passage's best piece with a question; `None` where it has no vectors yet.
+    /// Returns the cosine of every passage's best piece with a question; `None` if the passage has no vectors
+    /// yet.
     pub(crate) fn cosines(&self, passages: usize, question: &[f32]) -> Vec<Option<f32>> {
         let question = quantise(question);
         let mut cosines = vec![None; passages];

@@ -1,4 +1,5 @@
-//! What is made behind the calls: an index of another version renewed, vectors of a provider filled in.
+//! Background work on the index: upgrading an index of another version, and embedding passages with a
+//! provider's model.
 
 use std::ops::ControlFlow;
 
@@ -10,13 +11,13 @@ use super::{Renewed, dense};
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
-/// How far the vectors of a provider have come.
+/// The progress of embedding by the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "named after what they count")]
 pub struct Embedded {
     pub model: String,
     pub done: i64,
-    /// Texts that the provider does not take.
+    /// Texts that the provider refused.
     pub refused: i64,
     pub left: i64,
 }
@@ -29,14 +30,14 @@ pub(crate) fn embedded(db: &Connection, embedder: &dyn Embedder) -> Result<Embed
     Ok(Embedded { model, done, refused, left: all - done - refused })
 }
 
-/// Makes anew what another version made of one database's index: its words at once, vectors step by step.
+/// Upgrades one database's index from another version: its words at once, its vectors in batches.
 pub(crate) fn renew(
     database: &mut Database,
     now: Time,
     most: usize,
     progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
 ) -> Result<Renewed> {
-    /// Passages in one transaction: what a kill may cost.
+    /// Passages per transaction: the work lost if the process is killed.
     const BATCH: usize = 500;
     if !database.on_disk() {
         return Ok(Renewed::default());
@@ -60,12 +61,12 @@ pub(crate) fn renew(
             break;
         }
     }
-    // Others may have made some too.
+    // Other processes may have made some too.
     let all = so_far.all;
     Ok(database.read(super::renewed)?.unwrap_or(Renewed { made: all, all }))
 }
 
-/// Makes the vectors of one database.
+/// Computes the missing vectors of one database.
 pub(crate) fn fill(
     database: &mut Database,
     embedder: &dyn Embedder,
@@ -73,10 +74,10 @@ pub(crate) fn fill(
     most: usize,
     progress: &mut dyn FnMut(&Embedded),
 ) -> Result<Embedded> {
-    /// Passages in one transaction: what a kill may cost.
+    /// Passages per transaction: the work lost if the process is killed.
     const BATCH: usize = 128;
     if embedder.version().is_empty() {
-        // Says why it can't be had.
+        // The error says why the model can't be used.
         embedder.embed_documents(&["a text"])?;
     }
     if !database.on_disk() {
@@ -96,7 +97,7 @@ pub(crate) fn fill(
         made += pending.len();
         let vectors = dense::vectors(embedder, &mut pending)?;
         so_far = database.write(now, |tx, _| {
-            // Another process may have turned to another model.
+            // Another process may have switched to another model.
             if dense::model(tx)?.as_deref() == Some(embedder.version()) {
                 dense::write(tx, &vectors)?;
             }

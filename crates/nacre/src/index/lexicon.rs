@@ -1,9 +1,9 @@
-//! Words repeat. What the index wants of a run of characters between white space (the analyser's words, the
-//! model's tokens, what they say of their sentence) is found out once and known again after that, so that a
+//! A cache for words. Everything that the index derives from a run of characters between white space (the
+//! analyser's words, the model's tokens, hints about the sentence) is computed once and reused, so that a
 //! text is read in one pass.
 //!
-//! Nothing of this looks across white space. A test holds a reading to what `analyse`, `wordpiece` and `mark`
-//! say of the text as a whole.
+//! Nothing of this depends on characters across white space. A test compares a reading with the results of
+//! `analyse`, `wordpiece` and `mark` on the whole text.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -14,31 +14,31 @@ use super::mark::Hints;
 use super::piece::{self, Cut};
 use crate::index::embed::wordpiece;
 
-/// How many runs a shelf holds: as many as a table of 65,536 places takes.
+/// The number of runs in a shelf: as many as a hash table of 65,536 slots takes.
 const SHELF: usize = 7 << 13;
-/// How many words are kept from one transaction to the next.
+/// The number of words kept from one transaction to the next.
 const WORDS: usize = 2 * SHELF;
-/// What is known of words.
+/// The cached words.
 #[derive(Default)]
 pub(crate) struct Lexicon {
     language: Language,
-    /// When the shelf is full it becomes the older one, whose runs come back here as they are met again: what
-    /// is rare is forgotten, what is common stays.
+    /// A full shelf becomes the older one. Runs found in the older shelf move back here, so that rare runs
+    /// are evicted and common ones stay.
     shelf: Shelf,
     older: Shelf,
-    /// The analyser's words by their numbers.
+    /// The analyser's words by number.
     words: Vec<Arc<str>>,
     numbers: HashMap<Arc<str>, u32>,
 }
 
-/// Runs, and what they are read as, end to end.
+/// Runs and their concatenated readings.
 #[derive(Default)]
 struct Shelf {
     runs: HashMap<Key, Run>,
     read: Reading,
 }
 
-/// A short run in one number, so that looking it up follows no pointer. Longer ones hardly come again.
+/// A short run as one number, so that a lookup follows no pointer. Longer runs rarely repeat.
 type Key = u128;
 
 fn key(run: &str) -> Option<Key> {
@@ -49,7 +49,7 @@ fn key(run: &str) -> Option<Key> {
     Some(Key::from_le_bytes(bytes))
 }
 
-/// Where a run's reading stands, and what needs no place. Small, because there are many.
+/// The offset of a run's reading, and small values stored inline. The struct is small because there are many.
 struct Run {
     words: Span,
     joined: Span,
@@ -64,17 +64,17 @@ struct Span {
     len: u8,
 }
 
-/// What the index wants of a text.
+/// The data that the index derives from a text.
 #[derive(Default)]
 pub(crate) struct Reading {
-    /// The numbers of the analyser's words, in their order.
+    /// The numbers of the analyser's words, in order.
     pub(crate) words: Vec<u32>,
-    /// The same words as the full-text index takes them.
+    /// The same words in the form that the full-text index takes.
     pub(crate) joined: String,
     pub(crate) hints: Hints,
     /// The rows of the model's tokens.
     rows: Vec<u32>,
-    /// Where each piece ends in `rows`.
+    /// The end of each piece in `rows`.
     ends: Vec<usize>,
 }
 
@@ -87,7 +87,7 @@ impl Reading {
         })
     }
 
-    /// Adds a piece beside those that the text was cut into.
+    /// Adds a piece to those that the text was split into.
     pub(crate) fn add_piece(&mut self, text: &str) {
         wordpiece::tokens(text, |_, row| self.rows.push(row));
         self.ends.push(self.rows.len());
@@ -103,26 +103,26 @@ impl Reading {
 }
 
 impl Lexicon {
-    /// Returns how many words have a number.
+    /// Returns the number of numbered words.
     pub(crate) fn len(&self) -> usize {
         self.words.len()
     }
 
-    /// Returns the word that has this number.
+    /// Returns the word with this number.
     pub(crate) fn word(&self, number: usize) -> &str {
         &self.words[number]
     }
 
-    /// Makes ready for texts in this language. Forgets everything where that is of another one or has become too
-    /// much; numbers are then given anew.
+    /// Prepares for texts in this language. Clears the cache if it belongs to another language or has grown
+    /// too large; words then get new numbers.
     pub(crate) fn open(&mut self, language: Language) {
         if language != self.language || self.words.len() > WORDS {
             *self = Lexicon { language, ..Lexicon::default() };
         }
     }
 
-    /// Reads a text into `reading`, in place of what that held. It is cut into pieces of at most `longest`
-    /// words.
+    /// Reads a text into `reading` and replaces its content. The text is split into pieces of at most
+    /// `longest` words.
     pub(crate) fn read(&mut self, text: &str, longest: usize, reading: &mut Reading) {
         reading.clear();
         let mut cut = Cut::new(longest);
@@ -138,7 +138,7 @@ impl Lexicon {
         reading.ends.extend(cut.end());
     }
 
-    /// Returns how many words a person would count.
+    /// Returns the number of words as a person would count them.
     fn read_run(&mut self, run: &str, reading: &mut Reading) -> usize {
         let Some(key) = key(run) else { return self.find_out(run, reading).0 };
         if let Some((length, _)) = self.shelf.find(key, reading) {
@@ -154,7 +154,7 @@ impl Lexicon {
         length
     }
 
-    /// Reads a run that is not known.
+    /// Reads a run that is not cached.
     fn find_out(&mut self, run: &str, reading: &mut Reading) -> (usize, Hints) {
         for word in analyse::words(run, self.language) {
             reading.joined.push_str(&word);
@@ -180,7 +180,8 @@ impl Lexicon {
 }
 
 impl Shelf {
-    /// Adds what a run is read as; returns how many words a person would count, and the hints.
+    /// Adds the reading of a cached run; returns the number of words as a person would count them, and the
+    /// hints.
     fn find(&self, key: Key, reading: &mut Reading) -> Option<(usize, Hints)> {
         let run = self.runs.get(&key)?;
         reading.words.extend_from_slice(&self.read.words[run.words.range()]);
@@ -190,7 +191,7 @@ impl Shelf {
         Some((usize::from(run.length), run.hints))
     }
 
-    /// Keeps a run that was read as what stands in `reading` behind `from`, unless that is too much.
+    /// Caches a run whose reading starts at `from` in `reading`, unless it is too long.
     fn keep(
         &mut self,
         key: Key,
@@ -241,7 +242,8 @@ mod tests {
         rows
     }
 
-    /// Text with what matters here: signs, line breaks, spaces of all kinds, scripts, long sentences.
+    /// Generates texts with relevant features: punctuation, line breaks, all kinds of white space, scripts,
+    /// long sentences.
     fn texts() -> impl Strategy<Value = String> {
         let run = prop_oneof![
             6 => "[a-cA-C]{1,3}[.!?,:_'’-]?",
@@ -262,7 +264,7 @@ mod tests {
             longest in 3..70usize,
         ) {
             let (mut lexicon, mut reading) = (Lexicon::default(), Reading::default());
-            // The second time everything is known.
+            // The second time everything is cached.
             for text in texts.iter().chain(&texts) {
                 lexicon.read(text, longest, &mut reading);
                 let words: Vec<&str> =

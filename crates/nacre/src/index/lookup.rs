@@ -1,27 +1,27 @@
-//! Questions to the index: how many passages there are, and which of them have a word.
+//! Index queries: how many passages there are, and which of them contain a word.
 
 use std::ops::ControlFlow;
 
 use crate::base::Result;
 use crate::store::Connection;
 
-/// Returns how many passages there are.
+/// Returns the number of passages.
 pub(crate) fn count(db: &Connection) -> Result<i64> {
     db.one("SELECT count(*) FROM passages", (), |row| row.get(0))
 }
 
-/// Returns the document frequency of a word: the number of passages that have it.
+/// Returns the document frequency of a word: the number of passages that contain it.
 pub(crate) fn df(db: &Connection, term: &str) -> Result<i64> {
     Ok(db.row("SELECT df FROM terms WHERE term = $1", [term], |row| row.get(0))?.unwrap_or(0))
 }
 
-/// Returns the passages that match an expression of FTS5, each with its `bm25()`.
+/// Returns the passages that match an FTS5 expression, each with its `bm25()`.
 pub(crate) fn scored(db: &Connection, expression: &str) -> Result<Vec<(u32, f64)>> {
     let sql = "SELECT rowid, bm25(passages_fts) FROM passages_fts WHERE passages_fts MATCH $1";
     db.rows(sql, [expression], |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Gives `take` every passage that matches an expression of FTS5.
+/// Passes every passage that matches an FTS5 expression to `take`.
 pub(crate) fn matching(db: &Connection, expression: &str, mut take: impl FnMut(u32)) -> Result<()> {
     db.each("SELECT rowid FROM passages_fts WHERE passages_fts MATCH $1", [expression], |row| {
         take(row.get(0)?);
@@ -29,7 +29,7 @@ pub(crate) fn matching(db: &Connection, expression: &str, mut take: impl FnMut(u
     })
 }
 
-/// Returns the ids of current entries among the `most` passages that match an expression of FTS5 best.
+/// Returns the ids of current entries among the `most` passages that match an FTS5 expression best.
 pub(crate) fn best_entries(db: &Connection, expression: &str, most: usize) -> Result<Vec<String>> {
     let sql = "WITH hits AS MATERIALIZED
             (SELECT rowid AS id FROM passages_fts WHERE passages_fts MATCH $1 ORDER BY rank LIMIT $2)
@@ -37,8 +37,8 @@ pub(crate) fn best_entries(db: &Connection, expression: &str, most: usize) -> Re
     db.rows(sql, (expression, most), |row| row.get(0))
 }
 
-/// Returns the references of passages of two kinds that have any of the words, best first. Words are as the analyser
-/// writes them.
+/// Returns the references of passages of two kinds that contain any of the words, best first. The words must
+/// be in the analyser's form.
 pub(crate) fn having_any(
     db: &Connection,
     words: &[&str],

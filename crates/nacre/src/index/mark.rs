@@ -1,5 +1,6 @@
-//! What ranking needs to know of a passage besides its words: who said it, when, in which session, and what
-//! kind of sentence it is. Read off the text once, when it is indexed, and packed into 16 bytes.
+//! The properties of a passage that ranking needs besides its words: who said it, when, in which session, and
+//! what kind of sentence it is. They are derived from the text once, when it is indexed, and packed into 16
+//! bytes.
 
 use std::cell::LazyCell;
 use std::sync::LazyLock;
@@ -10,20 +11,20 @@ use super::passage::{Passage, Standing};
 use crate::base::Time;
 use crate::base::words::{self, List};
 
-/// The bytes of one packed mark.
+/// The size of a packed mark, in bytes.
 pub(crate) const BYTES: usize = 16;
 
 /// One passage's mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Mark {
-    /// The number of its session; 0 where it has none.
+    /// The number of its session, or 0.
     pub(crate) session: u32,
-    /// When, in minutes since 1970.
+    /// Its time, in minutes since 1970.
     pub(crate) minute: i32,
-    /// The hash of its author's name, 0 where nobody is named; of an entry, its [`Standing`].
+    /// The hash of its author's name, or 0 if there is none; for an entry, its [`Standing`].
     pub(crate) author: u32,
     pub(crate) flags: u16,
-    /// How many words it has.
+    /// The number of its words.
     pub(crate) words: u16,
 }
 
@@ -32,42 +33,42 @@ pub(crate) mod flag {
     pub(crate) const ENTRY: u16 = 1;
     pub(crate) const MESSAGE: u16 = 1 << 1;
     pub(crate) const CHUNK: u16 = 1 << 2;
-    /// Counts now: neither superseded nor archived.
+    /// Current: neither superseded nor archived.
     pub(crate) const LIVE: u16 = 1 << 3;
     /// Said by the user of an assistant.
     pub(crate) const USER: u16 = 1 << 4;
     /// Said by an assistant.
     pub(crate) const ASSISTANT: u16 = 1 << 5;
-    /// The first of its session.
+    /// The first message of its session.
     pub(crate) const FIRST: u16 = 1 << 6;
-    /// Ends with a question mark: what follows answers it.
+    /// Ends with a question mark, so that the next message answers it.
     pub(crate) const ASKS: u16 = 1 << 7;
-    /// Speaks of the speaker.
+    /// The speaker talks about themselves.
     pub(crate) const FIRST_PERSON: u16 = 1 << 8;
-    /// Names a time.
+    /// Mentions a time.
     pub(crate) const TIME: u16 = 1 << 9;
-    /// Names a number.
+    /// Mentions a number.
     pub(crate) const NUMBER: u16 = 1 << 10;
-    /// Has a capitalised word inside a sentence.
+    /// Contains a capitalised word inside a sentence.
     pub(crate) const NAME: u16 = 1 << 11;
     /// A standing instruction.
     pub(crate) const INSTRUCTION: u16 = 1 << 12;
     /// States a preference.
     pub(crate) const PREFERENCE: u16 = 1 << 13;
-    /// Of a document with a date of its own.
+    /// Part of a document that has a date.
     pub(crate) const DATED: u16 = 1 << 14;
     /// A fact or a relation.
     pub(crate) const GRAPH: u16 = 1 << 15;
-    /// An item or a task: a kind is what the four bits of kinds are together, and no bit is left.
+    /// An item or a task. The kind is encoded by the four kind bits together, because no bit is free.
     pub(crate) const ITEM: u16 = MESSAGE | GRAPH;
 }
 
-/// Some kinds of passages: what a search is about.
+/// The kinds of passages that a search covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Kinds(u16);
 
 impl Kinds {
-    /// The place of a kind, from its flags: three bits are the lowest, the fourth is the highest.
+    /// Returns the index of a kind from its flags: the three lowest bits and the highest one.
     fn place(flags: u16) -> u16 {
         flags & (flag::ENTRY | flag::MESSAGE | flag::CHUNK) | (flags & flag::GRAPH) >> 12
     }
@@ -121,7 +122,7 @@ impl Mark {
         }
     }
 
-    /// Reads the mark off a passage that has this many words, which give these hints.
+    /// Derives the mark of a passage that has this many words with these hints.
     pub(crate) fn of(passage: &Passage, words: usize, hints: Hints) -> Mark {
         let mut flags = match passage.kind {
             "entry" => flag::ENTRY,
@@ -161,7 +162,7 @@ impl Mark {
     }
 }
 
-/// The hash by which an author is known in marks; 0 for nobody.
+/// Returns the hash that identifies an author in marks; 0 for none.
 pub(crate) fn author_hash(name: &str) -> u32 {
     let folded = super::analyse::fold(name);
     if name.trim().is_empty() {
@@ -171,12 +172,12 @@ pub(crate) fn author_hash(name: &str) -> u32 {
     u32::from_le_bytes(hash.as_bytes()[..4].try_into().expect("four bytes")).max(1)
 }
 
-/// What the words of a text, each by itself, say of its sentences: bits of [`flag`].
+/// Hints about the sentences of a text from its single words, as bits of [`flag`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Hints {
-    /// So it is.
+    /// The flags that apply.
     certain: u16,
-    /// It may be so: the text has a word without which it is not.
+    /// The flags that may apply: the text has a word that they require.
     possible: u16,
 }
 
@@ -187,14 +188,14 @@ impl std::ops::BitOrAssign for Hints {
     }
 }
 
-/// Words that are enough.
+/// Words that imply a flag by themselves.
 static CERTAIN: [(u16, List); 3] = [
     (flag::FIRST_PERSON, words::MARKS.list("first person")),
     (flag::NUMBER, words::MARKS.list("number")),
     (flag::TIME, words::MARKS.list("time")),
 ];
 
-/// Words one of which occurs in every phrase of the kind: only then is the phrase looked for.
+/// Words of which every phrase of the kind contains one. Only then is the phrase searched for.
 static POSSIBLE: [(u16, List); 3] = [
     (flag::TIME, words::MARKS.list("possible time")),
     (flag::INSTRUCTION, words::MARKS.list("possible instruction")),
@@ -207,8 +208,8 @@ impl Hints {
         self.possible & flag != 0
     }
 
-    /// Returns the hints of a run of characters without white space. English words; other languages are
-    /// ranked by the rest.
+    /// Returns the hints of a run of characters without white space. The words are English; texts in other
+    /// languages are ranked without hints.
     pub(crate) fn of(run: &str) -> Hints {
         let mut hints = Hints::default();
         if run.starts_with(char::is_uppercase) {
@@ -231,7 +232,7 @@ fn flags_in(table: &[(u16, List)], word: &str) -> u16 {
     rows.fold(0, |flags, (flag, _)| flags | flag)
 }
 
-/// Tells a year, a day of the month and an hour from other numbers.
+/// Tells whether a number is a year, a day of the month or an hour.
 fn is_time(word: &str) -> bool {
     let letters = word.trim_start_matches(|c: char| c.is_ascii_digit());
     match word.len() - letters.len() {
@@ -241,7 +242,7 @@ fn is_time(word: &str) -> bool {
     }
 }
 
-/// What kind of sentences a text has, whose words gave these hints.
+/// Returns the sentence flags of a text whose words gave these hints.
 fn sentence_flags(text: &str, hints: Hints, by_assistant: bool) -> u16 {
     static TIME: LazyLock<Regex> = LazyLock::new(|| {
         ascii(
@@ -259,7 +260,7 @@ fn sentence_flags(text: &str, hints: Hints, by_assistant: bool) -> u16 {
         )
     });
     let mut flags = hints.certain;
-    // A picture's caption behind the words is not part of the sentence.
+    // A picture's caption after the text is not part of the sentence.
     let said = text.split("[photo:").next().unwrap_or(text).trim_end();
     if said.ends_with(['?', '？']) {
         flags |= flag::ASKS;
@@ -279,7 +280,7 @@ fn sentence_flags(text: &str, hints: Hints, by_assistant: bool) -> u16 {
     flags
 }
 
-/// Finds a capitalised word that does not begin its sentence.
+/// Tells whether a text has a capitalised word that does not start a sentence.
 fn has_name(text: &str) -> bool {
     let mut before = '.';
     let mut gap = false;
@@ -295,8 +296,8 @@ fn has_name(text: &str) -> bool {
     false
 }
 
-/// Compiles a pattern over ASCII letters: far quicker to build than one over Unicode, and these are English
-/// words.
+/// Compiles a pattern over ASCII letters. That is far quicker than one over Unicode, and the words are
+/// English.
 fn ascii(pattern: &str) -> Regex {
     Regex::new(&format!("(?-u){pattern}")).expect("a constant pattern")
 }
@@ -313,7 +314,7 @@ mod tests {
         sentence_flags(text, hints, by_assistant)
     }
 
-    /// The plain way: patterns over the whole text.
+    /// The reference implementation: patterns over the whole text.
     fn plain_flags(text: &str, by_assistant: bool) -> u16 {
         const PATTERNS: &[(u16, &str)] = &[
             (flag::FIRST_PERSON, r"\b(?:i|i'm|i've|my|me|we|our)\b"),

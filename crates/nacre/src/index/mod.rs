@@ -1,7 +1,8 @@
-//! The index: one searchable form for everything that can be found (ARCHITECTURE, "passages").
+//! The index: one searchable form for everything that can be found (the "passages" of ARCHITECTURE.md).
 //!
-//! Derived data. The owner of a row writes its passage in the same transaction; [`rebuild`] rebuilds all of it from the owners. A message of a session is its own owner: its passage is the only place where its
-//! text stands.
+//! It is derived data. The owner of a row writes its passage in the same transaction; [`rebuild`] rebuilds
+//! all of it from the owners. A message of a session has no other owner: its passage is the only place that
+//! stores its text.
 
 pub(crate) mod alike;
 pub(crate) mod analyse;

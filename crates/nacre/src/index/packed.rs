@@ -1,6 +1,5 @@
-//! Packed records, many to a row: marks by passage id, vectors in the order they came. A write touches the
-//! pages of its record and no others; a reader takes whole rows, and only those whose stamp is newer than
-//! what it has.
+//! Packed records, many to a row: marks by passage id, vectors in order of insertion. A write touches only
+//! the pages of its record; a reader reads whole rows, and only those with a newer stamp than its copy.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -16,18 +15,19 @@ use super::state::{self, EPOCH, Renewed, forget_what_was_read, number};
 use crate::base::Result;
 use crate::store::Connection;
 
-/// How many records stand in one row.
+/// The number of records in one row.
 const MARKS: usize = 1024;
 const VECTORS: usize = 256;
-/// By how many vectors a row grows. It is written anew when it does, and in place when not.
+/// The number of vectors by which a row grows. A row that grows is rewritten; otherwise it is updated in
+/// place.
 const STEP: usize = 32;
-/// Throws all packed rows away; readers will forget what they have.
+/// Deletes all packed rows and makes readers drop their copies.
 pub(crate) fn start_anew(db: &Connection) -> Result<()> {
     db.batch("DELETE FROM marks; DELETE FROM vectors;")?;
     forget_what_was_read(db)
 }
 
-/// Marks to be written, row by row.
+/// Marks to write, by row.
 #[derive(Default)]
 pub(crate) struct Marks {
     rows: BTreeMap<i64, Vec<u8>>,
@@ -69,7 +69,7 @@ impl Marks {
     }
 }
 
-/// Vectors to be written behind those that are there.
+/// Vectors to append.
 pub(crate) struct Vectors {
     next: i64,
     /// Records not written yet; the first of them has number `next - held.len()`.
@@ -84,7 +84,7 @@ impl Vectors {
         Ok(Vectors { next: next.unwrap_or(0), held: Vec::new() })
     }
 
-    /// Returns the number that the next vector will have.
+    /// Returns the number of the next vector.
     pub(crate) fn next(&self) -> i64 {
         self.next
     }
@@ -101,7 +101,7 @@ impl Vectors {
         if split(self.next, VECTORS).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
     }
 
-    /// Writes what is held; it fits the last row, because a full row is written at once.
+    /// Writes the held records; they fit the last row, because a full row is written at once.
     pub(crate) fn flush(&mut self, db: &Connection, stamp: i64) -> Result<()> {
         if self.held.is_empty() {
             return Ok(());
@@ -133,7 +133,7 @@ impl Vectors {
         Ok(())
     }
 
-    /// Overwrites the vectors of a passage that is gone.
+    /// Overwrites the vectors of a deleted passage.
     pub(crate) fn clear(&mut self, db: &Connection, stamp: i64, slot: i64, count: i64) -> Result<()> {
         self.flush(db, stamp)?;
         for number in slot..slot + count {
@@ -147,15 +147,15 @@ impl Vectors {
     }
 }
 
-/// Rows of vectors to be written anew, in place.
+/// Rows of vectors to rewrite in place.
 #[derive(Default)]
 pub(crate) struct Rows {
     rows: BTreeMap<i64, Vec<u8>>,
 }
 
 impl Rows {
-    /// Puts a passage's vectors in the place of those that have these numbers. False: they are too many, and
-    /// the place is cleared.
+    /// Replaces the vectors with these numbers by a passage's new ones. Returns false if there are too many
+    /// to fit, and clears the old ones.
     pub(crate) fn replace(
         &mut self,
         db: &Connection,
@@ -175,7 +175,7 @@ impl Rows {
                 }
             };
             let bytes = vectors.next().map_or([0; VECTOR_BYTES], |vector| record(passage, vector));
-            // There is no such place in a damaged database only; a check will say so.
+            // Out of range only if the database is damaged; a check reports that.
             row.as_chunks_mut().0.get_mut(place).into_iter().for_each(|there| *there = bytes);
         }
         Ok(fits)
@@ -189,7 +189,7 @@ impl Rows {
     }
 }
 
-/// The bytes of one vector.
+/// Returns the bytes of one vector.
 fn record(passage: i64, vector: &Quantised) -> scan::Record {
     let mut bytes = [0; VECTOR_BYTES];
     bytes[..4].copy_from_slice(&u32::try_from(passage).unwrap_or(0).to_le_bytes());
@@ -205,24 +205,24 @@ fn split(number: i64, rows: usize) -> (i64, usize) {
     (number.div_euclid(rows), usize::try_from(number.rem_euclid(rows)).expect("below the number of rows"))
 }
 
-/// All marks and vectors of a group, in memory.
+/// All marks and vectors of a database, in memory.
 #[derive(Default)]
 pub(crate) struct Space {
     stamp: i64,
     marks: Vec<Mark>,
-    /// The records of `vectors`, end to end.
+    /// The concatenated records of `vectors`.
     vectors: Vec<u8>,
     passages: usize,
     usual_words: f32,
     years: Vec<i16>,
     dense: Dense,
     sketches: Sketches,
-    /// The passages whose vectors another version's model made; they are left out.
+    /// The passages whose vectors come from another version's model; they are skipped.
     old: Range<u32>,
 }
 
 impl Space {
-    /// Brings this up to date with the database: only rows that changed are read.
+    /// Refreshes the copy from the database: only changed rows are read.
     pub(crate) fn refresh(&mut self, db: &Connection) -> Result<()> {
         let now = state::last_stamp(db)?;
         if now == self.stamp {
@@ -247,7 +247,7 @@ impl Space {
             Ok(ControlFlow::Continue(()))
         })?;
         let changed = "SELECT chunk, used, data FROM vectors WHERE stamp > $1 ORDER BY chunk";
-        // Where none counts none is read.
+        // If no vector counts, none is read.
         let since = if self.old == (0..u32::MAX) { i64::MAX } else { self.stamp };
         let mut sketched = Vec::new();
         db.each(changed, [since], |row| {
@@ -297,17 +297,17 @@ impl Space {
         self.years = years;
     }
 
-    /// Returns how many passages there are.
+    /// Returns the number of passages.
     pub(crate) fn passages(&self) -> usize {
         self.passages
     }
 
-    /// Returns the passages that wait for vectors that can be compared with a question.
+    /// Returns the passages that wait for vectors of this version.
     pub(crate) fn old(&self) -> Range<u32> {
         self.old.clone()
     }
 
-    /// Returns how far the vectors have come that are made anew; `None`: all are there.
+    /// Returns the progress of re-embedding; `None` if it is complete.
     pub(crate) fn renewed(&self) -> Option<Renewed> {
         let there = (0u32..).zip(&self.marks).filter(|(_, mark)| mark.flags != 0);
         let (mut made, mut all) = (0, 0);
@@ -317,39 +317,40 @@ impl Space {
         (made < all).then_some(Renewed { made, all })
     }
 
-    /// Returns how many words a passage has on average.
+    /// Returns the average number of words of a passage.
     pub(crate) fn usual_words(&self) -> f32 {
         self.usual_words
     }
 
-    /// Returns the years from which there is something: what a day without a year may mean.
+    /// Returns the years that passages are from, which a date without a year may refer to.
     pub(crate) fn years(&self) -> &[i16] {
         &self.years
     }
 
-    /// Returns the marks; the place of one is the id of its passage.
+    /// Returns the marks, indexed by passage id.
     pub(crate) fn marks(&self) -> &[Mark] {
         &self.marks
     }
 
-    /// Returns the vectors of the provider.
+    /// Returns the provider's vectors.
     pub(crate) fn dense(&self) -> &Dense {
         &self.dense
     }
 
-    /// Returns the sketches of the vectors; there are none where the vectors are few.
+    /// Returns the sketches of the vectors. There are none if the vectors are few.
     pub(crate) fn sketches(&self) -> &Sketches {
         &self.sketches
     }
 
-    /// Gives `(passage, cosine)` for every vector of these passages, which the sketches find.
+    /// Passes `(passage, cosine)` to `take` for every vector of these passages. The sketches locate the
+    /// vectors.
     pub(crate) fn cosines(&self, passages: &[u32], question: &Quantised, take: impl FnMut(u32, f32)) {
         let (records, sketches) = (self.vectors(), &self.sketches);
         let of_passages = passages.iter().flat_map(|passage| &records[sketches.places(*passage)]);
         scan::cosines(of_passages, question, take);
     }
 
-    /// Returns the records of vectors: passage, scale, components.
+    /// Returns the vector records: passage, scale, components.
     pub(crate) fn vectors(&self) -> &[scan::Record] {
         self.vectors.as_chunks().0
     }

@@ -3,7 +3,7 @@
 use crate::base::Time;
 use crate::base::settings::Rank;
 
-/// The kind of passage that stands for an exchange.
+/// The kind of the passages of exchanges.
 pub(crate) const EXCHANGE: &str = "exchange";
 
 /// One searchable piece of text.
@@ -11,23 +11,24 @@ pub(crate) struct Passage {
     pub(crate) kind: &'static str,
     pub(crate) reference: String,
     pub(crate) text: String,
-    /// What describes the text and is searched with it: tags, a heading. A message has none of its own.
+    /// Text that describes the passage and is searched with it: tags, a heading. A message has none of its
+    /// own.
     pub(crate) title: String,
-    /// Who said it: `user`, `assistant` or a name.
+    /// The author: `user`, `assistant` or a name.
     pub(crate) author: Option<String>,
     pub(crate) at: Time,
-    /// Not live: out of every search that does not ask for the past.
+    /// If false, only searches that include the past find it.
     pub(crate) live: bool,
-    /// The number of its session and its place in it.
+    /// The number of its session and its position there.
     pub(crate) place: Option<(i64, i64)>,
-    /// What an entry is worth apart from what is asked.
+    /// The weight of an entry independent of any question.
     pub(crate) standing: Option<Standing>,
-    /// Where a chunk stands in its document.
+    /// The location of a chunk in its document.
     pub(crate) slice: Option<Slice>,
 }
 
 impl Passage {
-    /// Returns a live passage that has only a text. Who knows more of it says so.
+    /// Returns a live passage with only a text; the caller sets the other fields.
     pub(crate) fn new(kind: &'static str, reference: String, text: String, at: Time) -> Passage {
         let title = String::new();
         Passage {
@@ -45,16 +46,17 @@ impl Passage {
     }
 }
 
-/// Where a chunk stands in its document, and the hash by which it is known again.
+/// The location of a chunk in its document, and the hash that identifies its content.
 #[derive(Clone)]
 pub(crate) struct Slice {
-    /// The first and the last of its lines, from 1.
+    /// The first and the last line, from 1.
     pub(crate) lines: (i64, i64),
     /// SHA-256 of its title and text.
     pub(crate) hash: String,
 }
 
-/// The standing of an entry apart from any question: its score, and the day it was last confirmed or stored.
+/// The standing of an entry independent of any question: its score, and the day it was last confirmed or
+/// stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     pub(crate) score: i8,
@@ -70,17 +72,17 @@ impl Standing {
         }
     }
 
-    /// Returns the weight of an entry apart from any question: reinforcement times recency.
+    /// Returns the weight of an entry independent of any question: reinforcement times recency.
     pub(crate) fn weight(self, rank: &Rank, now: Time) -> f64 {
         (self.log_reinforcement(rank) + self.log_recency(rank, now)).exp()
     }
 
-    /// Returns the logarithm of the weight of its reinforcement, so that it adds up with the parts of a score.
+    /// Returns the logarithm of its reinforcement, which can be added to the other score parts.
     pub(crate) fn log_reinforcement(self, rank: &Rank) -> f64 {
         f64::from(self.score) * rank.score_weight
     }
 
-    /// Returns the logarithm of its recency, so that it adds up with the parts of a score.
+    /// Returns the logarithm of its recency, which can be added to the other score parts.
     pub(crate) fn log_recency(self, rank: &Rank, now: Time) -> f64 {
         let days = now.days_since(Time::from_millis(i64::from(self.day) * 86_400_000));
         -(1.0 + days.floor() * rank.recency).ln()

@@ -1,9 +1,10 @@
-//! Pieces: what of a passage gets a vector of its own. One vector for a page of text says nothing.
+//! Pieces: the parts of a passage that get a vector of their own. One vector for a page of text has little
+//! meaning.
 //!
-//! A passage means what its best piece means, so pieces are cut where what is said changes: at sentence ends,
-//! short where people talk (a remark is what they are asked for), longer in pages (documents and what an
-//! assistant writes). The condition of an instruction is a piece too: "when I ask about deadlines" says what
-//! it is for, the words before it say what to do then.
+//! The best piece decides how well a passage matches, so a passage is split at sentence ends: into short
+//! pieces in conversations, where people ask for single remarks, and longer ones in pages (documents, and
+//! texts by an assistant). The condition of an instruction is a piece too: "when I ask about deadlines" says
+//! when it applies, the words before it say what to do then.
 
 use std::sync::LazyLock;
 
@@ -15,16 +16,17 @@ use super::{Passage, flag};
 /// Changes whenever the same passage would give other pieces.
 pub(crate) const VERSION: &str = "2";
 
-/// How many words a piece has at most, where people talk and in pages. A longer sentence is a piece of its own.
+/// The maximum number of words of a piece, in conversations and in pages. A longer sentence is a piece of its
+/// own.
 const WORDS: usize = 25;
 const WORDS_OF_PAGES: usize = 60;
 
-/// Returns how many words a piece of this passage has at most.
+/// Returns the maximum number of words of a piece of this passage.
 pub(super) fn longest(passage: &Passage) -> usize {
     if is_page(passage) { WORDS_OF_PAGES } else { WORDS }
 }
 
-/// Returns what of a passage is a piece beside those that it is cut into.
+/// Returns the additional piece of a passage, if it has one.
 pub(super) fn beside(passage: &Passage, hints: Hints) -> Option<&str> {
     if is_page(passage) || !hints.may_be(flag::INSTRUCTION) { None } else { condition(&passage.text) }
 }
@@ -33,16 +35,16 @@ fn is_page(passage: &Passage) -> bool {
     passage.kind == "chunk" || passage.author.as_deref() == Some("assistant")
 }
 
-/// Cuts a text into pieces, run by run.
+/// Splits a text into pieces, run by run.
 pub(super) struct Cut {
     longest: usize,
-    /// Whether anything was read, and whether it was in the sentence at hand.
+    /// Whether anything was read, and whether it was in the current sentence.
     begun: bool,
     open: bool,
     /// Where the sentence begins, and how many words it has.
     start: usize,
     sentence: usize,
-    /// How many words the sentences before it have that are in the same piece.
+    /// The number of words in earlier sentences of the same piece.
     piece: usize,
 }
 
@@ -51,13 +53,13 @@ impl Cut {
         Cut { longest, begun: false, open: false, start: 0, sentence: 0, piece: 0 }
     }
 
-    /// Takes a run of characters that has this many words.
+    /// Adds a run of characters with this many words.
     pub(super) fn add(&mut self, words: usize) {
         (self.begun, self.open) = (true, true);
         self.sentence += words;
     }
 
-    /// Ends a sentence at `place`; returns where a piece ends, if one does: before this sentence.
+    /// Ends a sentence at `place`. If this completes a piece, returns its end, which is before this sentence.
     pub(super) fn end_sentence(&mut self, place: usize) -> Option<usize> {
         if !std::mem::take(&mut self.open) {
             return None;
@@ -69,7 +71,7 @@ impl Cut {
         end
     }
 
-    /// Returns where the last piece ends, if there is one.
+    /// Returns the end of the last piece, if there is one.
     pub(super) fn end(&self) -> Option<usize> {
         self.begun.then_some(self.start)
     }
@@ -82,7 +84,7 @@ pub(super) fn ends_sentence(run: &str) -> bool {
 
 const ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
 
-/// Where sentences and lines end, the end of the text included.
+/// Returns the ends of sentences and lines, the end of the text included.
 fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     let mut ended = false;
     let ends = text.char_indices().filter(move |(_, c)| {
@@ -93,7 +95,8 @@ fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     ends.map(|(at, _)| at).chain([text.len()])
 }
 
-/// What an instruction is for, where it says so. English; in another language the whole text speaks for it.
+/// Returns the condition of an instruction, if it states one. Only English is recognised; otherwise the whole
+/// text counts.
 fn condition(text: &str) -> Option<&str> {
     static WHEN: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(
@@ -106,7 +109,7 @@ fn condition(text: &str) -> Option<&str> {
     condition.contains(char::is_alphanumeric).then_some(condition)
 }
 
-/// Cuts a text that is looked at as a whole.
+/// Splits a whole text.
 pub(super) fn cut(text: &str, longest: usize) -> Vec<&str> {
     let (mut pieces, mut start, mut from, mut words) = (Vec::new(), 0, 0, 0);
     for to in sentence_ends(text) {

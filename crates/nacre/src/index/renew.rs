@@ -1,11 +1,11 @@
-//! What made an index, and what becomes of one that another version made.
+//! Upgrades an index that another version built.
 //!
-//! Words of another analyser can't be taken out again, so they are made anew in one transaction, by the first
-//! that writes; who only reads goes on with the old ones meanwhile. Vectors of another model can't be
-//! compared with this one's questions, but they stand beside the words and not among them: they are made anew
-//! in place, the newest first, some hundred passages a transaction, by whoever comes along. What has not been
-//! reached is found by its words. Where it stands is a range of passages in `meta`, which changes with the
-//! vectors it speaks of: a kill costs a batch, and no two processes make the same.
+//! Words of another analyser can't be removed from the full-text index one by one, so they are rebuilt in one
+//! transaction, by the first writer; readers use the old ones until then. Vectors of another model can't be
+//! compared with this version's questions, but they are stored apart from the words. They are recomputed in
+//! place, newest first, some hundred passages per transaction, by any process that has the time. Until then,
+//! a passage is found by its words only. The remaining range of passages is in `meta` and changes together
+//! with the vectors: a killed process loses one batch, and no two processes do the same work.
 
 use std::ops::ControlFlow;
 
@@ -19,27 +19,27 @@ use crate::index::embed::builtin;
 use crate::store::Connection;
 use crate::store::Migrations;
 
-/// What becomes of documents while the index is made anew.
+/// How a rebuild treats documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Documents {
-    /// They are forgotten: their owner is the folder, and the next sync takes them in again.
+    /// They are forgotten: the folder owns them, and the next sync reads them again.
     Forget,
-    /// What was read of them is indexed anew; the next sync reads them all and corrects what is cut in another way
-    /// now.
+    /// Their stored text is indexed again. The next sync reads them all and corrects chunks that are now
+    /// split differently.
     Keep,
 }
 
-/// The records of a database, as far as an index must know them.
+/// The records of a database, as far as the index needs them.
 pub(crate) struct Schema {
     pub(crate) migrations: Migrations,
-    /// Each returns all passages of one owner, for an index that is rebuilt.
+    /// Each returns all passages of one owner, for a rebuild.
     pub(crate) owners: &'static [Owner],
 }
 
 /// Returns the passages of all rows of one kind.
 pub(crate) type Owner = fn(&Connection) -> Result<Vec<Passage>>;
 
-/// Rebuilds all that is derived. The answers are the same as those of an index built step by step.
+/// Rebuilds all derived data. The results are the same as those of an index built incrementally.
 pub(crate) fn rebuild(
     db: &Connection,
     schema: &Schema,
@@ -66,16 +66,16 @@ pub(crate) fn rebuild(
     Ok(kept + passages.len())
 }
 
-/// Tells what has to be done with an index that was just opened, before it is read or at once because it is
-/// little.
+/// Tells whether an index that was just opened needs an upgrade at once: it can't be read otherwise, or it is
+/// small.
 pub(crate) fn is_due(db: &Connection, language: Language) -> Result<bool> {
-    /// So many passages take some ten milliseconds.
+    /// An index of this many passages is rebuilt in about ten milliseconds.
     const FEW: i64 = 500;
     let Stale { unknown, words, chunks, vectors } = stale(db, language)?;
     Ok(unknown || (chunks && !words) || ((words || vectors) && last(db)? <= FEW))
 }
 
-/// Makes an index ours, but for vectors that are many.
+/// Upgrades an index to this version, except for vectors beyond the first `most`.
 pub(crate) fn take_over(
     tx: &Connection,
     lexicon: &mut Lexicon,
@@ -85,7 +85,7 @@ pub(crate) fn take_over(
 ) -> Result<usize> {
     let stale = stale(tx, language)?;
     if stale.words {
-        // What was read of documents is found until they are read again, if they are there at all.
+        // The stored text of documents stays searchable until they are read again, if they still exist.
         rebuild(tx, schema, Documents::Keep, language)?;
     } else if stale.chunks || stale.vectors {
         begin(tx, stale, language)?;
@@ -93,7 +93,7 @@ pub(crate) fn take_over(
     renew(tx, lexicon, most)
 }
 
-/// Begins to make ours what is not: cheap, whatever there is.
+/// Starts an upgrade. It is cheap, whatever the size of the index.
 fn begin(tx: &Connection, stale: Stale, language: Language) -> Result<()> {
     if stale.chunks {
         tx.run("UPDATE documents SET mtime = NULL", ())?;
@@ -105,18 +105,17 @@ fn begin(tx: &Connection, stale: Stale, language: Language) -> Result<()> {
     set_value(tx, MADE_BY, &maker(language).join(" "))
 }
 
-/// What a write does about vectors beside what it is for.
+/// The work on vectors that a write does in addition.
 pub(crate) struct Beside {
-    /// How many passages were given vectors of this version.
+    /// The number of passages that were re-embedded by this version.
     pub(crate) renewed: usize,
-    /// Set where a newer version has taken the index over since it was opened here: the last passage before
-    /// this write. What it writes gets vectors by the wrong model.
+    /// Set if a newer version has upgraded the index since it was opened here: the last passage before this
+    /// write. New passages get vectors of the wrong model.
     foreign_after: Option<i64>,
 }
 
-/// Goes before a write: what it adds is made by this version, so that all else has to be, or to be known as
-/// other. `found` is what had made the index when it was opened. Gives at most so many of the others their
-/// vectors.
+/// Runs before a write. The write adds data of this version, so all other data must be upgraded or marked as
+/// old. `found` is the version of the index when it was opened. Re-embeds at most `most` passages.
 pub(crate) fn before_write(
     tx: &Connection,
     lexicon: &mut Lexicon,
@@ -127,14 +126,14 @@ pub(crate) fn before_write(
     let made_by = made_by(tx)?;
     let stale = Stale::of(made_by.as_deref().unwrap_or_default(), language);
     if (stale.vectors || stale.words) && made_by.as_deref() != found {
-        // To take it back would have two versions make all of it in turns.
+        // Reverting it would make two versions rebuild everything in turns.
         let foreign_after = if stale.vectors { Some(last(tx)?) } else { None };
         return Ok(Beside { renewed: 0, foreign_after });
     }
     Ok(Beside { renewed: take_over(tx, lexicon, schema, language, most)?, foreign_after: None })
 }
 
-/// Goes after a write.
+/// Runs after a write.
 pub(crate) fn after_write(tx: &Connection, beside: &Beside) -> Result<()> {
     let Some(before) = beside.foreign_after else { return Ok(()) };
     let (last, old) = (last(tx)?, noted(tx)?);
@@ -145,8 +144,8 @@ pub(crate) fn after_write(tx: &Connection, beside: &Beside) -> Result<()> {
     set_old(tx, &(start..last + 1))
 }
 
-/// Gives at most so many passages vectors by this version's model. Returns how many had others; fewer than
-/// that are all.
+/// Re-embeds at most `most` passages with this version's model. Returns how many old ones it processed; fewer
+/// than `most` means that none are left.
 fn renew(tx: &Connection, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
     let old = noted(tx)?;
     if old.is_empty() || most == 0 {
@@ -177,7 +176,7 @@ fn renew(tx: &Connection, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
         Ok(ControlFlow::Continue(()))
     })?;
     rows.flush(tx, stamp)?;
-    // Where the text is cut into more pieces now they stand behind all others.
+    // If the text now has more pieces, they are appended after all others.
     let mut behind = packed::Vectors::open(tx)?;
     for (id, needed, vectors) in longer {
         let sql = "UPDATE passages SET slot = $2, pieces = $3 WHERE id = $1";

@@ -1,15 +1,15 @@
-//! The arithmetic of vectors: a query's against every other, exactly, and the sum of a text's tokens. The only
-//! file of this crate with `unsafe`, which is the call of the same code compiled for newer processors; the portable form
-//! stands beside it and a test holds them together.
+//! Vector arithmetic: exact cosines of a query with every vector, and the sum of a text's token vectors. The
+//! only file of this crate with `unsafe`, which calls the same code compiled for newer processors. The
+//! portable version is next to it, and a test compares the two.
 #![allow(unsafe_code)]
 
 /// The dimensions of a vector of the built-in model.
 pub(crate) const DIMS: usize = 256;
 
-/// The bytes of a packed vector: its passage, its scale, a byte a component.
+/// The bytes of a packed vector: its passage, its scale, one byte per component.
 pub(crate) const VECTOR_BYTES: usize = 8 + DIMS;
 
-/// A vector in the form it is kept in: one scale, a byte a component.
+/// A quantised vector: one scale, one byte per component.
 pub(crate) type Quantised = (f32, [i8; DIMS]);
 
 /// The signs of a vector's components.
@@ -18,13 +18,13 @@ pub(super) type Signs = [u64; DIMS / 64];
 /// A vector as it is packed: passage, scale, components.
 pub(crate) type Record = [u8; VECTOR_BYTES];
 
-/// Returns the passage that a vector is of; 0: of none any more.
+/// Returns the passage of a vector; 0 if the passage was deleted.
 pub(crate) fn owner(record: &Record) -> u32 {
     let [a, b, c, d, ..] = *record;
     u32::from_le_bytes([a, b, c, d])
 }
 
-/// Gives `(passage, cosine)` for every vector, in order. `query` is quantised with `scale`.
+/// Passes `(passage, cosine)` to `take` for every vector, in order. `query` is quantised with `scale`.
 pub(crate) fn cosines<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     query: &(f32, [i8; DIMS]),
@@ -32,7 +32,7 @@ pub(crate) fn cosines<'a>(
 ) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor supports the features that the function is compiled for.
         return unsafe { cosines_avx2(records, query, take) };
     }
     cosines_portable(records, query, take);
@@ -68,11 +68,12 @@ fn cosines_portable<'a>(
     }
 }
 
-/// Gives `(place, shared)` for every sketch, in order: how many signs it shares with the query's.
+/// Passes `(place, shared)` to `take` for every sketch, in order: the number of signs it shares with the
+/// query's sketch.
 pub(super) fn shared_signs(sketches: &[Signs], query: &Signs, take: impl FnMut(usize, u16)) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor supports the features that the function is compiled for.
         return unsafe { shared_signs_avx2(sketches, query, take) };
     }
     shared_signs_portable(sketches, query, take);
@@ -96,12 +97,12 @@ fn shared_signs_portable(sketches: &[Signs], query: &Signs, mut take: impl FnMut
     }
 }
 
-/// Returns the best cosine of a passage's vectors, end to end (a scale, a byte a component), with the query's.
-/// `None`: there are none, or they have another number of components.
+/// Returns the best cosine of a passage's concatenated vectors (a scale, one byte per component) with the
+/// query. Returns `None` if there are none, or if they have another number of components.
 pub(crate) fn best(row: &[u8], query: &(f32, Vec<i8>)) -> Option<f32> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor supports the features that the function is compiled for.
         return unsafe { best_avx2(row, query) };
     }
     best_portable(row, query)
@@ -133,14 +134,14 @@ fn best_portable(row: &[u8], (query_scale, query): &(f32, Vec<i8>)) -> Option<f3
     row.chunks_exact(size).map(cosine).reduce(f32::max)
 }
 
-/// A row of the model, and how much it counts.
+/// A row of the model, and its weight.
 pub(crate) type Weighted<'a> = (f32, &'a [u8; DIMS]);
 
-/// Adds rows of the model up, in their order, each times its weight.
+/// Adds up rows of the model in order, each multiplied by its weight.
 pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor has what the function is compiled for.
+        // SAFETY: the processor supports the features that the function is compiled for.
         return unsafe { sum_avx2(rows) };
     }
     sum_portable(rows)
@@ -197,7 +198,7 @@ mod tests {
         assert_eq!((&quick, quick[7].1), (&portable, 256));
         let query = (0.02, query.1.to_vec());
         for record in &records {
-            // Twice the same vector, behind its own scale.
+            // The same vector twice, each with its scale.
             let row = [&record[4..], &record[4..]].concat();
             assert_eq!(best(&row, &query).map(f32::to_bits), best_portable(&row, &query).map(f32::to_bits));
             assert!(best(&row, &query).is_some() && best(&row[1..], &query).is_none());

@@ -24,7 +24,7 @@ pub enum Scope {
 }
 
 impl Scope {
-    /// Returns the bits by which the passages of this scope are known in their marks.
+    /// Returns the flags of this scope's passages in their marks.
     pub(crate) fn flag(self) -> u16 {
         match self {
             Scope::Entries => flag::ENTRY,

@@ -1,26 +1,27 @@
-//! Sketches: a bit a component, whether it is below zero. How many bits two vectors share says roughly how near
-//! they are, for an eighth of what the bytes cost to read. Made from the vectors when they are read, for
-//! memories where that pays; nothing of them is stored.
+//! Sketches: one sign bit per component. The number of bits that two vectors share estimates their
+//! similarity, for an eighth of the memory traffic. Sketches are computed from the vectors when these are
+//! read, for large memories; they are not stored.
 
 use std::ops::Range;
 
 use super::scan::{self, Quantised, Record, Signs};
 
-/// Up to this many vectors all are compared exactly, and there are no sketches. Tests make do with fewer.
+/// Up to this number of vectors, all are compared exactly and there are no sketches. Tests use a smaller
+/// number.
 pub(crate) const MANY: usize = if cfg!(test) { 1_000 } else { 100_000 };
 
-/// The sketches of all vectors, in their order.
+/// The sketches of all vectors, in order.
 #[derive(Default)]
 pub(crate) struct Sketches {
     signs: Vec<Signs>,
-    /// The passage that each vector is of; 0: of none any more.
+    /// The passage of each vector; 0 if it was deleted.
     owners: Vec<u32>,
-    /// Where the vectors of a passage begin, by its id.
+    /// The index of a passage's first vector, by passage id.
     starts: Vec<u32>,
 }
 
 impl Sketches {
-    /// Brings the sketches up to date with the vectors, of which these changed.
+    /// Updates the sketches after these ranges of the vectors changed.
     pub(super) fn refresh(&mut self, records: &[Record], changed: &[Range<usize>]) {
         if records.len() <= MANY {
             return;
@@ -35,7 +36,7 @@ impl Sketches {
             let owner = u32::from_le_bytes(head[..4].try_into().expect("four bytes"));
             self.signs[place] = signs(components);
             self.owners[place] = owner;
-            // Vectors of one passage stand together.
+            // Vectors of one passage are adjacent.
             if owner != 0 && (place == 0 || self.owners[place - 1] != owner) {
                 let passage = owner as usize;
                 if self.starts.len() <= passage {
@@ -50,8 +51,8 @@ impl Sketches {
         self.signs.is_empty()
     }
 
-    /// Returns the most signs that a vector of each passage shares with the question's, by the passage's id; 0
-    /// for what has no vectors.
+    /// Returns, by passage id, the most signs that a vector of the passage shares with the question; 0 for a
+    /// passage without vectors.
     pub(crate) fn shared(&self, passages: usize, question: &Quantised) -> Vec<u16> {
         let question = signs(&question.1.map(i8::cast_unsigned));
         let mut most = vec![0; passages];
@@ -63,7 +64,7 @@ impl Sketches {
         most
     }
 
-    /// Returns where the vectors of a passage stand.
+    /// Returns the indexes of a passage's vectors.
     pub(super) fn places(&self, passage: u32) -> Range<usize> {
         let start = self.starts.get(passage as usize).map_or(0, |start| *start as usize);
         let count = self.owners[start..].iter().take_while(|owner| **owner == passage).count();
@@ -71,10 +72,10 @@ impl Sketches {
     }
 }
 
-/// The order of the bits is of no matter, as long as it is the same for all.
+/// The order of the bits does not matter, as long as it is the same for all.
 fn signs(components: &[u8]) -> Signs {
     const HIGHEST: u64 = 0x8080_8080_8080_8080;
-    // Moves the highest bits of eight bytes together.
+    // Gathers the highest bits of eight bytes.
     const GATHER: u64 = 0x0002_0408_1020_4081;
     let mut signs = Signs::default();
     for (signs, components) in signs.iter_mut().zip(components.as_chunks::<64>().0) {
@@ -111,7 +112,7 @@ mod tests {
             record
         };
         let question: Quantised = (1.0, [-1; DIMS]);
-        // Two vectors a passage.
+        // Two vectors per passage.
         let mut records: Vec<_> =
             (0..MANY + 2).zip(0u32..).map(|(_, place)| record(place / 2 + 1, 1)).collect();
         let mut sketches = Sketches::default();
@@ -120,7 +121,7 @@ mod tests {
         sketches.refresh(&records, &[]);
         assert_eq!(sketches.places(7), 12..14);
         assert_eq!(sketches.shared(10, &question)[7], 0);
-        // The passage is gone, and comes again behind the others; another one changes its second vector.
+        // The passage is deleted and added again after the others; another one changes its second vector.
         records[12..14].fill(record(0, 0));
         records[15] = record(8, -1);
         let end = records.len();

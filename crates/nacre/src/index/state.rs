@@ -1,4 +1,5 @@
-//! What an index says of itself, in `meta`: what made it, which vectors are another version's, the stamp of the last write.
+//! The state of an index, in `meta`: the version that built it, which vectors are another version's, the
+//! stamp of the last write.
 
 use std::ops::Range;
 
@@ -10,10 +11,10 @@ use crate::base::Result;
 use crate::store::Connection;
 
 const STAMP: &str = "index_stamp";
-/// The stamp at which the whole index was last made anew.
+/// The stamp at which the whole index was last rebuilt.
 pub(super) const EPOCH: &str = "index_epoch";
 
-/// Moves the stamp on, for a write.
+/// Increments the stamp, for a write.
 pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
     let next = number(db, STAMP)? + 1;
     set_number(db, STAMP, next)?;
@@ -39,43 +40,44 @@ fn set_number(db: &Connection, key: &str, value: i64) -> Result<()> {
     set_value(db, key, &value.to_string())
 }
 
-/// The key in `meta` that says what made the index.
+/// The key in `meta` that names the version that built the index.
 pub(super) const MADE_BY: &str = "analyser";
-/// The key in `meta` that says which passages still have vectors of another maker: from, and up to before.
+/// The key in `meta` that holds the range of passages with vectors of another version: first, and one past
+/// the last.
 const OLD: &str = "old_vectors";
 
-/// How far the vectors have come that are made anew for the model of this version.
+/// The progress of re-embedding for this version's model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Renewed {
-    /// How many passages have them.
+    /// The number of passages that are done.
     pub made: i64,
-    /// How many passages there are.
+    /// The number of all passages.
     pub all: i64,
 }
 
 impl Renewed {
-    /// Returns how many passages wait for theirs.
+    /// Returns the number of passages that are left.
     pub fn left(&self) -> i64 {
         self.all - self.made
     }
 }
 
-/// What of an index another version made.
+/// The parts of an index that another version built.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Stale {
-    /// So much that nothing can be said of the rest.
+    /// The format differs so much that the other fields are meaningless.
     pub(super) unknown: bool,
-    /// The analyser or the language: all is to be made anew.
+    /// The analyser or the language: everything must be rebuilt.
     pub(crate) words: bool,
-    /// How documents are cut: they are to be read again.
+    /// The chunker: documents must be read again.
     pub(super) chunks: bool,
-    /// The model, or what gets a vector.
+    /// The model, or the way passages are split into pieces.
     pub(super) vectors: bool,
 }
 
-/// What makes an index: the analyser, the model, how texts are cut, the language. One whose rows can't be
-/// read as they are (marks, for one) is to have another number of parts: it is then made anew before anyone
-/// reads it.
+/// The version of an index: the analyser, the model, the ways texts are split, the language. A change in the
+/// format of rows (such as marks) must change the number of parts: such an index is rebuilt before it is
+/// read.
 pub(super) fn maker(language: Language) -> [&'static str; 5] {
     [analyse::VERSION, builtin::VERSION, chunk::VERSION, piece::VERSION, language.name()]
 }
@@ -94,30 +96,31 @@ impl Stale {
     }
 }
 
-/// Returns what of the index another version made.
+/// Returns the parts of the index that another version built.
 pub(crate) fn stale(db: &Connection, language: Language) -> Result<Stale> {
     Ok(Stale::of(&made_by(db)?.unwrap_or_default(), language))
 }
 
-/// Returns what made the index.
+/// Returns the version that built the index.
 pub(crate) fn made_by(db: &Connection) -> Result<Option<String>> {
     value(db, MADE_BY)
 }
 
-/// Returns the language that an index is in: what has been put in is taken out, and asked for, in the same.
+/// Returns the language of an index. Words must be removed and queried in the language in which they were
+/// added.
 pub(crate) fn language(db: &Connection) -> Result<Language> {
     let made_by = made_by(db)?.unwrap_or_default();
     Ok(made_by.rsplit(' ').next().and_then(Language::named).unwrap_or_default())
 }
 
-/// Has the index made by this version, with nothing left to do.
+/// Marks the index as built by this version, with nothing left to do.
 pub(super) fn adopt(db: &Connection, language: Language) -> Result<()> {
     set_value(db, MADE_BY, &maker(language).join(" "))?;
     set_old(db, &(0..0))
 }
 
-/// Returns the passages whose vectors can't be compared with a question: all, where another version's model
-/// made them and nobody has begun to make them anew.
+/// Returns the passages whose vectors can't be compared with a question: all, if another version's model made
+/// them and re-embedding has not started.
 pub(super) fn old(db: &Connection) -> Result<Range<i64>> {
     match made_by(db)? {
         Some(made_by) if Stale::of(&made_by, language(db)?).vectors => Ok(0..i64::MAX),
@@ -125,13 +128,13 @@ pub(super) fn old(db: &Connection) -> Result<Range<i64>> {
     }
 }
 
-/// Returns how far vectors have come that are made anew; `None`: there is nothing to make.
+/// Returns the progress of re-embedding; `None` if there is nothing to do.
 pub(crate) fn renewed(db: &Connection) -> Result<Option<Renewed>> {
     let old = old(db)?;
     if old.is_empty() {
         return Ok(None);
     }
-    // Without WHERE, so that the smallest index is read and not the texts.
+    // No WHERE clause, so that SQLite reads the smallest index instead of the texts.
     let sql = "SELECT count(*) FILTER (WHERE id < $1 OR id >= $2), count(*) FROM passages";
     let renewed =
         db.one(sql, (old.start, old.end), |row| Ok(Renewed { made: row.get(0)?, all: row.get(1)? }))?;
@@ -151,7 +154,7 @@ pub(super) fn set_old(db: &Connection, range: &Range<i64>) -> Result<()> {
     set_value(db, OLD, &format!("{} {}", range.start, range.end))
 }
 
-/// The last passage that there ever was.
+/// Returns the highest passage id ever used.
 pub(super) fn last(db: &Connection) -> Result<i64> {
     let sql = "SELECT seq FROM sqlite_sequence WHERE name = 'passages'";
     Ok(db.row(sql, (), |row| row.get(0))?.unwrap_or(0))

@@ -1,4 +1,5 @@
-//! Passages written, and all that is derived from them: words in the full-text index, document frequencies, marks, vectors.
+//! Writes passages and all data derived from them: words in the full-text index, document frequencies, marks,
+//! vectors.
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
@@ -11,7 +12,8 @@ use crate::base::{Result, Time};
 use crate::index::embed::builtin;
 use crate::store::{Connection, Row, ToSql};
 
-/// What is searched with a text. A message's is the day and the speaker, which need not be stored twice.
+/// Returns the title that is searched with a text. For a message, it is computed from the day and the speaker
+/// instead of being stored.
 fn searched_title<'p>(kind: &str, title: &'p str, at: Time, author: Option<&str>) -> Cow<'p, str> {
     if kind != "message" {
         return Cow::Borrowed(title);
@@ -20,7 +22,7 @@ fn searched_title<'p>(kind: &str, title: &'p str, at: Time, author: Option<&str>
     Cow::Owned(named(author).map_or_else(|| day.clone(), |name| format!("{day} {name}")))
 }
 
-/// The name of an author, where it is more than a role.
+/// Returns the name of an author, unless it is only a role.
 fn named(author: Option<&str>) -> Option<&str> {
     author.filter(|name| !matches!(*name, "" | "user" | "assistant"))
 }
@@ -31,7 +33,7 @@ pub(crate) struct Writer<'a> {
     stamp: i64,
 
     lexicon: &'a mut Lexicon,
-    /// The text and the title of the passage at hand, read.
+    /// The readings of the current passage's text and title.
     text: Reading,
     title: Reading,
     df: Frequencies,
@@ -39,18 +41,18 @@ pub(crate) struct Writer<'a> {
     vectors: packed::Vectors,
 }
 
-/// Changes of document frequencies by the words' numbers, kept until the end: a common word is then one
-/// update, not thousands.
+/// Changes of document frequencies by word number, collected until the end: a common word then takes one
+/// update instead of thousands.
 #[derive(Default)]
 struct Frequencies {
-    /// How many passages were counted.
+    /// The number of passages counted.
     passages: usize,
-    /// The change, and the last of the passages that had the word.
+    /// The change, and the last passage that contained the word.
     words: Vec<(i64, usize)>,
 }
 
 impl<'a> Writer<'a> {
-    /// Begins to write. What `lexicon` knows makes this quicker and changes nothing.
+    /// Starts writing. The `lexicon` only affects speed.
     pub(crate) fn new(db: &'a Connection, lexicon: &'a mut Lexicon) -> Result<Writer<'a>> {
         lexicon.open(state::language(db)?);
         Ok(Writer {
@@ -66,14 +68,14 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Writes a passage, in place of the one that had its reference.
+    /// Writes a passage, and replaces the one with the same reference.
     pub(crate) fn put(&mut self, passage: &Passage) -> Result<()> {
         self.remove(passage.kind, &passage.reference)?;
         self.insert(passage)?;
         Ok(())
     }
 
-    /// Writes a passage, unless there is one that has its reference. Tells whether it was written.
+    /// Writes a passage, unless its reference exists. Returns whether it was written.
     pub(crate) fn insert(&mut self, passage: &Passage) -> Result<bool> {
         let Passage { kind, reference, text, title, author, at, live, place, standing: _, slice } = passage;
         self.read(passage);
@@ -106,7 +108,7 @@ impl<'a> Writer<'a> {
         written.map(|id| self.insert_derived(id, passage)).transpose().map(|written| written.is_some())
     }
 
-    /// Reads a passage's text and title, for all that is derived from them.
+    /// Reads a passage's text and title, to derive the index data from them.
     fn read(&mut self, passage: &Passage) {
         let Passage { kind, title, author, at, .. } = passage;
         read_text(self.lexicon, passage, &mut self.text);
@@ -114,12 +116,12 @@ impl<'a> Writer<'a> {
         self.lexicon.read(&title, usize::MAX, &mut self.title);
     }
 
-    /// How many vectors the passage has that was read last.
+    /// Returns the number of vectors of the passage that was read last.
     fn pieces(&self) -> i64 {
         i64::try_from(self.text.pieces().len()).expect("pieces of one text")
     }
 
-    /// Writes what is derived from the passage that was read last.
+    /// Writes the data derived from the passage that was read last.
     fn insert_derived(&mut self, id: i64, passage: &Passage) -> Result<()> {
         self.count(1);
         let sql = "INSERT INTO passages_fts (rowid, text, title) VALUES ($1, $2, $3)";
@@ -136,7 +138,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Takes a passage away, with all that is derived from it.
+    /// Removes a passage, with all data derived from it.
     pub(crate) fn remove(&mut self, kind: &str, reference: &str) -> Result<()> {
         let sql =
             "SELECT id, slot, pieces, text, title, at, author FROM passages WHERE kind = $1 AND ref = $2";
@@ -149,7 +151,7 @@ impl<'a> Writer<'a> {
         })?;
         let Some((id, slot, pieces)) = found else { return Ok(()) };
         self.count(-1);
-        // A contentless index is told what to forget: the same words that it was given.
+        // A contentless index must be told which words to remove: the same that were added.
         let sql = "INSERT INTO passages_fts (passages_fts, rowid, text, title) VALUES ('delete', $1, $2, $3)";
         self.db.run(sql, (id, &self.text.joined, &self.title.joined))?;
         self.db.run("DELETE FROM passages WHERE id = $1", [id])?;
@@ -160,7 +162,7 @@ impl<'a> Writer<'a> {
         dense::remove(self.db, self.stamp, id)
     }
 
-    /// Takes a passage out of every default search, or brings it back.
+    /// Removes a passage from default searches, or restores it.
     pub(crate) fn set_live(&mut self, kind: &str, reference: &str, live: bool) -> Result<()> {
         let sql = "UPDATE passages SET live = $3 WHERE kind = $1 AND ref = $2";
         self.db.run(sql, (kind, reference, live))?;
@@ -169,13 +171,13 @@ impl<'a> Writer<'a> {
         })
     }
 
-    /// Changes what an entry is worth apart from what is asked.
+    /// Changes an entry's weight independent of any question.
     pub(crate) fn set_standing(&mut self, kind: &str, reference: &str, standing: Standing) -> Result<()> {
         self.change_mark(kind, reference, |mark| mark.set_standing(standing))
     }
 
-    /// Moves a chunk whose text has stayed: to another number and other lines of its document, which has
-    /// another time. Nothing that is derived from the text is made again.
+    /// Moves a chunk with unchanged text to another number and other lines of its document, with a new time.
+    /// Nothing derived from the text is recomputed.
     pub(crate) fn move_chunk(&mut self, id: i64, passage: &Passage) -> Result<()> {
         let (first, last) = passage.slice.as_ref().map(|slice| slice.lines).unzip();
         let sql = "UPDATE passages SET ref = $2, at = $3, first_line = $4, last_line = $5 WHERE id = $1";
@@ -195,14 +197,14 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Writes what was held back.
+    /// Writes the collected changes.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.marks.flush(self.db, self.stamp)?;
         self.vectors.flush(self.db, self.stamp)?;
         let words = self.df.words.iter().enumerate().filter(|(_, (change, _))| *change != 0);
         let mut changes: Vec<(&str, i64)> =
             words.map(|(number, (change, _))| (self.lexicon.word(number), *change)).collect();
-        // In the order of the table, and in one statement: words need no escaping.
+        // In table order and in one statement; words need no escaping.
         changes.sort_unstable();
         let list =
             changes.iter().map(|(word, change)| format!("\"{word}\":{change}")).collect::<Vec<_>>().join(",");
@@ -215,7 +217,7 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Counts the words of the passage that was read last, each once.
+    /// Counts each distinct word of the passage that was read last.
     fn count(&mut self, change: i64) {
         let Frequencies { passages, words } = &mut self.df;
         *passages += 1;
@@ -229,7 +231,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Reads a passage's text, cut into what gets a vector.
+/// Reads a passage's text, split into the pieces that get a vector.
 pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut Reading) {
     lexicon.read(&passage.text, piece::longest(passage), reading);
     if let Some(piece) = piece::beside(passage, reading.hints) {
@@ -237,10 +239,10 @@ pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut 
     }
 }
 
-/// The columns of a passage from which all that is derived from it can be made anew.
+/// The columns of a passage from which all its derived data can be rebuilt.
 pub(super) const STORED: &str = "id, ref, text, title, author, at, live, session, seq, kind";
 
-/// Returns a passage as it stands in its row, and its id.
+/// Reads a passage and its id from its row.
 pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
     let place: (Option<i64>, Option<i64>) = (row.get(7)?, row.get(8)?);
     let passage = Passage {
@@ -257,15 +259,15 @@ pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
         at: row.get(5)?,
         live: row.get(6)?,
         place: place.0.zip(place.1),
-        // Stand with their owners.
+        // Stored with the owner.
         standing: None,
         slice: None,
     };
     Ok((row.get(0)?, passage))
 }
 
-/// Derives everything anew for passages whose text stands nowhere else (messages, and chunks that are kept),
-/// in the order of their ids.
+/// Rebuilds the derived data of passages whose text is stored nowhere else (messages, and chunks that are
+/// kept), in order of id.
 pub(super) fn rederive(db: &Connection) -> Result<usize> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
@@ -284,7 +286,7 @@ pub(super) fn rederive(db: &Connection) -> Result<usize> {
     Ok(count)
 }
 
-/// Writes to the index what `work` does, and finishes. Who writes often keeps a lexicon and a [`Writer`].
+/// Runs `work` with a writer, and finishes. A frequent writer keeps a lexicon and a [`Writer`].
 pub(crate) fn write<T>(db: &Connection, work: impl FnOnce(&mut Writer<'_>) -> Result<T>) -> Result<T> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
@@ -298,17 +300,17 @@ pub(crate) fn put(db: &Connection, passage: &Passage) -> Result<()> {
     write(db, |writer| writer.put(passage))
 }
 
-/// Takes one passage away.
+/// Removes one passage.
 pub(crate) fn remove(db: &Connection, kind: &str, reference: &str) -> Result<()> {
     write(db, |writer| writer.remove(kind, reference))
 }
 
-/// Takes one passage out of every default search, or brings it back.
+/// Removes one passage from default searches, or restores it.
 pub(crate) fn set_live(db: &Connection, kind: &str, reference: &str, live: bool) -> Result<()> {
     write(db, |writer| writer.set_live(kind, reference, live))
 }
 
-/// Changes what one entry is worth apart from what is asked.
+/// Changes one entry's weight independent of any question.
 pub(crate) fn set_standing(db: &Connection, kind: &str, reference: &str, standing: Standing) -> Result<()> {
     write(db, |writer| writer.set_standing(kind, reference, standing))
 }

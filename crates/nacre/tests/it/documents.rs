@@ -253,7 +253,7 @@ fn what_is_no_document_is_left_out_and_what_cannot_be_read_is_named() {
     assert_eq!(
         notes(&synced.repaired),
         [
-            "latin.md is not UTF-8 from line 1 on; what can't be read is shown as \u{fffd}",
+            "latin.md is not UTF-8 from line 1 on; unreadable bytes are shown as \u{fffd}",
             "wide.md was UTF-16"
         ]
     );
@@ -386,9 +386,9 @@ fn what_does_not_agree_is_found() {
     place.sync();
     let db = rusqlite::Connection::open(place.path("memory.db")).unwrap();
     db.execute("UPDATE documents SET chunks = 9", []).unwrap();
-    assert_eq!(place.view().check().unwrap(), ["1 documents have not all of their chunks, or more"]);
+    assert_eq!(place.view().check().unwrap(), ["1 documents have missing or extra chunks"]);
     db.execute("DELETE FROM documents", []).unwrap();
-    assert_eq!(place.view().check().unwrap(), ["3 chunks have no document, or no place in it"]);
+    assert_eq!(place.view().check().unwrap(), ["3 chunks have no document, or no position in it"]);
     let caller = place.caller.clone();
     nacre::reindex(&mut place.view_of(&caller)).unwrap();
     place.check();

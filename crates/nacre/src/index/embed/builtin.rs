@@ -1,24 +1,24 @@
 //! The built-in model: a vector for each token, compiled in and read in place.
 //!
-//! The vector of a text is the sum of its tokens' rows, made one long. The rows already hold how much a token
-//! counts (common ones little), so that nothing but the rows is needed. See `training/README.md` for how they
+//! The vector of a text is the normalised sum of its tokens' rows. The rows include the weight of each token
+//! (small for common ones), so that nothing but the rows is needed. `training/README.md` describes how they
 //! are made.
 //!
 //! The file, little-endian: `NACREMB1`; four u32 (components of a row, rows, slots, bytes of the longest
-//! token); six u32, where each section begins and the last one ends; zeros up to byte 64. The sections: the
-//! rows, one i8 a component; a scale for each row, f32; the slots of a hash table, a row or `EMPTY` as u32,
-//! open addressing by FNV-1a of the token; where each token begins in the names, u32, and where the last one
-//! ends; the names.
+//! token); six u32, the start of each section and the end of the last; zeros up to byte 64. The sections: the
+//! rows, one i8 per component; a scale for each row, f32; the slots of a hash table, a row or `EMPTY` as u32,
+//! open addressing by FNV-1a of the token; the start of each token in the names, u32, and the end of the
+//! last; the names.
 
 use super::wordpiece;
 use crate::index::scan;
 pub(crate) use crate::index::scan::DIMS;
 
-/// Names the model and the way it is used: vectors made under another name are made anew. The number counts
-/// changes in the code that change a vector, the rest is the beginning of the file's BLAKE3.
+/// Identifies the model and the way it is used: vectors made under another version are recomputed. The number
+/// counts code changes that change a vector; the rest is the beginning of the file's BLAKE3 hash.
 pub(crate) const VERSION: &str = "builtin-1-27fdd941";
 
-/// A text's place among all meanings: one long, or all zeros where the text says nothing the model knows.
+/// The embedding of a text: a unit vector, or zeros if the model knows none of its words.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Vector(pub(crate) [f32; DIMS]);
 
@@ -28,7 +28,7 @@ impl Vector {
         self.0.iter().zip(&other.0).map(|(a, b)| a * b).sum()
     }
 
-    /// Returns the vector of this direction that is one long.
+    /// Returns the unit vector in this direction.
     fn normalised(mut self) -> Vector {
         let length = self.dot(&self).sqrt();
         if length > 0.0 {
@@ -43,7 +43,7 @@ pub(crate) fn embed_rows(rows: &[u32]) -> Vector {
     Vector(scan::sum(rows.iter().map(|row| weighted(*row, 1.0)))).normalised()
 }
 
-/// Returns the vector of a text whose words count as much as `weight` says; 0 leaves a word out. It is asked
+/// Returns the vector of a text, with its words weighted by `weight`; 0 leaves a word out. `weight` is called
 /// once for each piece of a word, with the whole word in lower case and without accents.
 pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) -> Vector {
     let mut rows = Vec::new();
@@ -51,8 +51,8 @@ pub(crate) fn embed_weighted(text: &str, mut weight: impl FnMut(&str) -> f32) ->
     Vector(scan::sum(rows.into_iter())).normalised()
 }
 
-/// Returns how rare a word is, 0 (the commonest) to 1 (one that the vocabulary knows only in pieces, or not
-/// at all). The vocabulary is in the order of how often its words are used.
+/// Returns the rarity of a word, from 0 (the most common) to 1 (known only in pieces, or not at all). The
+/// vocabulary is ordered by frequency.
 pub(crate) fn rarity(word: &str) -> f32 {
     const STEEP: f32 = 100.0;
     let (mut rank, mut pieces) = (0, 0);
@@ -67,9 +67,9 @@ fn weighted(row: u32, weight: f32) -> scan::Weighted<'static> {
     (weight * f32::from_le_bytes(SCALES[row as usize]), &ROWS[row as usize])
 }
 
-/// Returns a vector as whole numbers and what to multiply them by.
+/// Quantises a vector: returns its scale and integer components.
 pub(crate) fn quantise(vector: &Vector) -> (f32, [i8; DIMS]) {
-    // Eight at a time, of which the compiler makes vector instructions.
+    // Eight at a time, which the compiler turns into vector instructions.
     let eight = vector.0.as_chunks::<8>().0.iter().fold([0.0f32; 8], |mut largest, components| {
         largest.iter_mut().zip(components).for_each(|(largest, one)| *largest = largest.max(one.abs()));
         largest
@@ -84,8 +84,8 @@ pub(crate) fn quantise(vector: &Vector) -> (f32, [i8; DIMS]) {
     (scale, whole)
 }
 
-/// Rounds as `f32::round` does. That is a call for each component on older processors; of this the compiler
-/// makes vector instructions.
+/// Rounds as `f32::round` does. On older processors that is a function call for each component; the compiler
+/// turns this version into vector instructions.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
@@ -113,25 +113,25 @@ const _: () = {
     assert!(header(9) == FILE.len(), "the model file is cut");
 };
 
-/// How many bytes the longest token has.
+/// The length of the longest token, in bytes.
 pub(super) const LONGEST_TOKEN: usize = header(3);
 
-/// Marks a slot that holds no row.
+/// Marks an empty slot.
 const EMPTY: u32 = u32::MAX;
 
-/// Where [`hash`] begins.
+/// The initial value of [`hash`].
 pub(super) const HASH_START: u32 = 0x811c_9dc5;
 
-/// Continues a hash, FNV-1a, with more bytes.
+/// Continues an FNV-1a hash with more bytes.
 pub(super) fn hash(start: u32, bytes: &[u8]) -> u32 {
     bytes.iter().fold(start, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193))
 }
 
-/// Returns the row of the token made of `lead` and `piece`, whose hash is given.
+/// Returns the row of the token that consists of `lead` and `piece`, whose hash is given.
 pub(super) fn find(hash: u32, lead: &[u8], piece: &[u8]) -> Option<u32> {
     let last = SLOTS.len() - 1;
     let mut slot = hash as usize & last;
-    // There are more slots than rows, so an empty one comes.
+    // There are more slots than rows, so the loop reaches an empty one.
     loop {
         let row = u32::from_le_bytes(SLOTS[slot]);
         if row == EMPTY {
@@ -159,7 +159,7 @@ const fn section(number: usize) -> &'static [u8] {
     FILE.split_at(header(5 + number)).0.split_at(header(4 + number)).1
 }
 
-/// Returns one of the numbers after the magic.
+/// Returns one of the numbers after the magic bytes.
 const fn header(number: usize) -> usize {
     let Some(bytes) = FILE.split_at(8 + 4 * number).1.first_chunk() else { panic!("the model file is cut") };
     u32::from_le_bytes(*bytes) as usize

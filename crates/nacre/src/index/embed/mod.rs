@@ -1,8 +1,9 @@
-//! Embedding models: text to vectors, near in meaning is near in direction.
+//! Embedding models: text to vectors. Texts of similar meaning get vectors of similar direction.
 //!
-//! [`Embedder`] is what a model implements. [`Builtin`] is the model that is compiled in, one row of numbers for
-//! each token; [`wordpiece`] splits a text into those tokens. `training/README.md` tells how it is made. [`http`]
-//! asks a model behind a URL. The crate `nacre-minilm` adds a transformer that the user installs.
+//! [`Embedder`] is the interface of a model. [`Builtin`] is the model that is compiled in, with one row of
+//! numbers for each token; [`wordpiece`] splits a text into those tokens. `training/README.md` describes how
+//! it is trained. [`http`] calls a model behind a URL. The crate `nacre-minilm` adds a transformer that the
+//! user installs.
 
 pub(crate) mod builtin;
 pub mod http;
@@ -12,22 +13,22 @@ use serde::Serialize;
 
 use crate::base::Result;
 
-/// What turns texts into vectors, each one long, or all zeros for a text without meaning.
+/// A model that turns texts into unit vectors, or zeros for a text without meaning.
 pub trait Embedder: Send + Sync {
-    /// Returns how many components a vector has; 0 where only the first answer of a model elsewhere will tell.
+    /// Returns the number of components of a vector; 0 if only the first answer of a remote model will tell.
     fn dims(&self) -> usize;
 
-    /// Names the model and the way it is used: vectors of another name are of another space. Empty: it can't be
-    /// had, and the other functions say why.
+    /// Identifies the model and the way it is used: vectors of two versions can't be compared. Empty if the
+    /// model is unavailable; the other functions then return the reason.
     fn version(&self) -> &str;
 
-    /// Returns the vector of a question, whose words count as much as `weight` says; it is given each word in
-    /// lower case and without accents. A model that reads words in order leaves out those that count nothing,
-    /// and reads the others as they are.
+    /// Returns the vector of a question, with its words weighted by `weight`, which gets each word in lower
+    /// case and without accents. A model that reads words in order omits words of weight 0 and reads the
+    /// others unchanged.
     fn embed_query(&self, text: &str, weight: &mut dyn FnMut(&str) -> f32) -> Result<Vec<f32>>;
 
-    /// Returns the vectors of texts to be found, in their order; one without components for a text that the
-    /// model does not take, and would not the next time.
+    /// Returns the vectors of documents, in order. A vector without components means that the model refuses
+    /// the text and will refuse it again.
     fn embed_documents(&self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 }
 
@@ -78,9 +79,9 @@ pub struct ModelInfo {
     pub installed: bool,
     /// How many components its vectors have.
     pub dims: usize,
-    /// Bytes of its file.
+    /// The size of its file in bytes.
     pub bytes: usize,
-    /// Names the model and the way it is used, as [`Embedder::version`] does.
+    /// The version, as in [`Embedder::version`].
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// BLAKE3 of its file.
@@ -88,7 +89,7 @@ pub struct ModelInfo {
     pub hash: Option<String>,
     /// Whether it was made from the published weights.
     pub published: bool,
-    /// Why it can't be used although its file exists.
+    /// The reason why it can't be used although its file exists.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }

@@ -1,28 +1,29 @@
-//! WordPiece in the manner of BERT uncased: words in lower case and without accents, cut from the left into
-//! the longest pieces the vocabulary knows.
+//! WordPiece like BERT uncased: words in lower case and without accents, split from the left into the longest
+//! pieces that the vocabulary contains.
 //!
 //! The vocabulary is ASCII. A word that does not fold to ASCII is left out, as is one that is too long or
-//! can't be covered by pieces. `training/wordpiece.py` is the reference, and `training/check_vectors.json`
-//! holds the two together.
+//! can't be covered by pieces. `training/wordpiece.py` is the reference implementation, and a test compares
+//! the two on `training/check_vectors.json`.
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 use super::builtin;
 
-/// The most characters of a word. Longer ones are left out: nobody means them, and base64 would fill the vector.
+/// The maximum length of a word in characters. Longer ones are left out: nobody types them, and base64 would
+/// dominate the vector.
 pub const MAX_WORD_CHARS: usize = 100;
 
-/// Gives the tokens of a text to `take`, one after the other: the whole word it stands in, lower-cased and
-/// folded, and the token's row in the model.
+/// Passes the tokens of a text to `take`, in order: the whole word that contains it, lower-cased and folded,
+/// and the token's row in the model.
 pub(crate) fn tokens(text: &str, take: impl FnMut(&str, u32)) {
     if text.is_ascii() { split(text.as_bytes(), take) } else { split(&fold(text), take) }
 }
 
-/// Stands in a folded text for a letter that is not ASCII.
+/// Represents a non-ASCII letter in a folded text.
 const FOREIGN: u8 = 0xff;
 
-/// Returns a text without case and accents, one byte for a character.
+/// Returns a text without case and accents, one byte per character.
 fn fold(text: &str) -> Vec<u8> {
     text.chars()
         .flat_map(char::to_lowercase)
@@ -31,13 +32,13 @@ fn fold(text: &str) -> Vec<u8> {
         .map(|c| match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() => byte,
             _ if c.is_alphanumeric() && !is_ideograph(c) => FOREIGN,
-            // A sign or an ideograph is a word of its own that has no row: it only parts its neighbours.
+            // A symbol or an ideograph is a word without a row: it only separates its neighbours.
             _ => b' ',
         })
         .collect()
 }
 
-/// Tells whether a character inside a word is not shown: soft hyphen, joiners, byte order mark.
+/// Tells whether a character inside a word is invisible: soft hyphen, joiners, byte order mark.
 pub fn is_invisible(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}' | '\u{2060}' | '\u{feff}')
 }
@@ -68,7 +69,7 @@ fn split(text: &[u8], mut take: impl FnMut(&str, u32)) {
 enum Kind {
     /// A letter or digit: part of a word.
     Letter,
-    /// A letter that no row is known for: its word is left out.
+    /// A letter without a row: its word is left out.
     Foreign,
     /// A word of its own.
     Sign,
@@ -93,9 +94,9 @@ static KINDS: [Kind; 256] = {
 /// The word being read.
 struct Word {
     bytes: [u8; MAX_WORD_CHARS],
-    /// Above `MAX_WORD_CHARS` for a word that is to be left out.
+    /// Above `MAX_WORD_CHARS` for a word that will be left out.
     len: usize,
-    /// Room for its pieces.
+    /// A buffer for its pieces.
     rows: [u32; MAX_WORD_CHARS],
 }
 
@@ -111,7 +112,7 @@ impl Word {
         self.len = MAX_WORD_CHARS + 1;
     }
 
-    /// Gives the pieces of the word, and begins the next.
+    /// Emits the pieces of the word, and starts the next word.
     fn end(&mut self, take: &mut impl FnMut(&str, u32)) {
         if let Some(word @ [_, ..]) = self.bytes.get(..self.len) {
             let word = str::from_utf8(word).expect("only ASCII was pushed");
@@ -123,10 +124,10 @@ impl Word {
     }
 }
 
-/// What the vocabulary writes before a piece that continues a word.
+/// The vocabulary's prefix of a piece that continues a word.
 const CONTINUED: &[u8] = b"##";
 
-/// Returns the rows of a word's longest known pieces from left to right, or none where it can't be covered.
+/// Returns the rows of a word's longest known pieces from left to right, or none if they can't cover it.
 fn pieces<'a>(word: &[u8], rows: &'a mut [u32; MAX_WORD_CHARS]) -> &'a [u32] {
     let (mut rest, mut count) = (word, 0);
     while !rest.is_empty() {
@@ -139,9 +140,9 @@ fn pieces<'a>(word: &[u8], rows: &'a mut [u32; MAX_WORD_CHARS]) -> &'a [u32] {
     &rows[..count]
 }
 
-/// Returns the row and the length of the longest known piece that `rest` begins with.
+/// Returns the row and the length of the longest known piece at the start of `rest`.
 fn longest(lead: &[u8], rest: &[u8]) -> Option<(u32, usize)> {
-    // One pass hashes every beginning; most words are found at the first look-up, which is the whole of them.
+    // One pass hashes every prefix. Most words are found by the first lookup, of the whole word.
     let mut hashes = [0; builtin::LONGEST_TOKEN];
     let mut hash = builtin::hash(builtin::HASH_START, lead);
     for (place, byte) in hashes.iter_mut().zip(rest) {
@@ -174,11 +175,11 @@ mod tests {
         check("don't", &[("don", "don"), ("'", "'"), ("t", "t")]);
         check("a_b", &[("a", "a"), ("_", "_"), ("b", "b")]);
         check("embedding", &[("embedding", "em"), ("embedding", "##bed"), ("embedding", "##ding")]);
-        // Accents, in one character or two, and signs beside words.
+        // Accents, as one character or two, and punctuation next to words.
         check("Café Cafe\u{301}", &[("cafe", "cafe"), ("cafe", "cafe")]);
         check("“café”—€50…", &[("cafe", "cafe"), ("50", "50")]);
         check("co\u{ad}operate", &[("cooperate", "cooperate")]);
-        // What does not fold to ASCII takes its word with it, but not the neighbours.
+        // A letter that does not fold to ASCII drops its word, but not the neighbours.
         check("Straße dog", &[("dog", "dog")]);
         check("狗dog狗 собака", &[("dog", "dog")]);
         check(

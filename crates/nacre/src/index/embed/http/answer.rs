@@ -1,4 +1,4 @@
-//! What a server sent, taken for nothing before it is checked: vectors, or what it says instead.
+//! Checks a server's response, which is untrusted: vectors, or an error message.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -6,21 +6,21 @@ use serde_json::Value;
 use super::request::Reply;
 use crate::base::redact::{self, MASK};
 
-/// The most characters of a server's own words that are shown.
+/// The maximum number of characters of a server's message that are shown.
 const MOST_SHOWN: usize = 200;
 
-/// Returns the most bytes that the answer to so many texts may have: 10,000 numbers of 25 digits a text.
+/// Returns the maximum size of a response in bytes: 10,000 numbers of 25 digits per text.
 pub(super) fn most_bytes(texts: usize) -> usize {
     (64 + 256 * texts) * 1024
 }
 
-/// What is wrong with an answer.
+/// A problem with a response.
 pub(super) enum Wrong {
-    /// It is not what was asked for.
+    /// It does not have the expected form.
     Form(String),
-    /// A vector has something that is no number; a text may have brought that about.
+    /// A vector contains something that is not a number; a text may have caused that.
     Number(String),
-    /// It has another number of components than it should.
+    /// It has another number of components than expected.
     Dims { found: usize, expected: usize },
 }
 
@@ -35,7 +35,7 @@ struct Item {
     embedding: Vec<Option<f32>>,
 }
 
-/// Returns the vectors of an answer in the order of the texts, each one long or all zeros.
+/// Returns the vectors of a response in the order of the texts, each a unit vector or zeros.
 pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<Vec<Vec<f32>>, Wrong> {
     let form = |problem: String| Err(Wrong::Form(problem));
     if let Some(kind) = reply.content_type.as_ref().filter(|kind| !kind.contains("json")) {
@@ -50,7 +50,7 @@ pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<V
     let answer: Answer = match serde_json::from_slice(&reply.body) {
         Ok(answer) => answer,
         Err(_) if has_word(&reply.body, b"NaN") || has_word(&reply.body, b"Infinity") => {
-            return Err(Wrong::Number("has a vector with something that is no number".to_owned()));
+            return Err(Wrong::Number("has a vector with a component that is not a number".to_owned()));
         }
         Err(error) => return form(format!("can't be read: {error}")),
     };
@@ -64,7 +64,7 @@ pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<V
         match vectors.get_mut(index) {
             Some(place) if place.is_empty() => *place = numbers(&item.embedding)?,
             Some(_) => return form(format!("has two vectors for text {index}")),
-            None => return form("has a vector for no text that was sent".to_owned()),
+            None => return form("has a vector for a text that was not sent".to_owned()),
         }
     }
     let found = vectors.first().map_or(0, Vec::len);
@@ -77,12 +77,12 @@ pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<V
     }
 }
 
-/// Returns a vector as one that is one long.
+/// Returns a vector normalised to unit length.
 fn numbers(given: &[Option<f32>]) -> Result<Vec<f32>, Wrong> {
     if given.is_empty() {
-        return Err(Wrong::Number("has a vector without a number".to_owned()));
+        return Err(Wrong::Number("has a vector without components".to_owned()));
     }
-    let wrong = || Wrong::Number("has a vector with something that is no number".to_owned());
+    let wrong = || Wrong::Number("has a vector with a component that is not a number".to_owned());
     let vector: Option<Vec<f64>> =
         given.iter().map(|number| number.filter(|number| number.is_finite()).map(f64::from)).collect();
     let vector = vector.ok_or_else(wrong)?;
@@ -96,16 +96,16 @@ fn has_word(body: &[u8], word: &[u8]) -> bool {
     body.windows(word.len()).any(|window| window == word)
 }
 
-/// What must not be shown.
+/// Text that must not be shown.
 pub(super) struct Hidden<'a> {
     pub(super) key: Option<&'a str>,
     pub(super) texts: &'a [&'a str],
 }
 
-/// Returns what a server says in place of an answer, as the end of a sentence: `: …`, or nothing.
+/// Returns a server's error message as the end of a sentence: `: …`, or nothing.
 pub(super) fn said(body: &[u8], hidden: &Hidden<'_>) -> String {
     let text = String::from_utf8_lossy(body);
-    // OpenAI and most; Ollama; others; FastAPI.
+    // In order: OpenAI and most servers, Ollama, others, FastAPI.
     let places = ["/error/message", "/error", "/message", "/detail"];
     let message = serde_json::from_str::<Value>(&text)
         .ok()
@@ -116,14 +116,14 @@ pub(super) fn said(body: &[u8], hidden: &Hidden<'_>) -> String {
     }
 }
 
-/// Returns a server's words as they may be shown: one line, without credentials, the key, and what was sent,
-/// and not many.
+/// Returns a server's message as it may be shown: one short line without credentials, the key and the texts
+/// that were sent.
 pub(super) fn shown(said: &str, hidden: &Hidden<'_>) -> String {
     let mut said = one_line(said);
     if let Some(key) = hidden.key.filter(|key| !key.is_empty()) {
         said = said.replace(key, MASK);
     }
-    // Nothing is cut before it is masked: half a key is one, too.
+    // Mask before cutting: half a key is still secret.
     said = redact::text(&said).chars().take(4 * MOST_SHOWN).collect();
     let mut said = without(&said, hidden.texts);
     if let Some((end, _)) = said.char_indices().nth(MOST_SHOWN) {
@@ -133,10 +133,10 @@ pub(super) fn shown(said: &str, hidden: &Hidden<'_>) -> String {
     said
 }
 
-/// A server may quote a text in part: so many characters in a row are taken for a quotation.
+/// The number of consecutive characters that count as a quotation: a server may quote part of a text.
 const QUOTED: usize = 12;
 
-/// Returns what a server says without what it quotes of the texts.
+/// Returns a server's message without its quotations of the texts.
 fn without(said: &str, texts: &[&str]) -> String {
     let texts: Vec<Vec<char>> = texts.iter().map(|text| one_line(text).chars().collect()).collect();
     let said: Vec<char> = said.chars().collect();
@@ -155,11 +155,11 @@ fn without(said: &str, texts: &[&str]) -> String {
     shown
 }
 
-/// Returns how many characters from `at` on are quoted from `text`.
+/// Returns the length of the quotation from `text` that starts at `at`.
 fn quotation(said: &[char], at: usize, text: &[char]) -> usize {
     let rest = &said[at..];
     if text.len() < QUOTED {
-        // A short text is a quotation where it stands alone: `a` is not one in `batch`.
+        // A short text counts as a quotation only as a whole word: `a` is not one in `batch`.
         let is_letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphanumeric());
         let alone = !is_letter(at.checked_sub(1).and_then(|before| said.get(before)))
             && !is_letter(rest.get(text.len()));
@@ -171,7 +171,7 @@ fn quotation(said: &[char], at: usize, text: &[char]) -> usize {
     starts.map(|(start, _)| same(start)).max().unwrap_or(0)
 }
 
-/// Returns a text with single spaces between what can be seen.
+/// Returns a text with single spaces and without invisible characters.
 fn one_line(text: &str) -> String {
     let seen = |c: char| if c.is_control() { ' ' } else { c };
     text.chars().map(seen).collect::<String>().split_whitespace().collect::<Vec<_>>().join(" ")

@@ -1,5 +1,5 @@
-//! A model behind a URL that writes: `POST {url}/chat/completions`, as OpenAI and most servers on one's own machine
-//! have it. Asked, refused and shown in the same way as those that make vectors.
+//! A language model behind a URL: `POST {url}/chat/completions`, as OpenAI and most local servers implement
+//! it. Requests, errors and messages are handled like those of embedding models.
 
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::base::redact;
 use crate::base::secret::Secret;
 use crate::base::{Error, Result};
 
-/// The most bytes of an answer that are read.
+/// The maximum number of bytes of a response that are read.
 const MOST: usize = 1 << 20;
 
-/// A model that writes.
+/// A language model behind a URL.
 pub struct Chat {
     endpoint: Endpoint,
     model: String,
@@ -24,7 +24,7 @@ pub struct Chat {
 }
 
 impl Chat {
-    /// Checks the address and sends nothing. `timeout`: how long an answer may take.
+    /// Checks the address without sending anything. `timeout` limits the wait for a response.
     pub fn new(url: &str, model: &str, key: Option<Secret>, timeout: Duration) -> Result<Chat> {
         if model.trim().is_empty() {
             let problem = "is empty".to_owned();
@@ -43,7 +43,7 @@ impl Chat {
         &self.model
     }
 
-    /// Has the model answer a text under an instruction. The text goes out without credentials.
+    /// Sends an instruction and a text, and returns the model's answer. The text is redacted.
     pub(crate) fn ask(&self, instruction: &str, text: &str) -> Result<String> {
         let text = redact::text(text);
         let messages =
@@ -65,7 +65,7 @@ impl Chat {
                 429 => Error::ProviderBusy { host, wait: reply.retry_after.map(|wait| wait.as_secs()), said },
                 300..=399 => {
                     let to = reply.location.map(|to| format!(" to `{to}`")).unwrap_or_default();
-                    let problem = format!("is a redirect{to}, which is not followed");
+                    let problem = format!("is a redirect{to}, and redirects are not followed");
                     Error::ProviderAnswer { host, problem }
                 }
                 400..=499 => Error::ProviderRefused { host, status, said },

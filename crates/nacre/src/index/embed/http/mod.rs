@@ -1,12 +1,11 @@
-//! Models behind a URL (Q6): `openai`, which Ollama, llama.cpp, vLLM and many others speak, and
+//! Embedding models behind a URL: `openai`, the API of Ollama, llama.cpp, vLLM and many others, and
 //! `azure-openai`.
 //!
-//! texts ▶ batches ▶ `request` (send, wait, send again) ▶ `answer` (check, put in order, make one long). A
-//! batch that is refused is cut in halves until the text is found that the model can't take; the others are
-//! none the worse for it.
+//! texts ▶ batches ▶ `request` (send, wait, retry) ▶ `answer` (check, order, normalise). A refused batch is
+//! split in halves until the text that the model refuses is found; the others are not affected.
 //!
-//! Nothing is asked before the first text. Texts go out redacted, as the index has them, and neither they nor
-//! the key come back in an error. The clock is not needed: how long to wait is told by the answer itself.
+//! Nothing is sent before the first text. Texts are sent redacted, and neither they nor the key appear in an
+//! error. No clock is needed: the response itself says how long to wait.
 
 mod answer;
 mod chat;
@@ -28,25 +27,25 @@ use crate::base::redact;
 use crate::base::secret::Secret;
 use crate::base::{Error, Result};
 
-/// What became of one text.
+/// The result for one text.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Outcome {
-    /// Its vector, one long, or all zeros for a text that says nothing.
+    /// Its unit vector, or zeros for a text without content.
     Vector(Vec<f32>),
-    /// The model takes others and not this one, and would not the next time.
+    /// The model accepts other texts but refuses this one, and will refuse it again.
     Refused {
-        /// What it said.
+        /// The server's message.
         problem: String,
     },
 }
 
-/// What a text is that every model takes. Where this is refused, too, it is not the text's fault.
+/// A text that every model accepts. If it is refused too, the other text is not the cause.
 const PLAIN: &str = "memory";
 
-/// The wait before the second try; each one after it is twice as long.
+/// The wait before the second try; each later wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 
-/// A model behind a URL.
+/// An embedding model behind a URL.
 pub struct Model {
     options: Options,
     endpoint: Endpoint,
@@ -55,11 +54,11 @@ pub struct Model {
     pause: Box<dyn Fn(Duration) + Send + Sync>,
 }
 
-/// Why a batch has no vectors.
+/// The reason why a batch has no vectors.
 enum Failure {
-    /// It may be one of the texts.
+    /// One of the texts may be the cause.
     Text(Error),
-    /// It is not.
+    /// The provider is the cause.
     Provider(Error),
 }
 
@@ -72,7 +71,7 @@ impl From<Failure> for Error {
 }
 
 impl Model {
-    /// Checks the options and sends nothing. `pause` waits between two tries.
+    /// Checks the options without sending anything. `pause` waits between two tries.
     pub fn new(options: Options, pause: impl Fn(Duration) + Send + Sync + 'static) -> Result<Model> {
         let wrong = |field, problem: &str| {
             Err(Error::BadProvider { section: "embedding", field, problem: problem.to_owned() })
@@ -108,8 +107,8 @@ impl Model {
         Ok(Model { options, endpoint, version, dims, pause: Box::new(pause) })
     }
 
-    /// Gives `each` what became of every text, by its number, as soon as it is known: what was answered before
-    /// an error is not lost.
+    /// Passes the result of every text, by its number, to `each` as soon as it is available, so that results
+    /// before an error are not lost.
     pub fn embed_each(&self, texts: &[&str], each: &mut dyn FnMut(usize, Outcome)) -> Result<()> {
         let (worded, blank): (Vec<usize>, Vec<usize>) =
             (0..texts.len()).partition(|number| !texts[*number].trim().is_empty());
@@ -129,18 +128,19 @@ impl Model {
         Ok(())
     }
 
-    /// Returns how many of the texts make the next batch: at least one.
+    /// Returns the number of texts in the next batch: at least one.
     fn batch<'t>(&self, texts: impl Iterator<Item = &'t str>) -> usize {
         let mut tokens = 0;
         let fitting = texts.take(self.options.batch).take_while(|text| {
-            // English has four bytes a token, scripts with three bytes a character about one character.
+            // English has about four bytes per token; scripts with three bytes per character have about one
+            // token per character.
             tokens += self.options.document_prefix.len() / 3 + text.len() / 3 + 1;
             tokens <= self.options.batch_tokens
         });
         fitting.count().max(1)
     }
 
-    /// Embeds a batch, in halves where it is refused as a whole.
+    /// Embeds a batch, in halves if it is refused as a whole.
     fn settle(
         &self,
         batch: &[(usize, String)],
@@ -149,7 +149,8 @@ impl Model {
     ) -> Result<()> {
         let texts: Vec<&str> = batch.iter().map(|(_, text)| text.as_str()).collect();
         let single = batch.len() == 1;
-        // A half that is refused is halved again: only what is certain to be the text's fault needs patience.
+        // A refused half is split again, so retries are only worthwhile for the whole batch and for single
+        // texts.
         let error = match self.ask(&texts, &self.options.documents, whole || single) {
             Ok(vectors) => {
                 batch
@@ -177,8 +178,8 @@ impl Model {
         self.settle(right, false, each)
     }
 
-    /// Sends texts until there is an answer, and checks it. A failure of the server's own (500) is tried again
-    /// only where `insist` says so: some servers mean by it that they can't take a text.
+    /// Sends texts until there is a response, and checks it. A server error (500) is retried only with
+    /// `insist`, because some servers use it to refuse a text.
     fn ask(&self, texts: &[&str], patience: &Patience, insist: bool) -> Result<Vec<Vec<f32>>, Failure> {
         let body = serde_json::to_vec(&Question {
             model: &self.options.model,
@@ -222,7 +223,7 @@ impl Model {
         }
     }
 
-    /// Says what an answer means: the table of statuses.
+    /// Decides what a response means by its status.
     fn judge(&self, reply: Reply, texts: &[&str]) -> Verdict {
         use Failure::{Provider, Text};
         let (host, status) = (self.endpoint.host.clone(), reply.status);
@@ -261,9 +262,9 @@ impl Model {
             500 => Verdict::Again(Text(down(said)), reply.retry_after),
             408 | 502..=504 => Verdict::Again(Provider(down(said)), reply.retry_after),
             300..=399 => {
-                // It is not followed: the key and the texts go where they were meant to go, or nowhere.
+                // Redirects are not followed: the key and the texts are sent to the configured address only.
                 let to = reply.location.map(|to| format!(" to `{to}`")).unwrap_or_default();
-                let problem = format!("is a redirect{to}, which is not followed");
+                let problem = format!("is a redirect{to}, and redirects are not followed");
                 Verdict::Final(Provider(Error::ProviderAnswer { host, problem }))
             }
             _ => Verdict::Final(Provider(Error::ProviderAnswer {
@@ -273,12 +274,12 @@ impl Model {
         }
     }
 
-    /// What must not be shown.
+    /// Returns the text that must not be shown.
     fn hidden<'t>(&'t self, texts: &'t [&'t str]) -> answer::Hidden<'t> {
         answer::Hidden { key: self.options.key.as_ref().map(Secret::expose), texts }
     }
 
-    /// The vector of a text that says nothing.
+    /// Returns the vector of a text without content.
     fn zeros(&self) -> Result<Vec<f32>> {
         if self.dims.get().is_none() {
             self.ask(&[PLAIN], &self.options.documents, true)?;
@@ -292,8 +293,8 @@ impl Embedder for Model {
         self.dims.get().copied().unwrap_or(0)
     }
 
-    /// Provider, host, model, how many components it was asked for, and the prefixes. What the model gives of
-    /// its own is not in it, so that it is known before the first answer.
+    /// Consists of provider, host, model, the requested number of components, and the prefixes. The model's
+    /// own number of components is not part of it, so that the version is known before the first response.
     fn version(&self) -> &str {
         &self.version
     }
@@ -318,7 +319,7 @@ impl Embedder for Model {
     }
 }
 
-/// What is sent.
+/// The body of a request.
 #[derive(Serialize)]
 struct Question<'a> {
     model: &'a str,
@@ -331,16 +332,16 @@ struct Question<'a> {
 enum Verdict {
     Vectors(Vec<Vec<f32>>),
     Final(Failure),
-    /// To be tried again, after as long as the answer says.
+    /// Retry, after the time that the response asks for.
     Again(Failure, Option<Duration>),
 }
 
-/// Returns a text as it is sent: what leaves the machine has no credentials in it.
+/// Returns a text as it is sent: redacted.
 fn prepared(prefix: &str, text: &str) -> String {
     format!("{prefix}{}", redact::text(text))
 }
 
-/// Returns a text without the words that count nothing.
+/// Returns a text without the words of weight 0.
 fn counting(text: &str, weight: &mut dyn FnMut(&str) -> f32) -> String {
     let belongs = |c: char| c.is_alphanumeric() || is_combining_mark(c);
     let mut kept = String::with_capacity(text.len());

@@ -1,11 +1,11 @@
-//! What is decided about a model behind a URL before it is asked. Settings fill this in.
+//! Options of a model behind a URL, filled in from the settings.
 
 use std::time::Duration;
 
 use crate::base::secret::Secret;
 use crate::base::settings;
 
-/// Whose way of being asked a model has.
+/// The API of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Provider {
     /// `POST {url}/embeddings`, with the key as a bearer token.
@@ -17,34 +17,34 @@ pub enum Provider {
     },
 }
 
-/// How many components the vectors have.
+/// The number of components of the vectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dims {
-    /// As many as the model gives; the first answer tells.
+    /// The model's own number, known from the first response.
     Own,
-    /// As many as it gave before: another number is an error.
+    /// The number it had before: another number is an error.
     Known(usize),
-    /// As many as it is asked for, which not every model understands.
+    /// A number that is requested, which not every model supports.
     Asked(usize),
 }
 
-/// How long to wait, and how often to try.
+/// Timeouts and the number of tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// For a connection.
+    /// The timeout for a connection.
     pub connect: Duration,
-    /// For one request from its beginning to the end of its answer.
+    /// The timeout for one request, from its start to the end of the response.
     pub whole: Duration,
-    /// How often a request is sent, the first time included.
+    /// How often a request is sent, including the first time.
     pub tries: u32,
-    /// The longest wait between two tries. A provider that asks for more is not waited for.
+    /// The longest wait between two tries. If a provider asks for more, the request fails.
     pub longest_wait: Duration,
-    /// All waits for one request together.
+    /// The maximum of all waits for one request together.
     pub all_waits: Duration,
 }
 
 impl Patience {
-    /// For a question, whose answer somebody waits for.
+    /// For a question, whose answer a user waits for.
     pub const QUERY: Patience = Patience {
         connect: Duration::from_secs(2),
         whole: Duration::from_secs(5),
@@ -52,7 +52,7 @@ impl Patience {
         longest_wait: Duration::from_secs(1),
         all_waits: Duration::from_secs(1),
     };
-    /// For texts to be found, which are embedded in the background.
+    /// For documents, which are embedded in the background.
     pub const DOCUMENTS: Patience = Patience {
         connect: Duration::from_secs(10),
         whole: Duration::from_secs(120),
@@ -62,30 +62,30 @@ impl Patience {
     };
 }
 
-/// Which model, where, and how it is asked.
+/// The model, its address, and how to call it.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Who is asked.
+    /// The provider's API.
     pub provider: Provider,
     /// The base of the URL, as in `http://localhost:11434/v1`.
     pub url: String,
     /// The model, or the deployment at Azure.
     pub model: String,
-    /// How many components.
+    /// The number of components.
     pub dims: Dims,
-    /// What lets us in, where something must.
+    /// The key, if the server needs one.
     pub key: Option<Secret>,
-    /// What this model wants before a question, such as `search_query: `.
+    /// The prefix that this model needs before a question, such as `search_query: `.
     pub query_prefix: String,
-    /// What this model wants before a text to be found, such as `search_document: `.
+    /// The prefix that this model needs before a document, such as `search_document: `.
     pub document_prefix: String,
-    /// The most texts in a request.
+    /// The maximum number of texts in a request.
     pub batch: usize,
-    /// The most tokens in a request, as far as they can be guessed.
+    /// The maximum number of tokens in a request, estimated.
     pub batch_tokens: usize,
     /// For questions.
     pub query: Patience,
-    /// For texts to be found.
+    /// For documents.
     pub documents: Patience,
 }
 
@@ -100,14 +100,14 @@ impl Options {
             key: None,
             query_prefix: String::new(),
             document_prefix: String::new(),
-            batch: 256,           // Q6
+            batch: 256,
             batch_tokens: 10_000, // About 8,000 words: a small machine answers that in time.
             query: Patience::QUERY,
             documents: Patience::DOCUMENTS,
         }
     }
 
-    /// Returns the options that settings give, without the key. `None`: their model is not behind a URL.
+    /// Returns the options in the settings, without the key; `None` if their model is not behind a URL.
     pub fn from_settings(settings: &settings::Embedding) -> Option<Options> {
         let provider = match settings.provider {
             settings::Provider::Builtin | settings::Provider::Minilm | settings::Provider::None => {

@@ -1,4 +1,4 @@
-//! One request: where it goes, what lets it in, and what came back.
+//! One HTTP request: address, authentication and response.
 
 use std::io::Read;
 use std::time::Duration;
@@ -12,38 +12,39 @@ use super::{Options, Patience, Provider};
 use crate::base::secret::Secret;
 use crate::base::{Error, Result};
 
-/// More of an answer that is no vectors is not read.
+/// The maximum number of bytes that are read of an error response.
 const MOST_SAID: usize = 64 * 1024;
-/// The ASCII characters that a model's name may not have in a path: all that RFC 3986 does not call unreserved.
+/// The ASCII characters that must be escaped in a model's name in a path: all except the unreserved ones of
+/// RFC 3986.
 const NOT_IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
-/// Where a model is asked.
+/// The address of a model.
 pub(super) struct Endpoint {
-    /// Name and port, the only part of the URL that is shown: a path may have a key in it.
+    /// Host and port, the only part of the URL that is shown: a path may contain a key.
     pub(super) host: String,
     uri: Uri,
     key: Option<(HeaderName, HeaderValue)>,
     agent: ureq::Agent,
 }
 
-/// What came back.
+/// A response.
 pub(super) struct Reply {
     pub(super) status: u16,
-    /// What the body says it is.
+    /// The content type of the body.
     pub(super) content_type: Option<String>,
-    /// How long we are asked to wait.
+    /// The wait that the server asks for.
     pub(super) retry_after: Option<Duration>,
-    /// Where we are sent to, without path and query.
+    /// The target of a redirect, without path and query.
     pub(super) location: Option<String>,
     pub(super) body: Vec<u8>,
-    /// Whether there was more than we read.
+    /// Whether the body was longer than what was read.
     pub(super) cut: bool,
 }
 
-/// Why nothing came back.
+/// The reason why there is no response.
 pub(super) struct Broken {
     pub(super) problem: String,
-    /// Whether it may go better the next time.
+    /// Whether a retry may succeed.
     pub(super) again: bool,
 }
 
@@ -67,7 +68,7 @@ impl Endpoint {
         Endpoint::at(section, base, &path, options.key.as_ref().map(|key| (key_name, key)))
     }
 
-    /// Where something is asked that is named in a section of the settings.
+    /// Returns the endpoint that a section of the settings names.
     pub(super) fn at(
         section: &'static str,
         base: &str,
@@ -82,7 +83,11 @@ impl Endpoint {
                     _ => key.expose().to_owned(),
                 };
                 let mut value = HeaderValue::try_from(value).map_err(|_| {
-                    wrong(section, "key_variable", "or `key_file` gives a key that can't be sent in a header")
+                    wrong(
+                        section,
+                        "key_variable",
+                        "or `key_file` contains a key that can't be sent in a header",
+                    )
                 })?;
                 value.set_sensitive(true);
                 Some((name, value))
@@ -93,7 +98,7 @@ impl Endpoint {
             .http_status_as_error(false)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            // The environment may name one that was meant for something else.
+            // The environment may name a proxy meant for other programs.
             .proxy(None)
             .user_agent(concat!("nacre/", env!("CARGO_PKG_VERSION")))
             .accept("application/json")
@@ -102,7 +107,7 @@ impl Endpoint {
         Ok(Endpoint { host, uri, key, agent })
     }
 
-    /// Sends a body and reads the answer, at most `most` bytes of it.
+    /// Sends a body and reads at most `most` bytes of the response.
     pub(super) fn post(&self, body: &[u8], patience: &Patience, most: usize) -> Result<Reply, Broken> {
         let mut request = self.agent.post(&self.uri).header(CONTENT_TYPE, "application/json");
         if let Some((name, value)) = &self.key {
@@ -144,37 +149,37 @@ impl From<ureq::Error> for Broken {
     fn from(error: ureq::Error) -> Broken {
         let (problem, again) = match error {
             ureq::Error::Timeout(_) => ("did not answer in time".to_owned(), true),
-            ureq::Error::HostNotFound => ("is not known to the network".to_owned(), true),
+            ureq::Error::HostNotFound => ("can't be resolved".to_owned(), true),
             ureq::Error::ConnectionFailed => ("can't be reached".to_owned(), true),
-            // A certificate that is not trusted; it will not be a moment later.
+            // An untrusted certificate: a retry would fail too.
             ureq::Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
-                (format!("can't be reached safely: {error}"), false)
+                (format!("can't be reached securely: {error}"), false)
             }
             ureq::Error::Io(error) => (format!("can't be reached: {error}"), true),
-            ureq::Error::Protocol(error) => (format!("speaks no HTTP we know: {error}"), true),
-            error => (format!("can't be asked: {error}"), false),
+            ureq::Error::Protocol(error) => (format!("does not speak valid HTTP: {error}"), true),
+            error => (format!("can't be called: {error}"), false),
         };
         Broken { problem, again }
     }
 }
 
-/// Returns what is shown of the address, and the address.
+/// Returns the part of the address that is shown, and the address.
 fn address(section: &'static str, base: &str, path: &str) -> Result<(String, Uri)> {
     let wrong = |problem: &str| wrong(section, "url", problem);
     let url = base.trim();
     let scheme = url.get(..8).unwrap_or(url).to_ascii_lowercase();
     if !scheme.starts_with("http://") && !scheme.starts_with("https://") {
-        return Err(wrong("begins neither with `http://` nor with `https://`"));
+        return Err(wrong("must start with `http://` or `https://`"));
     }
     if url.contains(['?', '#']) {
-        return Err(wrong("has a `?` or `#`; give it up to the path"));
+        return Err(wrong("contains `?` or `#`; end the URL with its path"));
     }
     let whole = format!("{}{path}", url.trim_end_matches('/'));
     let uri: Uri = whole.parse().map_err(|_| wrong("is not a URL"))?;
     let authority = uri.authority().filter(|authority| !authority.host().is_empty());
-    let authority = authority.ok_or_else(|| wrong("names no host"))?;
+    let authority = authority.ok_or_else(|| wrong("has no host"))?;
     if authority.as_str().contains('@') {
-        return Err(wrong("has a name or password in it, which belong in the key"));
+        return Err(wrong("contains a user name or password; use the key settings instead"));
     }
     if authority.as_str() != authority.host() && authority.port_u16().is_none() {
         return Err(wrong("has a port that is not a number up to 65535"));
@@ -186,8 +191,8 @@ fn wrong(section: &'static str, field: &'static str, problem: &str) -> Error {
     Error::BadProvider { section, field, problem: problem.to_owned() }
 }
 
-/// Returns how long `Retry-After` asks to wait. A date is compared with the date of the answer itself, so that
-/// neither our clock nor a wrong one matters.
+/// Returns the wait that `Retry-After` asks for. A date is compared with the date of the response itself, so
+/// that clock differences do not matter.
 fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
     let wait = text(RETRY_AFTER)?;
