@@ -26,7 +26,7 @@ fn an_empty_memory_says_so_and_what_to_do() {
         let found = sealed.run(question);
         assert_eq!(
             found.stdout.trim(),
-            "Nothing found: nothing is remembered yet; `nacre store \"what to remember\"` begins."
+            "Nothing found: nothing is remembered yet; start with `nacre store \"what to remember\"`."
         );
         assert!(!sealed.home().exists(), "a look makes nothing");
     }

@@ -1,4 +1,4 @@
-//! How alike two texts are, by their words.
+//! Similarity of two texts by their words.
 
 use crate::base::Result;
 use crate::base::ids::EntryId;
@@ -7,8 +7,7 @@ use crate::index::{self, Language, analyse, lookup};
 use crate::records::entry;
 use crate::store::Connection;
 
-/// Returns the current entry that `content` resembles most, if it shares at least `least` of the words of
-/// both together (E12).
+/// Returns the current entry most similar to `content`, if they share at least `least` of all their words.
 pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<Option<EntryId>> {
     const MAX_PROBE_WORDS: usize = 8;
     const MAX_CANDIDATES: usize = 32;
@@ -36,7 +35,7 @@ pub(crate) fn resembling(db: &Connection, content: &str, least: f64) -> Result<O
     Ok(best.map(|(_, id)| id))
 }
 
-/// Tells whether two texts begin with the same words, these words among them: "Ida's dentist is …".
+/// Tells whether two texts start with the same words, `words` among them: "Ida's dentist is …".
 pub(super) fn begin_alike(left: &str, right: &str, words: &[&str], language: Language) -> bool {
     let left = analyse::words(left, language);
     let right = analyse::words(right, language);

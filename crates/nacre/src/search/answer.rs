@@ -1,4 +1,4 @@
-//! The answer: the ranking as it is shown, the entries linked to it, and remarks on what is missing.
+//! The answer: the ranking as it is shown, the entries linked to it, and notes on what is missing.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -23,7 +23,7 @@ pub struct Found {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub standing: Vec<Hit>,
-    /// Lanes that are down, so that hits may be missing.
+    /// Retrievers that are unavailable, so that hits may be missing.
     pub missing: Vec<String>,
     /// A note on what the graph lacks, or on why nothing was found.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +50,7 @@ pub(super) fn answer(ranking: Ranking, corpora: &[Corpus<'_>], request: &Request
     Ok(finish(hits, standing, remarks, corpora, request))
 }
 
-/// Lists the newest entries: the answer if nothing is asked.
+/// Lists the newest entries: the answer to an empty query.
 pub(super) fn newest(corpora: &[Corpus<'_>], request: &Request) -> Result<Found> {
     let mut hits: Vec<Hit> = Vec::new();
     // Only entries are listed without a question.
@@ -70,7 +70,7 @@ pub(super) fn newest(corpora: &[Corpus<'_>], request: &Request) -> Result<Found>
     Ok(finish(hits, Vec::new(), Remarks::default(), corpora, request))
 }
 
-/// Returns the newest entries that steer the agent, at most `limit`.
+/// Returns the newest behavioral entries, at most `limit`.
 pub(crate) fn behavioral(db: &Connection, limit: usize) -> Result<Vec<Hit>> {
     let mut hits: Vec<Hit> = Vec::new();
     entry::walk_standing(db, |entry| {
@@ -91,7 +91,7 @@ fn memory<'a>(corpora: &'a [Corpus<'a>]) -> Option<&'a Corpus<'a>> {
     corpora.iter().find(|corpus| corpus.is_memory())
 }
 
-/// Returns entries that were often returned together with the hits, as far as there is room.
+/// Returns entries that were often returned together with the hits, up to the limit.
 fn neighbours(db: &Connection, hits: &[Hit], request: &Request) -> Result<Vec<Hit>> {
     let found: Vec<&str> = hits.iter().filter(|hit| hit.entry.is_some()).map(|hit| hit.id.as_str()).collect();
     let room = request.limit.saturating_sub(hits.len());
@@ -105,7 +105,7 @@ fn neighbours(db: &Connection, hits: &[Hit], request: &Request) -> Result<Vec<Hi
     Ok(admitted.map(|entry| Hit::of_entry(entry, evidence())).collect())
 }
 
-/// Numbers the hits and adds the remarks.
+/// Numbers the hits and adds the notes.
 fn finish(
     mut hits: Vec<Hit>,
     standing: Vec<Hit>,
@@ -121,12 +121,12 @@ fn finish(
     Found { hits, standing, missing, note, infrastructure_seen: false }
 }
 
-/// Says why nothing was found.
+/// Explains why nothing was found.
 fn why_nothing(corpora: &[Corpus<'_>], request: &Request) -> &'static str {
     let is_empty = !corpora.is_empty() && corpora.iter().all(|corpus| corpus.space.passages() == 0);
     let is_question = request.is_question();
     if is_empty {
-        "nothing is remembered yet; `nacre store \"what to remember\"` begins"
+        "nothing is remembered yet; start with `nacre store \"what to remember\"`"
     } else if is_question && analyse::words(&request.query, Language::default()).is_empty() {
         "the query has no words to search for"
     } else if !is_question && !request.scope.contains(&Scope::Entries) {

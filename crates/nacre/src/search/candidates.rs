@@ -1,4 +1,4 @@
-//! Candidates: the passages in scope of every corpus, with what each lane says of them.
+//! Candidates: the passages in scope of every corpus, with the results of each retriever.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use crate::index::embed::Embedder;
 use crate::index::{self, Language, Mark, Space, flag, lookup};
 use crate::store::Connection;
 
-/// The candidates of all corpora that can be read.
+/// The candidates of all readable corpora.
 pub(super) struct Candidates<'a> {
     pub(super) pools: Vec<Pool<'a>>,
     pub(super) remarks: Remarks,
@@ -24,19 +24,20 @@ pub(super) struct Pool<'a> {
     pub(super) corpus: &'a Corpus<'a>,
     /// The ids in scope, sorted.
     pub(super) members: Vec<u32>,
-    /// Whether so much is in scope that only the likely passages are scored exactly.
+    /// Whether the scope is so large that only likely passages are scored exactly.
     pub(super) is_large: bool,
-    /// The passages that have each term of the question.
+    /// The passages that contain each term of the question.
     pub(super) terms: Vec<TermHits>,
-    /// The nearness of meaning by the built-in model.
+    /// The cosine similarity by the built-in model.
     pub(super) cosines: Cosines,
-    /// The nearness of meaning by the model of the settings, as far as it has made vectors; empty without one.
+    /// The cosine similarity by the model of the settings, for passages that it has embedded; empty without
+    /// such a model.
     pub(super) model_cosines: Vec<Option<f32>>,
-    /// How well passages answer by the graph, 0 to 1.
+    /// How well passages answer according to the graph, 0 to 1.
     pub(super) recalled: HashMap<u32, f32>,
 }
 
-/// Asks every lane that the settings switch on.
+/// Runs every retriever that the settings enable.
 pub(super) fn gather<'a>(
     corpora: &'a [Corpus<'a>],
     question: &Question,
@@ -57,7 +58,7 @@ pub(super) fn gather<'a>(
 }
 
 impl<'a> Candidates<'a> {
-    /// Asks the lane of words of each corpus. A collection that can't be read is left out.
+    /// Runs the word retriever in each corpus. A collection that can't be read is left out.
     fn by_words(corpora: &'a [Corpus<'a>], question: &Question, request: &Request) -> Result<Candidates<'a>> {
         let mut pools = Vec::new();
         let mut remarks = Remarks::default();
@@ -70,10 +71,10 @@ impl<'a> Candidates<'a> {
         Ok(Candidates { pools, remarks })
     }
 
-    /// Asks the built-in model and, if there is one, the model of the settings.
+    /// Runs the built-in model and, if there is one, the model of the settings.
     fn add_meaning(&mut self, question: &Question, embedder: Option<&dyn Embedder>) -> Result<()> {
         let passages = self.pools.iter().map(|pool| pool.members.len()).sum();
-        // A collection that fails here counts nothing: this only weighs the words of the question.
+        // A collection that fails here counts as 0: this only weights the words of the question.
         let count = |pool: &Pool<'_>, term: &str| match lookup::df(pool.corpus.db, term) {
             Err(_) if !pool.corpus.is_memory() => Ok(0),
             df => df,
@@ -92,10 +93,11 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// Asks the model of the settings, where it has made vectors. If it fails, the built-in vectors answer alone.
+    /// Runs the model of the settings if it has made vectors. If it fails, only the built-in vectors are
+    /// used.
     fn add_model(&mut self, question: &Question, embedder: &dyn Embedder) {
         let has_vectors = self.pools.iter().any(|pool| pool.space().dense().is_of(embedder));
-        // A model that is unavailable has no version. It is asked all the same, so that it says why.
+        // An unavailable model has no version. It is called anyway, to get the reason.
         if !has_vectors && !embedder.version().is_empty() {
             return;
         }
@@ -110,7 +112,7 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// Asks the graph of the memory.
+    /// Queries the graph of the memory.
     fn add_graph(&mut self, language: Language, request: &Request) -> Result<()> {
         for pool in self.pools.iter_mut().filter(|pool| pool.corpus.is_memory()) {
             let answer = graph::ask(pool.corpus.db, request, language, &pool.members)?;
@@ -121,7 +123,7 @@ impl<'a> Candidates<'a> {
         Ok(())
     }
 
-    /// Remarks on the corpora whose words were indexed otherwise than they would be now.
+    /// Notes the corpora whose words were indexed by another version or language.
     fn check_words(&mut self, language: Language) -> Result<()> {
         for Pool { corpus, .. } in &self.pools {
             if index::stale(corpus.db, language)?.words && corpus.space.passages() > 0 {
@@ -136,7 +138,7 @@ impl<'a> Pool<'a> {
     fn by_words(corpus: &'a Corpus<'a>, question: &Question, request: &Request) -> Result<Pool<'a>> {
         let members = members(corpus, request)?;
         let terms = lanes::words(corpus.db, question, corpus.space)?;
-        // Filters that need the rows are applied when these are read: then any passage may be needed.
+        // Filters that need the rows are applied when these are read, so any passage may be needed.
         let is_large = members.len() > index::MANY && !request.is_for_entries() && !request.includes_past();
         Ok(Pool {
             corpus,
@@ -166,7 +168,7 @@ impl<'a> Pool<'a> {
     /// Returns the cosines of the members that have vectors by the model of the settings, in the same form.
     pub(super) fn exact_model_cosines(&self) -> impl Iterator<Item = (f32, f64)> {
         let cosine = |id: &u32| Some((self.model_cosines.get(*id as usize).copied().flatten()?, 1.0));
-        // Without a model of the settings the members need not be walked.
+        // Without a model of the settings, the members need not be iterated.
         let walked = if self.model_cosines.is_empty() { 0 } else { usize::MAX };
         self.members.iter().take(walked).filter_map(cosine)
     }

@@ -1,4 +1,4 @@
-//! The databases that a question is put to, and what an answer says about them.
+//! The databases that a question searches, and the notes of an answer about them.
 
 use std::path::Path;
 
@@ -10,14 +10,14 @@ use crate::index::{Kinds, Renewed, Scope, Space};
 use crate::records::collection;
 use crate::store::Connection;
 
-/// One database that a question is put to: the memory of a group, or a collection.
+/// One database that a question searches: the memory of a group, or a collection.
 pub(crate) struct Corpus<'a> {
     /// `None` for the memory.
     pub(crate) collection: Option<&'a CollectionName>,
     pub(crate) path: &'a Path,
     pub(crate) db: &'a Connection,
     pub(crate) space: &'a Space,
-    /// Limits the rows of `db`. The space has all passages.
+    /// Limits the rows of `db`. `space` contains all passages.
     pub(crate) visibility: Visibility,
 }
 
@@ -34,26 +34,26 @@ impl Corpus<'_> {
         kinds
     }
 
-    /// Begins a message about it. The memory needs no name.
+    /// Returns the prefix of a message about it. The memory needs none.
     fn prefix(&self) -> String {
         self.collection.map(|name| format!("sources: collection `{name}`: ")).unwrap_or_default()
     }
 }
 
-/// Remarks that an answer makes beside its hits.
+/// Notes in an answer besides its hits.
 #[derive(Default)]
 pub(super) struct Remarks {
     /// Collections that can't be read.
     unreadable: Vec<String>,
-    /// Lanes that are down or behind.
+    /// Retrievers that are unavailable or incomplete.
     degraded: Vec<String>,
     /// A note on what the graph lacks.
     pub(super) note: Option<String>,
 }
 
 impl Remarks {
-    /// Names a collection that can't be read, which the answer leaves out. Without its memory a group can't
-    /// answer at all: then the error is returned.
+    /// Records that a collection can't be read and is left out. A group can't answer without its memory: then
+    /// the error is returned.
     pub(super) fn leave_out(&mut self, corpus: &Corpus<'_>, error: Error) -> Result<()> {
         let error = error.at(corpus.path);
         let Some(name) = corpus.collection else { return Err(error) };
@@ -61,29 +61,29 @@ impl Remarks {
         Ok(())
     }
 
-    /// Says that the model of the settings gave no vector.
+    /// Records that the model of the settings returned no vector.
     pub(super) fn add_silent_model(&mut self, error: &Error) {
-        self.degraded.push(format!("embeddings ({error}): the built-in model answered alone"));
+        self.degraded.push(format!("embeddings ({error}): only the built-in model was used"));
     }
 
-    /// Describes the progress of re-embedding, if a corpus has any under way.
+    /// Describes the progress of re-embedding, if it is running in a corpus.
     pub(super) fn add_reembedding(&mut self, corpus: &Corpus<'_>) {
         let Some(Renewed { made, all }) = corpus.space.renewed() else { return };
         let prefix = corpus.prefix();
         self.degraded.push(format!(
-            "{prefix}vectors: {made} of {all} are made anew for this version's model, and the rest is found by words alone; `nacre index` or a running server makes them"
+            "{prefix}vectors: {made} of {all} are recomputed for this version's model, and the rest is found by words only; run `nacre index` or a server to finish"
         ));
     }
 
-    /// Says that the words of a corpus were indexed by another version or in another language.
+    /// Records that the words of a corpus were indexed by another version or in another language.
     pub(super) fn add_stale_words(&mut self, corpus: &Corpus<'_>) {
         let prefix = corpus.prefix();
         self.degraded.push(format!(
-            "{prefix}words: the index is of another version or in another language; `nacre index` or a running server makes it anew"
+            "{prefix}words: the index was built by another version or in another language; run `nacre index` or a server to rebuild it"
         ));
     }
 
-    /// Returns the messages of `missing`: collections first, then lanes.
+    /// Returns the messages of `missing`: collections first, then retrievers.
     pub(super) fn missing(&mut self) -> Vec<String> {
         let mut missing = std::mem::take(&mut self.unreadable);
         missing.append(&mut self.degraded);

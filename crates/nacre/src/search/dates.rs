@@ -1,4 +1,4 @@
-//! The times that a question names, absolute or relative to when it is asked, as intervals of days since
+//! The times that a question names, absolute or relative to the time of asking, as intervals of days since
 //! 1970.
 
 use jiff::civil::{Date, Weekday, date};
@@ -29,12 +29,12 @@ const NUMBERS: &[(&str, f64)] = &[
     ("eleven", 11.0),
     ("twelve", 12.0),
 ];
-/// A unit: its name, its days, and how far off people are when they count in it.
+/// A unit: its name, its length in days, and the typical error in days when people count in it.
 const UNITS: &[(&str, f64, f64)] =
     &[("day", 1.0, 0.6), ("week", 7.0, 2.0), ("month", 30.4, 8.0), ("year", 365.25, 60.0)];
 
-/// Returns the times named in a lower-case question that is asked at `at`. A day without its year may be in
-/// any of `years`.
+/// Returns the times named in a lower-case question asked at `at`. A date without a year may be in any of
+/// `years`.
 pub(crate) fn named(lower: &str, at: Time, years: &[i16]) -> Vec<(f64, f64)> {
     let words: Vec<&str> =
         lower.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -46,7 +46,7 @@ pub(crate) fn named(lower: &str, at: Time, years: &[i16]) -> Vec<(f64, f64)> {
     found
 }
 
-/// The day of a moment, with its fraction.
+/// Returns the day of a moment, with its fraction.
 pub(super) fn day_of(minute: i32) -> f64 {
     f64::from(minute) / 1440.0
 }
@@ -68,7 +68,7 @@ fn absolute(words: &[&str], years: &[i16], found: &mut Vec<(f64, f64)>) {
                     found.extend(years.iter().filter_map(|year| valid(*year, month, day)).map(whole_day))
                 }
                 (None, Some(year)) => found.extend(whole_month(year, month)),
-                // `may` and `march` are words too: a month alone counts behind a preposition.
+                // `may` and `march` are common words too: a month alone counts only after a preposition.
                 (None, None) if index > 0 && is_before_month(words[index - 1]) => {
                     found.extend(years.iter().filter_map(|year| whole_month(*year, month)));
                 }

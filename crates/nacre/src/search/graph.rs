@@ -1,4 +1,4 @@
-//! The lane of the graph: passages that answer what is asked about the entities a question names.
+//! The graph retriever: passages that answer what is asked about the entities that a question names.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,9 +9,9 @@ use crate::records::graph;
 use crate::records::graph::recall::{self, ENTITY, Known, Speaker};
 use crate::store::Connection;
 
-/// The share of a recalled fact's worth that the lines it cites get.
+/// The share of a recalled fact's score that the lines it cites get.
 const CITED_SHARE: f32 = 0.5;
-/// From this score on a fact is the answer, and the statements it replaced are outdated.
+/// The score from which a fact is the answer, so that the statements it replaced are outdated.
 const MIN_ANSWER_SCORE: f64 = 85.0;
 const MAX_RECALLED_FACTS: usize = 50;
 
@@ -20,13 +20,13 @@ const MAX_RECALLED_FACTS: usize = 50;
 pub(super) struct GraphAnswer {
     /// How well passages answer, 0 to 1.
     pub(super) passages: HashMap<u32, f32>,
-    /// Chunks that state what the answer replaced.
+    /// Chunks that state a value that the answer replaced.
     pub(super) outdated: HashSet<u32>,
     /// A note on what the graph lacks. It never removes a hit.
     pub(super) note: Option<String>,
 }
 
-/// Asks the graph, where the scope has it or documents that it cites.
+/// Queries the graph if the scope includes it or documents that it cites.
 pub(super) fn ask(
     db: &Connection,
     request: &Request,
@@ -63,7 +63,7 @@ pub(super) fn ask(
         }
     }
     answer.note = recalled.lacks.filter(|_| facts);
-    // A chunk that says the answer too is not outdated.
+    // A chunk that also states the answer is not outdated.
     let GraphAnswer { passages, outdated, .. } = &mut answer;
     outdated.retain(|id| !passages.contains_key(id));
     Ok(answer)
@@ -76,7 +76,7 @@ impl GraphAnswer {
     }
 }
 
-/// An entity that matched is worth much, an answer of it more: 65 is half, 95 is 1.
+/// Maps a graph score to 0..1: a matched entity at 65 gives a half, an answer at 95 gives 1.
 #[expect(clippy::cast_possible_truncation, reason = "a share of 1")]
 fn worth(score: f64) -> f32 {
     (0.5 + (score - ENTITY) / 60.0).clamp(0.0, 1.0) as f32
@@ -88,7 +88,8 @@ fn chunks_at(db: &Connection, path: &str, line: i64) -> Result<Vec<u32>> {
     db.rows(sql, (path, line), |row| row.get(0))
 }
 
-/// Returns the passages that still state what a fact replaced: chunks, and facts read from the same lines.
+/// Returns the passages that still state a value that a fact replaced: chunks, and facts extracted from the
+/// same lines.
 fn outdated(db: &Connection, known: &Known) -> Result<Vec<u32>> {
     let mut passages = Vec::new();
     for cite in graph::fact::replaced_at(db, &known.id)? {

@@ -1,4 +1,4 @@
-//! A hit: one search result, as it is shown, and how it is read from its rows.
+//! A hit: one search result as it is shown, and how it is read from its rows.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -16,7 +16,7 @@ use crate::records::project::{ItemOf, ItemType, Status, item, task};
 use crate::records::session::exchange;
 use crate::store::Row;
 
-/// The most characters of a hit that are shown.
+/// The maximum number of characters of a hit that are shown.
 const MAX_SNIPPET_CHARS: usize = 700;
 
 /// One search result.
@@ -27,34 +27,34 @@ pub struct Hit {
     pub kind: &'static str,
     pub id: String,
     pub text: String,
-    /// 0 to 1, what the order is by.
+    /// From 0 to 1; hits are ordered by it.
     pub score: f64,
-    /// 0 to 1, how much of the question it has.
+    /// The share of the question that it matches, 0 to 1.
     pub relevance: f64,
     pub at: Time,
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub why: Vec<Why>,
-    /// Of an entry.
+    /// Set for an entry.
     #[serde(flatten)]
     pub entry: Option<EntryHit>,
-    /// Of a message.
+    /// Set for a message.
     #[serde(flatten)]
     pub message: Option<MessageHit>,
-    /// Of a document.
+    /// Set for a document.
     #[serde(flatten)]
     pub document: Option<DocumentHit>,
-    /// Of a fact or relation.
+    /// Set for a fact or relation.
     #[serde(flatten)]
     pub graph: Option<GraphHit>,
-    /// Of an item of a project.
+    /// Set for an item of a project.
     #[serde(flatten)]
     #[schemars(skip)]
     pub item: Option<ItemHit>,
-    /// Of a task.
+    /// Set for a task.
     #[serde(flatten)]
     #[schemars(skip)]
     pub task: Option<TaskHit>,
-    /// The parts of its score, which add up.
+    /// The parts of its score, which add up to it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(skip)]
     pub explain: Vec<ScorePart>,
@@ -86,7 +86,7 @@ pub struct MessageHit {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC Q1")]
 pub struct DocumentHit {
-    /// The collection it is of; without one, it is a document of the workspace.
+    /// Its collection; absent for a document of the workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub collection: Option<CollectionName>,
     pub path: String,
@@ -97,13 +97,13 @@ pub struct DocumentHit {
 /// The fields that a fact or relation adds to its hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GraphHit {
-    /// The lines that say it.
+    /// The lines that state it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<serde_json::Map<String, serde_json::Value>>")]
     pub cites: Vec<graph::Cite>,
 }
 
-/// The fields that an item adds to its hit, beside the file and the line.
+/// The fields that an item adds to its hit, besides the file and the line.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC K1")]
 pub struct ItemHit {
@@ -124,19 +124,19 @@ pub struct TaskHit {
     pub milestone: Option<String>,
 }
 
-/// Why a hit is one.
+/// Why a passage is a hit.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Why {
-    /// The lane that found it: `bm25`, `vectors`, `graph`, `near` (a neighbour of what was found), `linked`
-    /// (often returned with it), or `recent` where nothing was asked.
+    /// The retriever that found it: `bm25`, `vectors`, `graph`, `near` (a neighbour of a hit), `linked`
+    /// (often returned with a hit), or `recent` for an empty query.
     pub lane: &'static str,
-    /// Its place in the answer, from 1.
+    /// Its position in the answer, from 1.
     pub rank: usize,
-    /// The words of the question that it has.
+    /// The words of the question that it contains.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub words: Vec<String>,
-    /// How near its meaning is, up to 1.
+    /// The similarity of its meaning to the question's, up to 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub similarity: Option<f64>,
 }
@@ -164,7 +164,7 @@ redact! {
     Why { words / lane, rank, similarity }
 }
 
-/// A hit in the ranking, with what the final order depends on.
+/// A hit in the ranking, with the data that the final order depends on.
 pub(super) struct Contender {
     pub(super) passage: u32,
     pub(super) worth: f64,
@@ -176,7 +176,7 @@ impl Contender {
     pub(super) fn change(&mut self, part: &'static str, by: f64) {
         self.worth += by;
         self.hit.score = shown(self.worth);
-        // Empty if no explanation was asked for.
+        // Empty if no explanation was requested.
         if !self.hit.explain.is_empty() {
             self.hit.explain.push(ScorePart { part, value: round(by) });
         }
@@ -193,7 +193,7 @@ pub(super) struct Evidence {
 }
 
 impl Evidence {
-    /// Evidence for a hit that was not scored.
+    /// Returns the evidence for a hit that was not scored.
     pub(super) fn of_lane(lane: &'static str, worth: f64) -> Evidence {
         Evidence { worth, why: vec![Why::of_lane(lane)], ..Evidence::default() }
     }
@@ -251,8 +251,8 @@ impl Hit {
     }
 }
 
-/// Loads the `wanted` best of the scored passages. Filters that need the rows are applied here, so the walk goes
-/// on until there are enough.
+/// Loads the `wanted` best of the scored passages. Filters that need the rows are applied here, so it
+/// continues until there are enough.
 pub(super) fn load(
     scorer: &Scorer<'_>,
     scored: &mut [(u32, f32)],
@@ -267,7 +267,7 @@ pub(super) fn load(
         if found.len() >= wanted {
             break;
         }
-        // Only the best are put in order; more of them if filters leave too few.
+        // Only the best are sorted; more of them if filters leave too few.
         if place == sorted {
             sorted = sort_best(scored, sorted, wanted);
         }
@@ -324,7 +324,8 @@ fn read(
         return Ok(Some(Hit { kind: "document", id, text, document, ..bare }));
     }
     if let Some((kind, cites)) = graph::cites_of(db, &kind, &reference)? {
-        // A fact read from a document is found in the document, unless the graph answers with it or it is a rule.
+        // A fact extracted from a document is found in the document, unless the graph answers with it or it
+        // is a rule.
         let documents = request.scope.contains(&Scope::Memory) && !scorer.is_words_alone();
         let is_hidden = documents && !cites.is_empty() && !scorer.recalled.contains_key(&passage);
         if is_hidden && !graph::fact::is_rule(db, &reference)? {
@@ -347,7 +348,7 @@ fn of_item(bare: Hit, ItemOf { item, project }: ItemOf) -> Hit {
     }
 }
 
-/// Sorts the best from `from` on, four times as many as wanted. Returns where the order ends.
+/// Sorts the best from `from` on, four times as many as wanted. Returns the end of the sorted part.
 fn sort_best(scored: &mut [(u32, f32)], from: usize, wanted: usize) -> usize {
     let order = |a: &(u32, f32), b: &(u32, f32)| b.1.total_cmp(&a.1).then(b.0.cmp(&a.0));
     let rest = &mut scored[from..];
@@ -359,7 +360,7 @@ fn sort_best(scored: &mut [(u32, f32)], from: usize, wanted: usize) -> usize {
     from + count
 }
 
-/// Returns the parts of a score that are not zero. Relevance is always among them where it replaces structure.
+/// Returns the parts of a score that are not zero. Relevance is always included when it replaces structure.
 fn explained(scorer: &Scorer<'_>, id: u32) -> Vec<ScorePart> {
     let is_shown = |part: Part, value: f32| value != 0.0 || (part == Part::Relevance && !scorer.is_hybrid());
     let parts = scorer.parts(id);
@@ -392,7 +393,7 @@ fn why(scorer: &Scorer<'_>, id: u32) -> Vec<Why> {
     why
 }
 
-/// Returns a score as it is shown: 0 to 1, growing with the worth of a hit.
+/// Returns a score as it is shown: 0 to 1, monotonic in the hit's raw score.
 fn shown(worth: f64) -> f64 {
     round(1.0 / (1.0 + (-worth).exp()))
 }
@@ -408,7 +409,7 @@ fn snippet(text: &str) -> String {
     }
 }
 
-/// Returns the part of a chunk that has most of the question's words, from the start of a line.
+/// Returns the part of a chunk that contains most words of the question, from the start of a line.
 fn excerpt(text: &str, scorer: &Scorer<'_>, id: u32) -> String {
     if text.chars().count() <= MAX_SNIPPET_CHARS || scorer.matched[id as usize] == 0 {
         return snippet(text);

@@ -1,4 +1,4 @@
-//! The lanes of words and of meaning: each says how well passages fit the question, as far as it knows.
+//! The retrievers by words and by embedding: each scores how well passages fit the question.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use super::question::{Question, Term};
@@ -7,22 +7,22 @@ use crate::index::embed::{Embedder, builtin};
 use crate::index::{Quantised, Space, analyse, lookup, scan};
 use crate::store::Connection;
 
-/// The most passages with a word for which its occurrences in each are counted. Above that, counting costs more
-/// than it tells.
+/// The maximum number of passages with a word for which its occurrences in each are counted. Above that,
+/// counting costs more than it gains.
 const MAX_COUNTED_PASSAGES: i64 = 300;
 
-/// The most hits that are read for a question. Its words are read from the rarest on. The commonest add too
-/// little to change the order, and their hits grow with the memory.
+/// The maximum number of hits that are read for a question. Its words are read in order of rarity. The most
+/// common ones add too little to change the order, and their hits grow with the memory.
 const MAX_READ_HITS: i64 = 60_000;
 
-/// Up to this many passages, a word is cheap enough to be read however common it is.
+/// Up to this number of passages, a word is cheap enough to read however common it is.
 const MAX_CHEAP_PASSAGES: i64 = 1_000;
 
-/// BM25's constants, as FTS5 has them.
+/// BM25's constants, the same as in FTS5.
 const K1: f32 = 1.2;
 const B: f32 = 0.75;
 
-/// The passages that have one term.
+/// The passages that contain one term.
 pub(super) struct TermHits {
     /// Their ids, with BM25's saturated count.
     pub(super) hits: Vec<(u32, f32)>,
@@ -30,7 +30,7 @@ pub(super) struct TermHits {
     pub(super) is_read: bool,
 }
 
-/// The nearness of meaning of every passage to the question.
+/// The cosine similarity of every passage to the question.
 pub(super) struct Cosines {
     /// By passage id.
     pub(super) values: Vec<f32>,
@@ -42,7 +42,7 @@ pub(super) struct Cosines {
 pub(super) struct Estimate {
     /// The vector of the question.
     pub(super) vector: Quantised,
-    /// Passages all over the scope whose cosine is exact. The mean and spread are taken from these.
+    /// Passages throughout the scope whose cosine is exact. They give the mean and spread.
     pub(super) sample: Vec<u32>,
 }
 
@@ -64,7 +64,7 @@ pub(super) fn words(db: &Connection, question: &Question, space: &Space) -> Resu
         question.terms.iter().map(|_| TermHits { hits: Vec::new(), is_read: false }).collect();
     let mut hits_read = 0;
     for (terms_read, (df, index)) in order.into_iter().enumerate() {
-        // In a large memory a word that one passage in eight has says little beside two that are rarer.
+        // In a large memory, a word in more than one of eight passages adds little to two rarer ones.
         let says_little = terms_read >= 2 && df > MAX_CHEAP_PASSAGES && df > passages / 8;
         if says_little || (hits_read > 0 && hits_read + df > MAX_READ_HITS) {
             break;
@@ -78,7 +78,7 @@ pub(super) fn words(db: &Connection, question: &Question, space: &Space) -> Resu
     Ok(found)
 }
 
-/// Returns the hits with the saturated count that FTS5's `bm25()` contains: its value divided by its own idf.
+/// Returns the hits with the saturated count that FTS5's `bm25()` contains: its value divided by its idf.
 fn counted(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
     let hits = lookup::scored(db, &term.expression())?;
     let all = space.passages() as f64;
@@ -88,7 +88,7 @@ fn counted(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)
     Ok(hits.into_iter().map(|(id, value)| (id, (-value / idf) as f32)).collect())
 }
 
-/// Returns the hits of a common word, each taken to have it once.
+/// Returns the hits of a common word, each counted as one occurrence.
 fn present(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
     let usual = space.usual_words();
     let mut hits = Vec::new();
@@ -99,8 +99,8 @@ fn present(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)
     Ok(hits)
 }
 
-/// Returns the vector of a question. Words that few of all the passages have (`df` tells how many) count more.
-/// Names of those who speak don't count: they are everywhere and would drown the subject.
+/// Returns the vector of a question. Words in few passages (`df` tells how many) count more. Names of
+/// speakers don't count: they are everywhere and would dominate the subject.
 pub(super) fn question_vector(
     question: &Question,
     passages: usize,
@@ -148,10 +148,10 @@ pub(super) fn meaning(space: &Space, members: &[u32], is_large: bool, vector: &Q
     Cosines { values: best, estimate: None }
 }
 
-/// Estimates the cosines from the signs that vectors share with the question's. The exact cosines of a sample
-/// give the line from shared signs to cosines.
+/// Estimates the cosines from the signs that vectors share with the question's. A regression over an exact
+/// sample maps shared signs to cosines.
 fn estimate(space: &Space, members: &[u32], vector: &Quantised) -> Cosines {
-    // Odd, since people take turns.
+    // An odd step, because speakers alternate.
     const SAMPLE_ONE_IN: usize = 31;
     let shared = space.sketches().shared(space.marks().len(), vector);
     let mut cosines = vec![0.0; shared.len()];
@@ -170,7 +170,7 @@ fn estimate(space: &Space, members: &[u32], vector: &Quantised) -> Cosines {
     Cosines { values: cosines, estimate: Some(Estimate { vector: *vector, sample }) }
 }
 
-/// The line that fits points best.
+/// A regression line.
 struct Line {
     middle: (f32, f32),
     slope: f32,
@@ -195,7 +195,7 @@ impl Line {
 /// Replaces the cosines of these passages by exact ones.
 pub(super) fn look_closely(space: &Space, ids: &[u32], vector: &Quantised, cosines: &mut [f32]) {
     let mut last = 0;
-    // The vectors of a passage come one after the other.
+    // The vectors of a passage are consecutive.
     space.cosines(ids, vector, |passage, cosine| {
         if let Some(known) = cosines.get_mut(passage as usize) {
             *known = if passage == last { known.max(cosine) } else { cosine };

@@ -56,7 +56,7 @@ pub use hit::{DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, ScorePa
 pub use part::PARTS;
 pub(crate) use request::Request;
 
-/// Answers a request: by words and meaning, or with the newest entries if nothing is asked.
+/// Answers a request: by words, embeddings and the graph, or with the newest entries for an empty query.
 pub(crate) fn run(
     corpora: &[Corpus<'_>],
     request: &Request,
@@ -74,7 +74,8 @@ pub(crate) fn run(
     answer::answer(ranking, corpora, request)
 }
 
-/// Reads the question with what the corpora know: who speaks in the memory, in which years, in which language.
+/// Interprets the question with data from the corpora: the speakers and years of the memory, and the
+/// language.
 fn understand(corpora: &[Corpus<'_>], request: &Request) -> Result<Question> {
     let mut authors = Vec::new();
     for memory in corpora.iter().filter(|corpus| corpus.is_memory()) {
@@ -92,7 +93,7 @@ fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
     db.rows("SELECT hash, name FROM authors", (), |row| Ok((row.get(0)?, row.get(1)?)))
 }
 
-/// Finds what fits, in the memory and in its collections, as far as the scope has them.
+/// Searches the memory and its collections, as far as they are in scope.
 pub(crate) fn search(view: &mut View<'_>, request: &Request) -> Result<Found> {
     let sources = request.scope.contains(&Scope::Sources) && !request.query.trim().is_empty();
     let (names, mut missing) = match sources {

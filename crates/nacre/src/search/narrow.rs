@@ -1,17 +1,18 @@
-//! Narrowing: of a large memory only those passages are scored that may be among the best. The rest is dropped
-//! by a rough score, made from the lanes and the mark alone. The passages that are kept are then scored exactly,
-//! so that hits do not depend on the estimate (docs/decisions/0015).
+//! Narrowing: in a large memory only passages that may be among the best are scored. The others are dropped
+//! by a rough score from the retrievers and the mark. The remaining passages are then scored exactly, so that
+//! hits do not depend on the estimate (docs/decisions/0015).
 
 use super::score::Scorer;
 
-/// The least number of passages kept by each rough measure.
+/// The minimum number of passages kept by each rough measure.
 const MIN_KEPT_PASSAGES: usize = if cfg!(test) { 100 } else { 2_000 };
-/// The least number of passages kept for each hit that is wanted.
+/// The minimum number of passages kept for each requested hit.
 const MIN_KEPT_PER_HIT: usize = 20;
-/// How far away a neighbour may be that a score depends on.
+/// The distance to the farthest neighbour that a score depends on.
 const NEIGHBOUR_REACH: u32 = 2;
 
-/// Keeps the passages that may be among the `enough` best, and their neighbours: answers follow questions.
+/// Keeps the passages that may be among the `enough` best, and their neighbours, because answers follow
+/// questions.
 pub(super) fn narrow(scorer: &mut Scorer<'_>, enough: usize) {
     if !scorer.is_large || scorer.is_words_alone() {
         return;
@@ -49,10 +50,10 @@ fn around(ids: Vec<u32>, steps: u32) -> Vec<u32> {
     around
 }
 
-/// The best of many that come one after the other.
+/// The best of a sequence.
 struct Best {
     kept: usize,
-    /// Below this nothing can be among the best any more.
+    /// Nothing below this can be among the best any more.
     least: f32,
     found: Vec<(f32, u32)>,
 }
@@ -104,7 +105,7 @@ mod tests {
         }
     }
 
-    /// Asked for what was superseded too, search looks at everything exactly; here nothing was.
+    /// A search that includes superseded entries scores everything exactly; here none are superseded.
     #[test]
     fn what_is_kept_has_the_best_of_all() {
         const TALK: [&str; 4] = ["I", "they", "we", "you"];

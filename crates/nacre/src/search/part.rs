@@ -4,10 +4,10 @@
 
 use std::ops::{Index, IndexMut};
 
-/// Makes the enum, its names and its weights from the rows of one table, so that they can't disagree.
+/// Generates the enum, its names and its weights from one table, so that they can't disagree.
 macro_rules! parts {
     ($($(#[doc = $meaning:literal])+ $part:ident, $name:literal, $weight:literal;)+) => {
-        /// A part of a score. A score adds its parts up in this order.
+        /// A part of a score. A score is the sum of its parts in this order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(super) enum Part {
             $($(#[doc = $meaning])+ $part,)+
@@ -24,41 +24,41 @@ macro_rules! parts {
 
 // The meaning of each part, its name, and its weight.
 parts! {
-    /// The words of the question that the passage has.
+    /// The words of the question that the passage contains.
     Words, "bm25", 0.35;
-    /// The nearness of its meaning to the question's.
+    /// The similarity of its embedding to the question's.
     Meaning, "vectors", 0.65;
-    /// The words of the question that its whole session has.
+    /// The words of the question that its whole session contains.
     Session, "session", 0.2;
-    /// The lanes' opinion of the passages before it. The weight depends on who speaks.
+    /// The retrievers' score of the passages before it. The weight depends on the speaker.
     Before, "before", 1.0;
-    /// The lanes' opinion of the passages after it. The weight depends on who speaks.
+    /// The retrievers' score of the passages after it. The weight depends on the speaker.
     After, "after", 1.0;
     /// The question names its author.
     Author, "author", 3.2;
-    /// The user said it, where the user's words are asked for.
+    /// The user said it, if the question asks for the user's words.
     Speaker, "speaker", 2.5;
-    /// The nearness of its time to one that the question names.
+    /// How close its time is to one that the question names.
     Time, "time", 2.5;
     /// It is the first passage of its session.
     First, "first", 0.8;
-    /// It speaks of the speaker.
+    /// The speaker talks about themselves.
     Person, "person", 0.6;
-    /// It has the kind of answer that is asked for: a time, a number or a name.
+    /// It contains the kind of answer that is asked for: a time, a number or a name.
     Answers, "answers", 0.5;
     /// It is a standing instruction.
     Instruction, "instruction", 1.6;
-    /// It states a preference, where advice is asked for.
+    /// It states a preference, if the question asks for advice.
     Preference, "preference", 2.0;
-    /// The logarithm of the whole match, where structure does not count.
+    /// The logarithm of the whole match, if structure does not count.
     Relevance, "relevance", 1.0;
     /// The logarithm of the weight of an entry's reinforcement.
     Reinforcement, "reinforcement", 1.0;
     /// The logarithm of an entry's recency.
     Recency, "recency", 1.0;
-    /// The loss of a dated document as it grows old.
+    /// The penalty of a dated document for its age.
     Age, "age", 1.0;
-    /// The graph's answer to what is asked of an entity.
+    /// The graph's answer about an entity of the question.
     Graph, "graph", 8.0;
 }
 

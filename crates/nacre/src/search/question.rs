@@ -1,9 +1,9 @@
-//! The meaning of a question: the terms to look for, the author and times it names, and the kind of answer it
+//! Interprets a question: the terms to look for, the author and times it names, and the kind of answer it
 //! wants.
 //!
-//! The analyser that made the index also makes the terms. They are letters and digits only and are quoted, so
-//! that no input can mean anything to the full-text engine. The patterns are English; a question
-//! in another language is searched by its terms and its vector.
+//! The analyser of the index also makes the terms. They consist of letters and digits and are quoted, so that
+//! no input has a special meaning to the full-text engine. The patterns are English; a question in another
+//! language is searched by its terms and its vector.
 
 use std::collections::HashSet;
 
@@ -22,13 +22,13 @@ pub(crate) struct Question {
     pub(crate) language: Language,
     pub(crate) terms: Vec<Term>,
     pub(crate) mode: Mode,
-    /// The marks that an answer of the kind asked for has: a time, a number, a name.
+    /// The flags of an answer of the requested kind: a time, a number, a name.
     pub(crate) wants: Vec<u16>,
     /// Whether it asks for advice, so that preferences matter.
     pub(crate) advice: bool,
     /// The times it names, as days since 1970.
     pub(crate) days: Vec<(f64, f64)>,
-    /// The author it names, if it names one only.
+    /// The author it names, if it names exactly one.
     pub(crate) author: Option<u32>,
     /// The words of authors' names: they say who, not what.
     names: HashSet<String>,
@@ -53,7 +53,7 @@ pub(crate) enum Mode {
 }
 
 impl Question {
-    /// Understands a question put at a moment to a memory in which these authors speak.
+    /// Interprets a question asked at a moment, given the authors of the memory.
     pub(crate) fn new(
         text: &str,
         language: Language,
@@ -93,8 +93,8 @@ impl Question {
                 }
             }
         }
-        // Each kind of word that says little goes, as long as something is left: common words, names of those
-        // who speak, words that ask rather than describe.
+        // Words that say little are dropped as long as others are left: common words, names of speakers,
+        // words that only ask.
         let bare = |shown: &str| {
             let shown = shown.to_lowercase().replace('’', "'");
             shown.strip_suffix("'s").unwrap_or(&shown).to_owned()
@@ -113,8 +113,8 @@ impl Question {
 }
 
 impl Term {
-    /// Returns the expression for the full-text engine. One character of a script without spaces finds the
-    /// pairs that begin with it.
+    /// Returns the FTS5 expression. A single character of a script without spaces finds the pairs that begin
+    /// with it.
     pub(crate) fn expression(&self) -> String {
         format!("\"{}\"{}", self.term, if self.is_prefix() { " *" } else { "" })
     }
@@ -126,7 +126,7 @@ impl Term {
 
 static ASKING: List = words::SEARCH.list("asking");
 
-/// Splits lower-case text into spoken words; an apostrophe belongs to its word.
+/// Splits lower-case text into words; an apostrophe belongs to its word.
 fn spoken(lower: &str) -> Vec<String> {
     let words = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
     words.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()).map(str::to_owned).collect()

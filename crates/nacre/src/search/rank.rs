@@ -1,5 +1,5 @@
-//! Ranking: the best of all corpora in their final order, in which the newer of two statements comes first and
-//! hits differ from each other.
+//! Ranking: the best of all corpora in their final order. The newer of two statements on one subject comes
+//! first, and repetitive hits move down.
 
 use super::alike::begin_alike;
 use super::corpus::Remarks;
@@ -11,10 +11,10 @@ use crate::base::Result;
 use crate::index::Language;
 use crate::index::alike::{meaning, shared};
 
-/// The most standing instructions and preferences that come with an answer.
+/// The maximum number of standing instructions and preferences in an answer.
 pub(super) const MAX_STANDING_HITS: usize = 3;
 
-/// Among this many of the best, the newer of two statements on one subject is put first.
+/// The number of top hits among which the newer of two statements on one subject comes first.
 const MAX_NEWER_FIRST_HITS: usize = 20;
 
 /// The hits of an answer, best first.
@@ -38,9 +38,9 @@ pub(super) fn rank(scores: Scores<'_>, request: &Request) -> Result<Ranking> {
                 continue;
             }
         }
-        // Books say "always" too, but not for the user.
+        // Books say "always" too, but not about the user.
         if !scorer.is_words_alone() && scorer.corpus.is_memory() {
-            // As many again as may be among the hits.
+            // Twice as many, because some may be among the hits.
             standing = hit::load(&scorer, &mut scorer.standing(), MAX_STANDING_HITS * 2, request)?;
         }
     }
@@ -65,9 +65,9 @@ fn best(scorer: &mut Scorer<'_>, request: &Request) -> Result<Vec<Contender>> {
     Ok(hits)
 }
 
-/// Puts the newer of two statements on one subject first. Both have the same words of the question, these are a
-/// good part of the shorter one, and the two share enough other words or the same beginning with all of these.
-/// Every looser form was tried and costs more than it gains.
+/// Puts the newer of two statements on one subject first. Both contain the same words of the question, these
+/// are a large share of the shorter one, and the two share enough other words or the same beginning with all
+/// of these. Every looser form was tried and costs more than it gains.
 fn newer_first(scorer: &Scorer<'_>, hits: &mut [Contender]) {
     const MIN_SHARE: f64 = 0.3;
     hits.sort_by(|a, b| b.worth.total_cmp(&a.worth).then(b.passage.cmp(&a.passage)));
@@ -124,14 +124,14 @@ fn vary(hits: &mut Vec<Contender>, diversity: f64, language: Language) {
         let good = |(hit, _, repeats): &(Contender, Vec<String>, f64)| {
             (1.0 - diversity) * right(hit) - diversity * repeats
         };
-        // The first of the best, since they come in order.
+        // The first of the best, because they are in order.
         let best =
             (1..left.len()).fold(0, |best, at| if good(&left[at]) > good(&left[best]) { at } else { best });
         let (mut hit, words, _) = left.remove(best);
         for (_, others, repeats) in &mut left {
             *repeats = repeats.max(shared(&words, others));
         }
-        // The order is by worth, so a hit that was passed over is now worth no more than the one above it.
+        // The order is by worth, so a hit that was moved down gets at most the worth of the one above it.
         if let Some(above) = hits.last().filter(|above| above.worth < hit.worth) {
             hit.change("repeats", above.worth - hit.worth);
         }

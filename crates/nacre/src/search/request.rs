@@ -5,7 +5,7 @@ use crate::base::ids::CollectionName;
 use crate::index::Scope;
 use crate::records::entry::{Entry, EntryType, Tags};
 
-/// The text to search for, and the filters on what is found.
+/// The text to search for, and the filters on the results.
 #[derive(Default)]
 pub(crate) struct Request {
     pub(crate) query: String,
@@ -24,7 +24,7 @@ pub(crate) struct Request {
 }
 
 impl Request {
-    /// Tells whether anything is asked. Without a question, entries are listed.
+    /// Tells whether there is a query. Without one, entries are listed.
     pub(super) fn is_question(&self) -> bool {
         !self.query.trim().is_empty()
     }
@@ -34,7 +34,7 @@ impl Request {
         self.include_superseded || self.include_archived
     }
 
-    /// Tells whether only entries can pass: no other kind has a type or tags.
+    /// Tells whether only entries can match: no other kind has a type or tags.
     pub(super) fn is_for_entries(&self) -> bool {
         self.r#type.is_some() || !self.tags.is_empty()
     }

@@ -1,8 +1,9 @@
-//! Fusion: one score a passage, the sum of named parts. Scores of the lanes are made comparable by their mean
-//! and spread over the scope (z), not by rank; a lane adds, it never silences another.
+//! Fusion: one score per passage, the sum of named parts. Scores of the retrievers are made comparable by
+//! their mean and spread over the scope (z-scores), not by rank. A retriever adds to a score and never
+//! removes a hit.
 //!
-//! The parts and their weights were found on public conversation sets (docs/benchmarks.md). Most of their gain
-//! comes from structure: who speaks, what answers what, when.
+//! The parts and their weights were tuned on public conversation sets (docs/benchmarks.md). Most of the gain
+//! comes from structure: who speaks, which message answers which, and when.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use std::collections::HashMap;
@@ -17,11 +18,11 @@ use super::{dates, lanes};
 use crate::base::{Time, settings};
 use crate::index::{Language, Mark, Quantised, flag};
 
-/// A passage that far above the mean, in spreads of the cosine by the model of the settings, is found by that
-/// alone. The range of such cosines differs from model to model.
+/// A passage is found by the model of the settings alone if its cosine is this many standard deviations above
+/// the mean. The range of cosines differs between models.
 const MIN_MODEL_SPREADS: f64 = 1.5;
 
-/// The speaker's share for the user's words where the assistant's are asked for.
+/// The speaker part for the user's words when the assistant's are asked for.
 const USER_SHARE_IF_ASSISTANT_IS_ASKED: f32 = -0.2;
 
 /// The settings and the moment that ranking depends on.
@@ -50,7 +51,7 @@ pub(super) struct Scorer<'a> {
     /// The ids in scope; in a large scope, those that may be among the best.
     pub(super) members: Vec<u32>,
     pub(super) is_large: bool,
-    /// The weighed sum of the lanes of words and meaning, by passage id.
+    /// The weighted sum of the word and embedding retrievers, by passage id.
     lanes: Vec<f32>,
     /// BM25, by passage id.
     words: Vec<f32>,
@@ -61,19 +62,19 @@ pub(super) struct Scorer<'a> {
     outdated: Range<u32>,
     /// The question's vector, if the cosines are estimates.
     estimate: Option<Quantised>,
-    /// From here on a cosine by the model of the settings finds a passage alone.
+    /// From this value on, a cosine by the model of the settings is enough to find a passage.
     min_model_cosine: f32,
-    /// The terms that a passage has, a bit each.
+    /// The terms that a passage contains, one bit each.
     pub(super) matched: Vec<u64>,
-    /// The share of the question's weight that a passage has.
+    /// The share of the question's weight that a passage matches.
     pub(super) coverage: Vec<f32>,
-    /// BM25 over whole sessions as z, by the session's number.
+    /// The z-score of BM25 over whole sessions, by session number.
     sessions: Vec<f32>,
-    /// How well passages answer by the graph, 0 to 1.
+    /// How well passages answer according to the graph, 0 to 1.
     pub(super) recalled: HashMap<u32, f32>,
 }
 
-/// The mean and spread of each lane over all corpora.
+/// The mean and spread of each retriever's scores over all corpora.
 #[derive(Clone, Copy)]
 struct Baselines {
     words: Spread,
@@ -92,11 +93,11 @@ impl Baselines {
     }
 }
 
-/// The weights of the lanes' opinion of a passage's neighbours.
+/// The weights of the retriever scores of a passage's neighbours.
 struct NeighbourWeights {
     before: f32,
     after: f32,
-    /// For those two away on either side: the subject of a conversation outlasts a turn.
+    /// For the neighbours two steps away on either side: the subject of a conversation outlasts a turn.
     around: f32,
 }
 
@@ -109,8 +110,8 @@ impl NeighbourWeights {
     const PEOPLE_ANSWERING: NeighbourWeights = NeighbourWeights { before: 0.7, after: 0.1, around: 0.15 };
 }
 
-/// Prepares the scores of all candidates. The weight of a word and the baselines are taken over all corpora
-/// together, so that scores in one can be compared with scores in another.
+/// Prepares the scores of all candidates. Word weights and baselines are computed over all corpora together,
+/// so that scores of different corpora are comparable.
 pub(super) fn score<'a>(question: &'a Question, rules: Rules<'a>, candidates: Candidates<'a>) -> Scores<'a> {
     let Candidates { pools, remarks } = candidates;
     let words = WordScores::of_all(question.terms.len(), &pools);
@@ -154,12 +155,12 @@ impl<'a> Scorer<'a> {
 }
 
 impl Scorer<'_> {
-    /// Tells whether the words are all that counts.
+    /// Tells whether only words count.
     pub(super) fn is_words_alone(&self) -> bool {
         self.rules.search.fusion == settings::Fusion::Words
     }
 
-    /// Tells whether structure counts beside the lanes.
+    /// Tells whether structure counts in addition to the retrievers.
     pub(super) fn is_hybrid(&self) -> bool {
         self.rules.search.fusion == settings::Fusion::Hybrid
     }
@@ -189,7 +190,7 @@ impl Scorer<'_> {
         self.corpus.space.marks()[id as usize]
     }
 
-    /// Returns how near its meaning is to the question's, up to 1.
+    /// Returns the similarity of its meaning to the question's, up to 1.
     pub(super) fn similarity(&self, id: u32) -> f32 {
         self.model_cosine(id).unwrap_or(self.cosines[id as usize])
     }
@@ -198,15 +199,15 @@ impl Scorer<'_> {
         self.model_cosines.get(id as usize).copied().flatten()
     }
 
-    /// Tells whether a passage was found at all: by a word, its meaning or the graph, or as a neighbour of one
-    /// that was.
+    /// Tells whether a passage was found at all: by a word, its embedding or the graph, or as a neighbour of
+    /// one that was.
     pub(super) fn is_found(&self, id: u32) -> bool {
         let alone =
             |id: u32| self.matched[id as usize] != 0 || self.is_near(id) || self.recalled.contains_key(&id);
         alone(id) || [-1, 1].iter().any(|step| self.neighbour(id, *step).is_some_and(alone))
     }
 
-    /// Tells whether its meaning is near enough to be found by that alone.
+    /// Tells whether its embedding alone is close enough to find it.
     pub(super) fn is_near(&self, id: u32) -> bool {
         f64::from(self.cosines[id as usize]) >= self.rules.search.least_similarity
             || self.model_cosine(id).is_some_and(|cosine| cosine >= self.min_model_cosine)
@@ -220,7 +221,7 @@ impl Scorer<'_> {
         (session != 0 && mark.session == session && mark.is(flag::LIVE)).then_some(other)
     }
 
-    /// Returns the lanes' opinion of a neighbour, `steps` away.
+    /// Returns the retriever score of a neighbour, `steps` away.
     fn neighbour_lanes(&self, id: u32, steps: i64) -> f32 {
         self.neighbour(id, steps).map_or(0.0, |other| self.lanes(other))
     }
@@ -229,21 +230,23 @@ impl Scorer<'_> {
         self.baselines.words.z(self.words[id as usize])
     }
 
-    /// Two models' cosines can't be compared, but how unusual each finds a passage can. Together they find more
-    /// than either: LoCoMo fraction@10 on the tuning half is .834 by the built-in one, .847 by MiniLM, .855 by
-    /// both. The mean of two opinions that agree in part spreads less than one, which `MEAN_SCALE` makes good.
+    /// Cosines of two models can't be compared, but their z-scores can. Together they find more than either:
+    /// LoCoMo fraction@10 on the tuning half is .834 with the built-in model, .847 with MiniLM and .855 with
+    /// both. The mean of two partly correlated scores spreads less than one score; `MEAN_SCALE` corrects
+    /// that.
     fn meaning(&self, id: u32) -> f32 {
         const MEAN_SCALE: f32 = 1.1;
         let by_model = self.model_cosine(id).map(|cosine| self.baselines.model.z(cosine));
         if self.outdated.contains(&id) {
-            // Without a vector a passage counts as average: neither old nor new ones are preferred.
+            // A passage without a vector counts as average, so that neither old nor new passages are
+            // preferred.
             return by_model.unwrap_or(0.0);
         }
         let built_in = self.baselines.meaning.z(self.cosines[id as usize]);
         by_model.map_or(built_in, |by_model| MEAN_SCALE * f32::midpoint(built_in, by_model))
     }
 
-    /// Returns the opinion of the lanes of words and meaning together.
+    /// Returns the combined score of the word and embedding retrievers.
     pub(super) fn lanes(&self, id: u32) -> f32 {
         self.lanes[id as usize]
     }
@@ -267,12 +270,12 @@ impl Scorer<'_> {
         self.parts(id).sum()
     }
 
-    /// Returns the parts of its score, weighed.
+    /// Returns the weighted parts of its score.
     pub(super) fn parts(&self, id: u32) -> Parts {
         let mark = self.mark(id);
         let mut parts = self.parts_of(mark);
         if self.is_words_alone() {
-            // Here every part counts: `search.without` is for scores of more than the words.
+            // Every part counts here: `search.without` applies only when more than the words are scored.
             parts[Part::Relevance] = self.coverage[id as usize].max(f32::MIN_POSITIVE).ln();
             return parts;
         }
@@ -306,7 +309,7 @@ impl Scorer<'_> {
         }
     }
 
-    /// Returns the weighted sum of nearness and words. BM25 has no upper bound: r / (1 + r) has.
+    /// Returns the weighted sum of similarity and words. BM25 has no upper bound; r / (1 + r) has.
     fn relevance(&self, id: u32) -> f32 {
         let search = self.rules.search;
         let words = self.words[id as usize].max(0.0);
@@ -314,9 +317,9 @@ impl Scorer<'_> {
             + search.word_weight as f32 * words / (1.0 + words)
     }
 
-    /// Returns a rough score: the lanes' opinion, perhaps by an estimate, and the parts that are known from the
-    /// mark. `by_flags` caches the sum of the parts known from the flags, NaN until it is known: most marks have
-    /// the flags of another.
+    /// Returns a rough score: the retriever score, which may be an estimate, and the parts that the mark
+    /// determines. `by_flags` caches the sum of the parts determined by the flags, NaN until it is known,
+    /// because most marks share their flags with others.
     pub(super) fn rough(&self, mark: Mark, lanes: f32, by_flags: &mut [f32]) -> f32 {
         let with_preference = lanes + self.weights[Part::Preference] * self.preference(mark, lanes);
         let needs_mark = self.question.author.is_some()
@@ -332,13 +335,13 @@ impl Scorer<'_> {
         with_preference + *known + self.weights[Part::Session] * self.session(mark)
     }
 
-    /// Returns how much a stated preference counts, which it does only if advice is asked for.
+    /// Returns the weight of a stated preference, which counts only if advice is asked for.
     fn preference(&self, mark: Mark, lanes: f32) -> f32 {
         let counts = self.question.advice && mark.is(flag::PREFERENCE);
         if counts { lanes.clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// Returns the parts of a score that are known from the mark alone, not yet weighed; 0 for the others.
+    /// Returns the unweighted parts of a score that the mark alone determines; 0 for the others.
     fn parts_of(&self, mark: Mark) -> Parts {
         let mut parts = Parts::ZERO;
         if self.is_hybrid() {
@@ -350,7 +353,7 @@ impl Scorer<'_> {
             parts[Part::Time] = self.nearness(mark);
             parts[Part::Age] = -self.age(mark);
         } else if !self.is_words_alone() {
-            // As a factor: half of its worth after the half-life.
+            // As a factor: half the weight after the half-life.
             parts[Part::Age] = (1.0 - self.age(mark)).max(f32::MIN_POSITIVE).ln();
         }
         if let Some(standing) = mark.standing() {
@@ -360,7 +363,7 @@ impl Scorer<'_> {
         parts
     }
 
-    /// Returns the parts of a score that are known from the flags of a mark, not yet weighed; 0 for the others.
+    /// Returns the unweighted parts of a score that the flags of a mark determine; 0 for the others.
     fn parts_of_flags(&self, mark: Mark) -> Parts {
         let has = |flags: u16| f32::from(u8::from(mark.is(flags)));
         // Entries, documents and facts are the user's own words.
@@ -382,13 +385,13 @@ impl Scorer<'_> {
         parts
     }
 
-    /// Returns how well the words of its whole session match, as z.
+    /// Returns the z-score of the words of its whole session.
     fn session(&self, mark: Mark) -> f32 {
         self.sessions.get(mark.session as usize).copied().unwrap_or(0.0)
     }
 
-    /// Returns how old a dated document is: half of 1 after the half-life. Without a date of its own, a passage
-    /// stays new.
+    /// Returns the age penalty of a dated document: one half after the half-life. A passage without a date
+    /// has none.
     fn age(&self, mark: Mark) -> f32 {
         let half_life = self.rules.search.half_life_days;
         if !mark.is(flag::DATED) || half_life <= 0.0 {
@@ -398,8 +401,8 @@ impl Scorer<'_> {
         (1.0 - 0.5_f64.powf(days.max(0.0) / half_life)) as f32
     }
 
-    /// Returns the standing instructions and preferences that may apply, with the lanes' opinion of them. They
-    /// must be the user's: an agent is not to follow what others say in a conversation.
+    /// Returns the standing instructions and preferences that may apply, with their retriever scores. They
+    /// must be the user's: an agent must not follow what other people say in a conversation.
     pub(super) fn standing(&self) -> Vec<(u32, f32)> {
         const MIN_MATCH: f32 = 0.35;
         let applies = |id: &u32| {
@@ -415,7 +418,7 @@ impl Scorer<'_> {
         standing && mark.flags & (flag::USER | flag::ENTRY | flag::CHUNK) != 0
     }
 
-    /// Returns how near a passage is to a time that the question names: people speak of things after they
+    /// Returns how close a passage is to a time that the question names: people talk about things after they
     /// happened.
     fn nearness(&self, mark: Mark) -> f32 {
         if self.question.days.is_empty() {

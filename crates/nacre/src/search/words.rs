@@ -1,11 +1,11 @@
-//! Scores of the lane of words for every passage and session in scope, and the mean and spread by which scores
-//! are made comparable.
+//! Scores of the word retriever for every passage and session in scope, and the mean and spread that make
+//! scores comparable.
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use super::candidates::Pool;
 use super::lanes::TermHits;
 
-/// The passages and sessions in scope, and how many of these passages have each term.
+/// The passages and sessions in scope, and how many of these passages contain each term.
 struct Membership {
     /// By passage id.
     is_member: Vec<bool>,
@@ -51,35 +51,35 @@ fn idf(all: usize, with: usize) -> f32 {
     (1.0 + (all - with + 0.5).max(0.5) / (with + 0.5)).ln()
 }
 
-/// The scores of the lane of words in one corpus.
+/// The scores of the word retriever in one corpus.
 pub(super) struct WordScores {
     /// BM25 by passage id.
     pub(super) scores: Vec<f32>,
-    /// The terms that a passage has, a bit each.
+    /// The terms that a passage contains, one bit each.
     pub(super) matched: Vec<u64>,
-    /// The share of the question's weight that a passage has.
+    /// The share of the question's weight that a passage matches.
     pub(super) coverage: Vec<f32>,
-    /// BM25 over whole sessions as z, by the session's number.
+    /// The z-score of BM25 over whole sessions, by session number.
     pub(super) sessions: Vec<f32>,
 }
 
 impl WordScores {
-    /// Scores all pools of one question. A term weighs the same in all of them, so that scores in one can be
-    /// compared with scores in another.
+    /// Scores all pools of one question. A term has the same weight in all of them, so that their scores are
+    /// comparable.
     pub(super) fn of_all(terms: usize, pools: &[Pool<'_>]) -> Vec<WordScores> {
         let memberships: Vec<Membership> = pools.iter().map(Membership::new).collect();
         let all = pools.iter().map(|pool| pool.members.len()).sum();
         let weights: Vec<f32> = (0..terms)
             .map(|term| idf(all, memberships.iter().map(|membership| membership.with[term]).sum()))
             .collect();
-        // A term read in any corpus counts as read in all: one that lacks it has no hits to read.
+        // A term read in any corpus counts as read in all: a corpus without it has no hits to read.
         let is_read = |term: &usize| pools.iter().any(|pool| pool.terms[*term].is_read);
         let total: f32 = (0..terms).filter(is_read).map(|term| weights[term]).sum();
         let score = |(pool, membership)| WordScores::new(pool, membership, &weights, total);
         pools.iter().zip(&memberships).map(score).collect()
     }
 
-    /// `weights` has the weight of each term, `total` the sum for those that were read.
+    /// `weights` has the weight of each term, `total` the sum over those that were read.
     fn new(pool: &Pool<'_>, membership: &Membership, weights: &[f32], total: f32) -> WordScores {
         let marks = pool.space().marks();
         let terms = &pool.terms;
@@ -114,8 +114,8 @@ impl WordScores {
     }
 }
 
-/// Returns BM25 over whole sessions as z. A passage in a session about the subject is likelier to answer than
-/// one that only has the word.
+/// Returns the z-score of BM25 over whole sessions. A passage in a session about the subject is more likely
+/// to answer than one that only contains the word.
 fn session_scores(lengths: &[f32], sessions: usize, counts: &[f32], weights: &[f32]) -> Vec<f32> {
     if sessions < 2 || weights.is_empty() {
         return Vec::new();
@@ -148,8 +148,8 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Takes each value with the number of passages it represents. A spread below `least` counts as `least`: a
-    /// value that is the same everywhere says nothing.
+    /// Takes each value with the number of passages it represents. A spread below `least` counts as `least`:
+    /// a value that is the same everywhere says nothing.
     pub(super) fn of<I: Iterator<Item = (f32, f64)>>(values: impl Fn() -> I, least: f32) -> Spread {
         let (count, sum) = values().fold((0.0, 0.0), |(count, sum), (value, weight)| {
             (count + weight, sum + f64::from(value) * weight)

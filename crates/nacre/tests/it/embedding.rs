@@ -112,7 +112,7 @@ fn a_provider_that_is_down_is_named_and_the_rest_answers() {
     model.down.store(true, Ordering::SeqCst);
     let found = place.call("memory_search", json!({ "query": "grey heron" })).data;
     assert_eq!(found["hits"][0]["text"], NOTES[0]);
-    assert!(found["missing"][0].as_str().unwrap().contains("the built-in model answered alone"), "{found:#}");
+    assert!(found["missing"][0].as_str().unwrap().contains("only the built-in model was used"), "{found:#}");
     place.store("The otter is sleek");
     assert!(nacre::collection::embed(&mut place.view(), usize::MAX, &mut |_| {}).is_err());
     assert_eq!(

@@ -350,7 +350,7 @@ fn words_of_another_maker_are_searched_until_someone_writes() {
     place.reopen();
     let mut found = answer(&mut place, "kestrel in the tower");
     let missing = found["missing"].take();
-    assert!(missing[0].as_str().unwrap().starts_with("words: the index is of another version"), "{missing}");
+    assert!(missing[0].as_str().unwrap().starts_with("words: the index was built by another version"), "{missing}");
     found["missing"] = json!([]);
     assert!(found == english, "asked in the language that it is in");
     assert!(nacre::status(&place.view()).unwrap().stale);
