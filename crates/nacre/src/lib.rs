@@ -1,13 +1,13 @@
 //! Nacre: persistent memory for AI agents, on the user's own machine. No LLM, no API key, no download.
 //!
-//! The words: a [`Home`] is the folder that holds everything; a [`Group`] is the unit of isolation, with a
-//! database of its own; an entry is one typed memory; a passage is the searchable form of whatever can be
-//! found.
+//! A [`Home`] is the folder that holds everything. A [`Group`] is the unit of isolation, with its own
+//! database. An entry is one stored memory with a type. A passage is the searchable form of anything that a
+//! search can find.
 //!
-//! A caller enters a group, and [`run()`] takes a typed request; [`call()`] does the same by name and JSON. There are two
-//! paths. Writing: request ▶ schema ▶ authorise ▶ limits ▶
-//! owner module, audit and passages in one transaction ▶ events ▶ redact. Reading: request ▶ schema ▶
-//! authorise ▶ search ▶ redact.
+//! A caller enters a group, and [`run()`] executes a typed request; [`call()`] does the same by name and
+//! JSON. A write goes through these stages: request ▶ schema ▶ authorise ▶ limits ▶ owner module, audit and
+//! passages in one transaction ▶ events ▶ redact. A read goes through: request ▶ schema ▶ authorise ▶ search
+//! ▶ redact.
 //!
 //! ```
 //! use nacre::call::{SearchRequest, StoreRequest};
@@ -31,8 +31,8 @@
 //! # }
 //! ```
 //!
-//! The library is synchronous. It takes the time, the settings and the paths as arguments; it never prints,
-//! never reads the environment or the clock.
+//! The library is synchronous. It takes the time, the settings and the paths as arguments. It never prints,
+//! and never reads the environment or the clock.
 
 mod base;
 mod context;
@@ -85,11 +85,11 @@ pub mod proposal {
     pub use crate::tools::{answered, approve};
 }
 
-/// Settings: their values, and how layers become them.
+/// Settings: their values, and how layers are merged into them.
 pub mod settings {
     pub use crate::base::settings::*;
     pub use crate::tools::settings::*;
 }
 
-/// What tells an agent when to recall, when to store, and what to leave out (B4).
+/// The instructions for an agent: when to recall, when to store, and what to leave out.
 pub const SKILL: &str = include_str!("tools/skill.md");

@@ -1,5 +1,5 @@
-//! One open group, and a view of it: the group as one caller sees it. A group can't reach another group; whoever has not
-//! entered it can neither read nor write it.
+//! One open group, and a view of it as one caller sees it. A group can't reach another group, and nothing can
+//! be read or written without entering it.
 
 mod plugin;
 mod services;
@@ -29,47 +29,47 @@ pub(crate) use services::Services;
 /// The database's name in the group's folder.
 const FILE: &str = "memory.db";
 
-/// One open group. What it holds is read and written through a [`View`].
+/// One open group. Its content is read and written through a [`View`].
 pub struct Group {
     folder: PathBuf,
     files: Files,
     settings: Arc<Settings>,
     records: &'static Records,
     memory: Database,
-    /// Those of its collections that were asked for.
+    /// The collections that were opened so far.
     collections: BTreeMap<CollectionName, Database>,
     events: Events,
     services: Services,
     kept: Kept,
 }
 
-/// What a handle keeps between two calls.
+/// The state of a handle between two calls.
 #[derive(Default)]
 struct Kept {
     pending: Pending,
-    /// What the floors above keep, by type.
+    /// The state of higher layers, by type.
     state: Vec<Box<dyn Any + Send>>,
 }
 
-/// The records that a group holds, as far as its handle must know them. The floor above fills this table in.
+/// The parts of the records layer that a group handle calls. The layer above fills in this table.
 pub(crate) struct Records {
     pub(crate) schema: Schema,
-    /// Writes what reads have left to be noted.
+    /// Writes the pending notes of earlier reads.
     pub(crate) settle: fn(&Connection, &Pending) -> Result<()>,
     /// Runs when a database was opened or replaced.
     pub(crate) opened: fn(&mut View<'_>) -> Result<()>,
 }
 
-/// What reads leave to be noted. It goes into the database with the next write, because a read costs no write.
+/// Notes from reads. They are written with the next write, because a read must not cost a write.
 #[derive(Default)]
 pub(crate) struct Pending {
-    /// Entries that agents were shown.
+    /// Entries that were shown to agents.
     pub(crate) returned: BTreeMap<EntryId, Time>,
     /// Lines of MEMORY.md that were used, by hash.
     pub(crate) used_lines: BTreeMap<String, Time>,
-    /// Entries and facts that came together in one answer.
+    /// Entries and facts that were returned together in one answer.
     pub(crate) recalled: Vec<Recalled>,
-    /// The questions of the last minute.
+    /// The queries of the last minute.
     asked: Vec<(String, Time)>,
 }
 
@@ -78,7 +78,7 @@ impl Pending {
         self.returned.is_empty() && self.recalled.is_empty() && self.used_lines.is_empty()
     }
 
-    /// Forgets what was written. Questions stay: the same one within a minute counts once.
+    /// Clears the notes that were written. Queries stay, because a repetition within a minute counts once.
     fn written(&mut self) {
         self.returned.clear();
         self.used_lines.clear();
@@ -86,7 +86,7 @@ impl Pending {
     }
 }
 
-/// Entries, and facts and relations, that came together in one answer, best first.
+/// Entries, facts and relations that were returned together in one answer, best first.
 pub(crate) struct Recalled {
     pub(crate) entries: Vec<EntryId>,
     pub(crate) graph: Vec<String>,
@@ -94,7 +94,7 @@ pub(crate) struct Recalled {
 }
 
 impl Group {
-    /// Opens a group. One that nobody has written to is empty, and nothing is made for it.
+    /// Opens a group. A group that nobody has written to is empty, and no file is created for it.
     pub(crate) fn open(
         home: &Path,
         name: GroupName,
@@ -114,7 +114,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Enters the group as whoever asks: from here on everything that is read or written is theirs.
+    /// Enters the group as a caller: everything read or written through the view happens on their behalf.
     pub fn enter<'g>(&'g mut self, caller: &'g Caller) -> Result<View<'g>> {
         self.refresh(caller.now)?;
         Ok(View::new(self, caller))
@@ -130,7 +130,7 @@ impl Group {
         &self.folder
     }
 
-    /// Returns the documents of its workspace and its transcripts.
+    /// Returns its documents and transcripts.
     pub(crate) fn files(&self) -> &Files {
         &self.files
     }
@@ -140,23 +140,23 @@ impl Group {
         &self.settings
     }
 
-    /// Returns the programs and models of others that it may use.
+    /// Returns the external programs and models that it may use.
     pub(crate) fn services(&self) -> &Services {
         &self.services
     }
 
-    /// Returns how the tables of its databases came to be, and the owners of their passages.
+    /// Returns the migrations of its databases and the owners of their passages.
     pub(crate) fn schema(&self) -> &'static Schema {
         &self.records.schema
     }
 
-    /// Has `listener` hear of every event of this handle, after commit.
+    /// Registers a listener for every event of this handle, after the commit.
     pub fn listen(&mut self, listener: impl Fn(&Event) + Send + 'static) {
         self.events.listen(Box::new(listener));
     }
 
-    /// Has searches look at the documents only when `changed` was set since the last look. For whoever watches
-    /// the folder; without this every search looks.
+    /// Makes searches check the documents only if `changed` was set since the last check, for a process that
+    /// watches the folder. Otherwise every search checks them.
     pub fn sync_when(&mut self, changed: Arc<AtomicBool>) {
         self.services.changed = Some(changed);
     }
@@ -167,8 +167,8 @@ impl Group {
         }
     }
 
-    /// Sees to it that the handle stands on the file that is there now: another process may have made it,
-    /// moved it or put one in its place.
+    /// Makes sure that the handle uses the current file: another process may have created, moved or replaced
+    /// it.
     fn refresh(&mut self, now: Time) -> Result<()> {
         if self.memory.refresh(now)? {
             self.look_again();
@@ -183,13 +183,13 @@ impl Group {
     }
 }
 
-/// An open group and who asks. [`Group::enter`] makes it.
+/// An open group together with its caller. [`Group::enter`] creates it.
 pub struct View<'g> {
     group: &'g mut Group,
     caller: &'g Caller,
 }
 
-/// Name, folder, settings and services are the group's, whoever asks.
+/// Name, folder, settings and services are those of the group.
 impl Deref for View<'_> {
     type Target = Group;
 
@@ -203,12 +203,12 @@ impl<'g> View<'g> {
         View { group, caller }
     }
 
-    /// Returns who asks.
+    /// Returns the caller.
     pub fn caller(&self) -> &'g Caller {
         self.caller
     }
 
-    /// Returns when this call happens.
+    /// Returns the time of this call.
     pub(crate) fn now(&self) -> Time {
         self.caller.now
     }
@@ -217,39 +217,40 @@ impl<'g> View<'g> {
         self.caller.visibility
     }
 
-    /// Enters the same group as somebody else.
+    /// Enters the same group as another caller.
     pub(crate) fn enter<'v>(&'v mut self, caller: &'v Caller) -> Result<View<'v>> {
         self.group.enter(caller)
     }
 
-    /// Lends this view to something that keeps it for a while.
+    /// Reborrows this view for a value that stores it.
     pub(crate) fn lend(&mut self) -> View<'_> {
         View { group: self.group, caller: self.caller }
     }
 
     // Reading.
 
-    /// Reads one consistent state of what the caller's session may see.
+    /// Reads a consistent snapshot of the data that the caller's session may see.
     pub(crate) fn read<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.group.memory.read_as(self.visibility(), work)
     }
 
-    /// Reads one consistent state of everything: for what decides about writes, and shows nobody what it found.
+    /// Reads a consistent snapshot of all data, for decisions about writes. The result must not be shown to
+    /// the caller.
     pub(crate) fn read_all<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.group.memory.read(work)
     }
 
-    /// Takes one consistent state of the memory for a search.
+    /// Takes a consistent snapshot of the memory for a search.
     pub(crate) fn snapshot(&self) -> Result<Snapshot<'_>> {
         self.group.memory.snapshot(self.visibility())
     }
 
-    /// Returns where the database of the memory stands.
+    /// Returns the path of the memory's database.
     pub(crate) fn path(&self) -> &Path {
         self.group.memory.path()
     }
 
-    /// Returns the bytes that the database takes.
+    /// Returns the size of the database in bytes.
     pub(crate) fn bytes(&self) -> Result<u64> {
         self.group.memory.bytes()
     }
@@ -263,7 +264,7 @@ impl<'g> View<'g> {
         self.group.memory.read(audit::verify)
     }
 
-    /// Gives every row of the audit log, oldest first, as a line of JSON.
+    /// Passes every row of the audit log to `take`, oldest first, as a line of JSON.
     pub fn export_audit(&self, mut take: impl FnMut(&str)) -> Result<()> {
         self.group.memory.read(|db| {
             audit::walk(db, |line| {
@@ -273,25 +274,25 @@ impl<'g> View<'g> {
         })
     }
 
-    /// Looks the whole database over: the file, the index against the rows, the audit chain. Returns what is
-    /// wrong.
+    /// Checks the whole database: the file, the index against the rows, and the audit chain. Returns the
+    /// problems found.
     pub fn check(&self) -> Result<Vec<String>> {
         self.group.memory.check()
     }
 
     // Writing.
 
-    /// Makes the database where there is none, so that the group is there to be seen.
+    /// Creates the database if it does not exist, so that the group is listed.
     pub fn create(&mut self) -> Result<()> {
         self.group.memory.create(self.caller.now)
     }
 
-    /// Runs `work` in one write transaction, together with what reads have left to be noted.
+    /// Runs `work` in one write transaction, together with the pending notes of earlier reads.
     pub(crate) fn write<T>(&mut self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.write_indexed(|tx, _| work(tx))
     }
 
-    /// Writes much text at once, with what is known of words.
+    /// Writes a large amount of text, with the cached lexicon.
     pub(crate) fn write_indexed<T>(
         &mut self,
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
@@ -309,7 +310,7 @@ impl<'g> View<'g> {
         Ok(value)
     }
 
-    /// Writes what could be made again from its source, without waiting for the disk.
+    /// Writes data that can be rebuilt from its source, without waiting for the disk.
     pub(crate) fn write_derived<T>(
         &mut self,
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
@@ -317,14 +318,15 @@ impl<'g> View<'g> {
         self.group.memory.write_derived(self.caller.now, work)
     }
 
-    /// Returns the database of the memory, for what makes its index anew.
+    /// Returns the memory's database, for rebuilding its index.
     pub(crate) fn memory(&mut self) -> &mut Database {
         &mut self.group.memory
     }
 
-    /// Records the refusal of a write. That the record can't be written must not hide the refusal.
+    /// Records a refused write in the audit log. A failure to record it must not hide the refusal.
     pub(crate) fn record_refusal(&mut self, action: &str, error: &Error) {
-        // A decision on a well-formed request, rather than a request that made no sense or a store that is down.
+        // Only a decision about a well-formed request is recorded, not an invalid request or an unavailable
+        // store.
         if matches!(error.kind(), Kind::NotFound | Kind::Conflict | Kind::Denied | Kind::Limit) {
             let (caller, mut row) = (self.caller, audit::Row::new(action));
             row.detail.insert("code".into(), error.code().into());
@@ -332,39 +334,38 @@ impl<'g> View<'g> {
         }
     }
 
-    /// Empties the log of what was deleted. False: a reader of another process is in the way, and a later
+    /// Removes deleted data from the write-ahead log. Returns false if another process is reading; a later
     /// checkpoint will do it.
     pub(crate) fn forget_log(&self) -> Result<bool> {
         self.group.memory.checkpoint()
     }
 
-    /// Tells what happened. Nothing hears of it that was not committed.
+    /// Emits an event. It must be called after the commit.
     pub(crate) fn tell(&self, name: &'static str, data: Map<String, Value>) {
         let (group, session) = (self.name().clone(), self.caller.session.clone());
         self.group.events.tell(&Event { name, at: self.caller.now, group, session, data });
     }
 
-    /// Tells that something was read, and its size.
+    /// Emits an event for a read of this size.
     pub(crate) fn tell_read(&self, kind: &str, path: &str, size: usize) {
         let data = [("type", kind.into()), ("path", path.into()), ("size", size.into())];
         self.tell("memory:read", payload(data));
     }
 
-    /// Tells that something was written, and by how much it grew.
+    /// Emits an event for a write that changed the size by `delta`.
     pub(crate) fn tell_write(&self, kind: &str, path: &str, delta: impl Into<Value>) {
         let data = [("type", kind.into()), ("path", path.into()), ("delta", delta.into())];
         self.tell("memory:write", payload(data));
     }
 
-    /// Tells that something was searched for, and how much was found.
+    /// Emits an event for a search with this number of results.
     pub(crate) fn tell_search(&self, query: &str, results: usize) {
         self.tell("memory:search", payload([("query", query.into()), ("results", results.into())]));
     }
 
-    // What reads leave to be noted.
+    // Pending notes of reads.
 
-    /// Writes what searches have to remember: what was returned and recalled. A write does so by itself; this is for
-    /// when no write will come.
+    /// Writes the pending notes of searches. Every write does this too; call it when no write will follow.
     pub fn settle(&mut self) -> Result<()> {
         if self.is_on_disk() && !self.group.kept.pending.is_empty() {
             self.write(|_| Ok(()))?;
@@ -382,7 +383,7 @@ impl<'g> View<'g> {
         self.group.kept.pending.used_lines.extend(hashes.into_iter().map(|line| (line, now)));
     }
 
-    /// Notes what a question recalled. The same question within a minute counts once.
+    /// Notes which memories a query recalled. The same query within a minute counts once.
     pub(crate) fn note_recalled(&mut self, query: &str, recalled: Recalled) {
         const MINUTE: f64 = 1.0 / 1440.0;
         const LAST: usize = 10;
@@ -401,9 +402,9 @@ impl<'g> View<'g> {
         all.push(recalled);
     }
 
-    // What the floors above keep.
+    // State of higher layers.
 
-    /// Returns what a floor above keeps with this group, made where there is none.
+    /// Returns the state of type `T` that a higher layer keeps with this group, and creates it if needed.
     pub(crate) fn state<T: Default + Send + 'static>(&mut self) -> &mut T {
         let state = &mut self.group.kept.state;
         let place = state.iter().position(|kept| kept.is::<T>()).unwrap_or_else(|| {
@@ -413,15 +414,15 @@ impl<'g> View<'g> {
         state[place].downcast_mut().expect("found by its type")
     }
 
-    /// Forgets what the handle keeps of the records: they are others now.
+    /// Drops all cached state, after the records were replaced.
     pub(crate) fn forget_state(&mut self) {
         self.group.kept = Kept::default();
         self.group.look_again();
     }
 
-    /// Tells whether a document may have changed since the last look.
+    /// Tells whether a document may have changed since the last check.
     pub(crate) fn may_have_changed(&self) -> bool {
-        // Taken back before the look: what changes while it lasts is seen by the next.
+        // The flag is reset before the check, so that the next check sees changes made during this one.
         let changed = self.group.services.changed.as_ref();
         changed.is_none_or(|changed| changed.swap(false, Ordering::SeqCst))
     }
@@ -430,9 +431,9 @@ impl<'g> View<'g> {
         self.group.look_again();
     }
 
-    // Its collections.
+    // Collections.
 
-    /// Returns the database of a collection, opened where it is not open yet.
+    /// Returns the database of a collection, and opens it if needed.
     pub(crate) fn collection(&mut self, path: PathBuf, owner: Owner) -> Result<&mut Database> {
         let now = self.caller.now;
         let Group { collections, settings, records, .. } = &mut *self.group;
@@ -446,7 +447,7 @@ impl<'g> View<'g> {
         Ok(collections.get_mut(&name).expect("just put there"))
     }
 
-    /// Returns those of its collections that are open.
+    /// Returns the collections that are open.
     pub(crate) fn open_collections(&self) -> impl Iterator<Item = (&CollectionName, &Database)> {
         self.group.collections.iter()
     }
@@ -455,7 +456,7 @@ impl<'g> View<'g> {
         self.group.collections.remove(name);
     }
 
-    // Whole files.
+    // Whole database files.
 
     /// Runs `work` with another database attached under the name `point`.
     pub(crate) fn with_attached<T>(
@@ -477,7 +478,7 @@ impl<'g> View<'g> {
         self.outside(|db| db.detach("point"))
     }
 
-    /// Runs what can't stand in a transaction of ours.
+    /// Runs a statement that is not allowed in a transaction.
     pub(crate) fn outside<T>(&self, work: impl FnOnce(&Connection) -> Result<T>) -> Result<T> {
         self.group.memory.outside(work)
     }

@@ -1,4 +1,4 @@
-//! A plugin as far as a group must know it: what it says, and how it makes a brief.
+//! The part of a plugin that a group needs: the lines it returns, and how it makes a brief.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use serde::Deserialize;
 
 use crate::base::ids::SessionId;
 
-/// A plugin that makes the brief in our place.
+/// A plugin that makes the brief instead of Nacre.
 #[derive(Clone)]
 pub struct BriefPlugin {
     /// Its name.
     pub name: String,
-    /// Has it make one for a session: lines, or what went wrong.
+    /// Makes a brief for a session, or returns the reason why it failed.
     pub make: Arc<MakeBrief>,
 }
 
-/// How a plugin makes a brief.
+/// The function by which a plugin makes a brief.
 pub type MakeBrief = dyn Fn(&SessionId) -> Result<Vec<Said>, String> + Send + Sync;
 
-/// One line that a plugin says.
+/// One line returned by a plugin.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub struct Said {
-    /// What the agent should read.
+    /// The text for the agent.
     pub text: String,
-    /// Why it should.
+    /// Why the plugin returned it.
     #[serde(default)]
     pub reason: String,
 }

@@ -1,4 +1,4 @@
-//! Programs and models of others that a group may use.
+//! External programs and models that a group may use.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -6,15 +6,16 @@ use std::sync::atomic::AtomicBool;
 use super::BriefPlugin;
 use crate::index::embed::{Embedder, http};
 
-/// What the home gives each of its groups.
+/// The services that a home gives each of its groups.
 #[derive(Clone, Default)]
 pub(crate) struct Services {
-    /// The model whose vectors are searched beside the built-in ones.
+    /// The model whose embeddings are searched in addition to the built-in ones.
     pub(crate) embedder: Option<Arc<dyn Embedder>>,
-    /// The model that makes summaries in place of the built-in way.
+    /// The model that writes summaries instead of the built-in method.
     pub(crate) chat: Option<Arc<http::Chat>>,
-    /// The plugin that makes the brief in our place.
+    /// The plugin that makes the brief instead of Nacre.
     pub(crate) brief_plugin: Option<BriefPlugin>,
-    /// Set by whoever watches the documents when one may have changed; without a watcher every search looks.
+    /// Set by a file watcher when a document may have changed. Without a watcher, every search checks the
+    /// documents.
     pub(crate) changed: Option<Arc<AtomicBool>>,
 }
