@@ -46,7 +46,7 @@ fn a_conversation_with_the_graph() {
             "Heidi Boyd: birthday = 4 March  [fact-2]\n    95.0 (100.965 with activation): Heidi Boyd (`mama`), asked for `birthday`",
         ),
         (&["graph", "Keystone port", "--as-of", "2026-02-02T00:00:00Z"], "Keystone: port = 3000  [fact-3]"),
-        (&["graph", "Zorro's phone"], "Nothing found: nobody and nothing called `zorro` is known."),
+        (&["graph", "Zorro's phone"], "Nothing found: there is no entity `zorro`."),
         (
             &["fact", "list", "Mama", "--history"],
             "[fact-1] Heidi Boyd: birthday = 3 March (until 2026-02-18T14:30:00.000Z)\n[fact-2] Heidi Boyd: birthday = 4 March",

@@ -357,9 +357,9 @@ fn g6_what_is_not_permanent_fades_a_day_at_a_time() {
 fn silence_has_a_reason() {
     let mut place = known();
     for (query, says) in [
-        ("Keystone's licence", "5 things are known of `Keystone`"),
-        ("Zorro's phone", "nobody and nothing called `zorro` is known"),
-        ("quux", "nobody and nothing called `quux` is known"),
+        ("Keystone's licence", "5 things are known about `Keystone`"),
+        ("Zorro's phone", "there is no entity `zorro`"),
+        ("quux", "there is no entity `quux`"),
     ] {
         let told = place.told(query);
         assert_eq!(told["known"], json!([]), "{query}");

@@ -1,7 +1,7 @@
-//! Activation: what is recalled often stays near, what is not fades (G5, G6).
+//! Activation: facts that are recalled often rank higher, and others fade.
 //!
-//! What a recall did is kept by the group until its next write, because a read costs no write. Nothing is
-//! noted for what we put into a conversation ourselves, nor twice for one question.
+//! The group collects the effects of recalls until its next write, because a read must not cost a write. Text
+//! that Nacre injected itself is not counted, and a repeated question counts once.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -10,20 +10,21 @@ use super::{fact, relation};
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
-/// What one recall adds, and the most that a fact can have.
+/// The activation that one recall adds, and the maximum activation of a fact.
 const BUMP: f64 = 0.5;
 const MOST: f64 = 5.0;
-/// What is left after a day.
+/// The share of activation that is left after a day.
 const KEPT: f64 = 0.95;
-/// How strong a link must be to bring what is linked along, and how much it can bring.
+/// The minimum strength of a link for its other end to be recalled too, and the maximum number of facts
+/// recalled that way.
 const STRONG: f64 = 2.0;
 pub(super) const LINKED: usize = 4;
-/// The strongest a link can be.
+/// The maximum strength of a link.
 const TIGHTEST: f64 = 20.0;
-/// How many of what came together are wired to each other.
+/// How many facts of one answer are linked to each other.
 const WIRED: usize = 8;
 
-/// How many facts that hold are in each tier.
+/// The number of current facts in each tier.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
 #[expect(missing_docs, reason = "the words of SPEC G6")]
 pub struct Tiers {
@@ -39,7 +40,7 @@ pub(crate) fn tiers(db: &Connection) -> Result<Tiers> {
     db.one(sql, (), |row| Ok(Tiers { hot: row.get(0)?, warm: row.get(1)?, cool: row.get(2)? }))
 }
 
-/// Names how active something is.
+/// Returns the name of the tier for an activation.
 pub(super) fn tier(activation: f64) -> &'static str {
     match activation {
         hot if hot > 2.0 => "hot",
@@ -48,7 +49,7 @@ pub(super) fn tier(activation: f64) -> &'static str {
     }
 }
 
-/// Notes that these facts and relations were recalled together.
+/// Records that these facts and relations were recalled together.
 pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<()> {
     for reference in references {
         for (kind, table) in [(fact::KIND, "facts"), (relation::KIND, "relations")] {
@@ -76,8 +77,8 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
     Ok(())
 }
 
-/// Returns what was often recalled together with these and is not among them, the strongest first; more than can be
-/// brought along, because some of it may hold no longer.
+/// Returns facts and relations that were often recalled together with these and are not among them, strongest
+/// first. It returns more than are needed, because some may no longer be current.
 pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<String>> {
     let sql = "SELECT other, weight FROM recalled_together WHERE one = $1 AND weight >= $2";
     let mut weights: BTreeMap<String, f64> = BTreeMap::new();
@@ -95,9 +96,9 @@ pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<Strin
     Ok(strongest.into_iter().take(LINKED * 8).map(|(other, _)| other).collect())
 }
 
-/// Forgets the links of something that is gone.
+/// Deletes the links of a removed fact or relation.
 pub(super) fn forget(db: &Connection, reference: &str) -> Result<()> {
-    // Every pair is there both ways round, so that none need be looked for from its other end.
+    // Every pair is stored in both directions, so that no lookup needs the other end.
     for sql in [
         "DELETE FROM recalled_together WHERE other = $1 AND one IN (SELECT other FROM recalled_together WHERE one = $1)",
         "DELETE FROM recalled_together WHERE one = $1",
@@ -107,13 +108,13 @@ pub(super) fn forget(db: &Connection, reference: &str) -> Result<()> {
     Ok(())
 }
 
-/// Lets fade what is not permanent, once for every day since the last time, however often it is asked. Returns
-/// for how many days.
+/// Decays the activation of everything that is not permanent, once for every day since the last call, however
+/// often it is called. Returns the number of days.
 pub(crate) fn decay(db: &Connection, now: Time) -> Result<i64> {
     let today = now.as_millis().div_euclid(86_400_000);
     let sql = "SELECT CAST(value AS INTEGER) FROM meta WHERE key = 'decayed_on'";
     let last: Option<i64> = db.row(sql, (), |row| row.get(0))?;
-    // A first day begins the count. A clock that went back waits until it has caught up.
+    // The first call starts the count. If the clock was set back, nothing decays until it has caught up.
     let days = last.map_or(0, |last| (today - last).max(0));
     if last.is_none_or(|last| today > last) {
         let sql = "INSERT INTO meta (key, value) VALUES ('decayed_on', $1)

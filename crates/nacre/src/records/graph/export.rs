@@ -1,4 +1,4 @@
-//! The graph as a picture for other programs: JSON, DOT and GraphML (G8).
+//! Exports the graph for other programs: JSON, DOT and GraphML.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,7 +13,7 @@ use crate::base::Result;
 use crate::base::redact;
 use crate::store::Connection;
 
-/// A form that other programs read.
+/// A format that other programs read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "named after the forms")]
@@ -23,7 +23,7 @@ pub enum Format {
     GraphMl,
 }
 
-/// All that holds now.
+/// All current facts and relations.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the words of SPEC G")]
 pub struct Picture {
@@ -33,7 +33,8 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Reads all that holds. Credentials go before it is written in a form, whose signs a mask would take for theirs.
+    /// Reads all current facts and relations. Redaction comes before formatting, because a mask could
+    /// otherwise swallow the format's punctuation.
     pub(crate) fn new(db: &Connection) -> Result<Picture> {
         let mut picture = Picture {
             entities: name::list(db)?,
@@ -58,7 +59,7 @@ impl Picture {
         Ok(picture)
     }
 
-    /// Writes it in a form.
+    /// Writes it in a format.
     pub fn write(&self, format: Format) -> Result<String> {
         match format {
             Format::Json => Ok(serde_json::to_string_pretty(self)?),
@@ -67,7 +68,7 @@ impl Picture {
         }
     }
 
-    /// The number of an entity in the picture.
+    /// Returns the number of an entity in the picture.
     fn node(&self, name: &str) -> usize {
         self.entities.iter().position(|entity| entity.name == name).unwrap_or(0)
     }
@@ -130,7 +131,7 @@ impl Picture {
     }
 }
 
-/// Text as it may stand in XML. What XML can't hold at all becomes a space.
+/// Escapes text for XML. Characters that XML can't represent become spaces.
 fn xml(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {

@@ -1,5 +1,5 @@
-//! Facts: an entity, a key, a value, and the time it held (G1). A new value ends the one before, which stays as
-//! history; a key that is declared multi-valued keeps them all.
+//! Facts: an entity, a key, a value, and the period in which it holds. A new value ends the previous one,
+//! which stays as history; a key that is declared multi-valued keeps all values.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,9 +13,9 @@ use crate::store::{Connection, Params, Row};
 
 /// The kind of a fact's passage.
 pub(crate) const KIND: &str = "fact";
-/// The category of an entity of which none is said.
+/// The category of an entity whose category is unknown.
 pub(super) const UNSAID: &str = "";
-/// What a fact counts that nobody weighed.
+/// The importance of a fact if none is given.
 pub(crate) const IMPORTANCE: f64 = 0.5;
 
 /// One fact.
@@ -31,12 +31,12 @@ pub struct Fact {
     pub importance: f64,
     pub permanent: bool,
     pub since: Time,
-    /// Absent: it holds.
+    /// Absent while the fact holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     pub source: String,
     pub activation: f64,
-    /// hot, warm or cool.
+    /// `hot`, `warm` or `cool`.
     pub tier: &'static str,
     pub access_count: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,26 +52,26 @@ redact! {
     }
 }
 
-/// A fact to be.
+/// A fact to store.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft<'a> {
     pub(crate) entity: &'a str,
     pub(crate) key: &'a str,
     pub(crate) value: &'a str,
-    /// `None`: that of the entity, where it is known.
+    /// `None` means that of the entity, if it is known.
     pub(crate) category: Option<&'a str>,
     pub(crate) importance: Option<f64>,
     pub(crate) permanent: Option<bool>,
 }
 
-/// What became of a draft.
+/// The result of storing a draft.
 pub(crate) struct Set {
     pub(crate) fact: Fact,
-    /// The value it took the place of.
+    /// The value it replaced.
     pub(crate) replaced: Option<String>,
-    /// It was known already.
+    /// The fact existed already.
     pub(crate) known: bool,
-    /// Something was written, if only what it weighs.
+    /// Something was written, if only its importance.
     pub(crate) changed: bool,
 }
 
@@ -127,17 +127,17 @@ fn get(db: &Connection, id: i64) -> Result<Fact> {
     Ok(fact)
 }
 
-/// Returns the fact of that number.
+/// Returns the fact with this number.
 pub(super) fn find(db: &Connection, id: i64) -> Result<Option<Fact>> {
     Ok(select(db, "facts.id = $1", [id])?.pop())
 }
 
-/// Says that an entity's key has a value, from `origin.since` on.
+/// Stores the value of an entity's key, valid from `origin.since`.
 pub(crate) fn set(db: &Connection, origin: &Origin<'_>, draft: &Draft<'_>) -> Result<Set> {
     index::write(db, |writer| set_with(db, writer, origin, draft))
 }
 
-/// The same among many writes.
+/// Does the same with a shared writer, as one of many writes.
 pub(crate) fn set_with(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -165,7 +165,7 @@ pub(crate) fn set_with(
         "entities.root = $1 AND key = $2 AND (until IS NULL OR until > $3) ORDER BY since, facts.id",
         (entity.id, &key, origin.since),
     )?;
-    // What is not seen neither gives way nor shows: both hold, each for those who see it.
+    // Hidden facts are neither ended nor revealed: both hold, each for the sessions that see it.
     let mut seen = Vec::new();
     for fact in before {
         if origin.sees(db, "facts", fact.number())? {
@@ -190,11 +190,11 @@ pub(crate) fn set_with(
             let what = format!("{}.{key}", entity.name);
             return Err(Error::KeptOut {
                 what,
-                reason: format!("has {holding} values, at most {most} fit one key"),
+                reason: format!("has {holding} values; the limit for one key is {most}"),
             });
         }
     }
-    // What held at that moment ends with it; what came later stays, and ends this one.
+    // The value that held at that moment ends then; a later value stays, and ends this one.
     let (mut replaced, mut until, mut private) = (None, None, false);
     for other in before.iter().filter(|_| !multi) {
         if other.since <= origin.since {
@@ -227,7 +227,7 @@ pub(crate) fn set_with(
     Ok(Set { fact, replaced, known: false, changed: true })
 }
 
-/// Takes what a draft says beyond the value, of a fact that is known.
+/// Applies the other fields of a draft to a fact that exists already.
 fn confirm(
     db: &Connection,
     origin: &Origin<'_>,
@@ -260,7 +260,7 @@ fn end(db: &Connection, writer: &mut Writer<'_>, fact: &Fact, at: Time) -> Resul
     writer.set_live(KIND, &fact.id, false)
 }
 
-/// Ends a fact that is known by its id, where it still holds.
+/// Ends the fact with this id, if it still holds.
 pub(crate) fn end_by_id(db: &Connection, id: &str, now: Time) -> Result<()> {
     let Some(fact) = super::number(KIND, id).map(|id| find(db, id)).transpose()?.flatten() else {
         return Ok(());
@@ -271,13 +271,13 @@ pub(crate) fn end_by_id(db: &Connection, id: &str, now: Time) -> Result<()> {
     index::write(db, |writer| end(db, writer, &fact, now.max(fact.since)))
 }
 
-/// Returns the category that a word names, or says which there are.
+/// Returns the category with this name, or an error that lists the categories.
 pub(crate) fn category(db: &Connection, word: &str) -> Result<String> {
     let added: Vec<String> = db.rows("SELECT name FROM categories", (), |row| row.get(0))?;
     Ok(guard::category(word, &added)?)
 }
 
-/// Adds a category beside the built-in ones. Tells whether it is new.
+/// Adds a category to the built-in ones. Returns whether it is new.
 pub(crate) fn add_category(db: &Connection, word: &str) -> Result<bool> {
     let word = guard::key(word, Source::Person)?;
     if category(db, &word).is_ok() {
@@ -291,21 +291,18 @@ fn is_multi(db: &Connection, key: &str) -> Result<bool> {
     Ok(guard::is_multi(key) || db.row(sql, [key], |_| Ok(()))?.is_some())
 }
 
-/// Declares a key multi-valued, or single-valued again: then the newest value of each entity holds alone.
+/// Declares a key multi-valued, or single-valued again; then only the newest value of each entity holds.
 pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> Result<String> {
     let key = guard::key(key, Source::Person)?;
     if multi {
         if db.run("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING", [&key])? > 0 {
-            // What documents say side by side holds side by side.
+            // Values from documents that hold at the same time keep doing so.
             let sql = "SELECT DISTINCT facts.id FROM facts JOIN citations ON kind = 'fact' AND citations.id = facts.id
                 WHERE key = $1 AND until IS NOT NULL";
             hold_again(db, &name::ids(db, sql, [&key])?)?;
         }
     } else if guard::is_multi(&key) {
-        return Err(Error::KeptOut {
-            what: key,
-            reason: "is a list by its nature; its values stand side by side".into(),
-        });
+        return Err(Error::KeptOut { what: key, reason: "always has a list of values".into() });
     } else if db.run("DELETE FROM multi_keys WHERE key = $1", [&key])? > 0 {
         let sql =
             "SELECT DISTINCT root FROM facts JOIN entities ON entities.id = facts.entity WHERE key = $1";
@@ -316,7 +313,8 @@ pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> R
     Ok(key)
 }
 
-/// Ends all but the newest value of each single-valued key of an entity. Returns the numbers of what ended.
+/// Ends all but the newest value of each single-valued key of an entity. Returns the numbers of the ended
+/// facts.
 pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<Vec<i64>> {
     let holding =
         select(db, "entities.root = $1 AND until IS NULL ORDER BY since DESC, facts.id DESC", [entity])?;
@@ -336,7 +334,7 @@ pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<
     })
 }
 
-/// Makes facts that were ended hold again, where no other value of a single-valued key does.
+/// Restores facts that were ended, unless another value of a single-valued key holds.
 pub(super) fn hold_again(db: &Connection, ids: &[i64]) -> Result<()> {
     for id in ids {
         let Some(fact) = find(db, *id)? else { continue };
@@ -351,7 +349,7 @@ pub(super) fn hold_again(db: &Connection, ids: &[i64]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the lines that still say what a fact took the place of.
+/// Returns the lines that still state the value that a fact replaced.
 pub(crate) fn replaced_at(db: &Connection, reference: &str) -> Result<Vec<Cite>> {
     let sql = "SELECT citations.path, citations.line FROM facts AS newer
         JOIN entities AS e ON e.id = newer.entity JOIN entities AS same ON same.root = e.root
@@ -362,22 +360,22 @@ pub(crate) fn replaced_at(db: &Connection, reference: &str) -> Result<Vec<Cite>>
     db.rows(sql, [super::number(KIND, reference).unwrap_or(0)], cite)
 }
 
-/// Tells whether a fact is a rule: a whole statement, which stands by itself.
+/// Tells whether a fact is a rule: a whole statement that needs no key.
 pub(crate) fn is_rule(db: &Connection, reference: &str) -> Result<bool> {
     let sql = "SELECT 1 FROM facts WHERE id = $1 AND key = 'rule'";
     let id = super::number(KIND, reference);
     Ok(db.row(sql, [id], |_| Ok(()))?.is_some())
 }
 
-/// Which facts to list.
+/// Selects facts.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter<'a> {
     pub(crate) entity: Option<&'a str>,
     pub(crate) key: Option<&'a str>,
     pub(crate) category: Option<&'a str>,
-    /// What held then; `None`: what holds now.
+    /// Facts that held at this time; `None` means current facts.
     pub(crate) as_of: Option<Time>,
-    /// Also what held before.
+    /// Also facts that no longer hold.
     pub(crate) history: bool,
 }
 
@@ -398,14 +396,14 @@ pub(crate) fn list(db: &Connection, filter: &Filter<'_>, limit: usize) -> Result
     Ok(facts)
 }
 
-/// Takes a fact away for good, every trace of it: by its id, or by its entity and key.
+/// Deletes a fact permanently, by its id or by its entity and key.
 pub(crate) fn remove(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
     let gone = matching(db, named, key)?;
     index::write(db, |writer| gone.iter().try_for_each(|fact| drop_row(db, writer, KIND, fact.number())))?;
     Ok(gone)
 }
 
-/// Returns the fact of an id, or those of an entity and key; an error where there is none.
+/// Returns the fact with an id, or those of an entity and key; an error if there are none.
 pub(crate) fn matching(db: &Connection, named: &str, key: Option<&str>) -> Result<Vec<Fact>> {
     let found = match (super::number(KIND, named), key) {
         (Some(id), None) => select(db, "facts.id = $1", [id])?,
@@ -431,12 +429,12 @@ fn keys(db: &Connection, entity: &Entity) -> Result<Vec<String>> {
     Ok(facts.into_iter().map(|fact| fact.key).collect())
 }
 
-/// Writes the passage of a row that was written.
+/// Writes the passage of a row that was just written.
 pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
     writer.insert(&get(db, id)?.passage()).map(drop)
 }
 
-/// Returns the passages of all facts of some entities, whose numbers are a JSON array.
+/// Returns the passages of all facts of some entities, given as a JSON array of numbers.
 pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
     let facts =
         select(db, "facts.entity IN (SELECT value FROM json_each($1)) ORDER BY facts.id", [entities])?;

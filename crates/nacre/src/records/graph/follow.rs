@@ -1,7 +1,9 @@
-//! Keeps the graph in step with a document (G7): what its lines say comes in, what they no longer say goes.
+//! Keeps the graph in sync with a document: statements of new lines are added, those of removed lines are
+//! retracted.
 //!
-//! Read again, an unchanged line changes nothing, even where a person has said otherwise since. What a person
-//! edits out goes, unless another line or a person says it too; what they edit becomes history.
+//! Reading an unchanged line again changes nothing, even if a person has since said otherwise. A statement
+//! that a person removes from a document is retracted, unless another line or a person states it too; one
+//! that they edit becomes history.
 
 use std::collections::HashMap;
 use std::ops::ControlFlow;
@@ -13,10 +15,10 @@ use crate::base::{Error, Result, text};
 use crate::index::Writer;
 use crate::store::Connection;
 
-/// What a document said when it was last read: the row and the line of each.
+/// The statements of a document when it was last read: the row and the line of each.
 type Cited = HashMap<(&'static str, i64), i64>;
 
-/// Makes the graph say what a document says. `None`: it is gone.
+/// Updates the graph to the content of a document; `None` means that the document was deleted.
 pub(crate) fn follow(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -28,7 +30,7 @@ pub(crate) fn follow(
     db.run("DELETE FROM kept_out WHERE path = $1", [path])?;
     let mut now: Cited = HashMap::new();
     let said = reading.map(|reading| reading.said.as_slice()).unwrap_or_default();
-    // Aliases last: they need someone to belong to.
+    // Aliases come last: they need an entity.
     let order =
         |alias: bool| said.iter().filter(move |said| matches!(said.claim, Claim::Alias { .. }) == alias);
     for said in order(false).chain(order(true)) {
@@ -72,7 +74,7 @@ fn cited(db: &Connection, path: &str) -> Result<Cited> {
     Ok(rows.into_iter().collect())
 }
 
-/// Takes one claim in. Returns the row that says it, if there is one.
+/// Stores one claim. Returns its row, if there is one.
 fn take(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -111,7 +113,7 @@ fn take(
     }
 }
 
-/// The name that the user or the agent goes by, where a text does not name them.
+/// Returns the name of the user or the agent, for a text that does not name them.
 fn named(db: &Connection, entity: &str) -> Result<String> {
     if !matches!(entity, "user" | "self") {
         return Ok(entity.to_owned());
@@ -119,7 +121,7 @@ fn named(db: &Connection, entity: &str) -> Result<String> {
     Ok(name::speaking(db, entity)?.map_or_else(|| entity.to_owned(), |known| known.name))
 }
 
-/// The fact by which this document said the same when it was last read.
+/// Returns the fact by which this document made the same statement when it was last read.
 fn said_before(db: &Connection, before: &Cited, entity: &str, key: &str, value: &str) -> Result<Option<i64>> {
     if before.is_empty() {
         return Ok(None);
@@ -141,7 +143,7 @@ fn said_before(db: &Connection, before: &Cited, entity: &str, key: &str, value: 
     Ok(found)
 }
 
-/// Takes back what a document no longer says.
+/// Retracts statements that a document no longer makes.
 fn retract(db: &Connection, writer: &mut Writer<'_>, path: &str, gone: &[(&str, i64)]) -> Result<()> {
     let mut touched: Vec<EntityId> = Vec::new();
     for (kind, id) in gone {
@@ -154,7 +156,7 @@ fn retract(db: &Connection, writer: &mut Writer<'_>, path: &str, gone: &[(&str, 
         let read = source_name(Source::Document);
         let of = |sql: &str| name::ids(db, sql, (id, read));
         let entities = match *kind {
-            // What has ended is history, and stays.
+            // An ended fact is history, and stays.
             fact::KIND => of("SELECT entity FROM facts WHERE id = $1 AND source = $2 AND until IS NULL")?,
             relation::KIND => {
                 of("SELECT subject FROM relations WHERE id = $1 AND source = $2 AND until IS NULL

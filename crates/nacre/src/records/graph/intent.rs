@@ -1,7 +1,8 @@
-//! What a question asks for: words that people use, and the keys and predicates that answer them.
+//! The intent of a question: words that people use, and the keys and predicates that answer them.
 //!
-//! Whole words only: `called` does not ask for a phone. The words are English
-//! (`words/english/graph-questions.txt`); in other languages a question is matched by the words of keys and by meaning.
+//! Only whole words match: `called` does not ask for a phone. The words are English
+//! (`words/english/graph-questions.txt`); in other languages a question is matched by the words of keys and
+//! by embedding.
 
 use crate::base::words::{self, List, Section, Table};
 
@@ -10,7 +11,7 @@ static ATTRIBUTES: List = words::GRAPH_QUESTIONS.list("attributes");
 static SAYS_LITTLE: List = words::GRAPH_QUESTIONS.list("says little");
 static ENDS: Section<(&str, [&str; 3])> = words::GRAPH_QUESTIONS.rows("ends", end);
 
-/// Reads a predicate, then what asks for its subject, its object and either of them.
+/// Reads a predicate, followed by the words that ask for its subject, its object and either of them.
 fn end(row: &'static str) -> (&'static str, [&'static str; 3]) {
     let (predicate, words) = words::pair(row);
     let mut columns = words.split('|');
@@ -27,14 +28,15 @@ pub(super) fn keys(word: &str) -> Vec<&'static str> {
     asked.flat_map(|(_, keys)| keys.split_ascii_whitespace()).collect()
 }
 
-/// Tells whether a word asks for what stands at the other end of a relation, if its ends have names of their own.
-/// `forward`: the subject is the one that is named.
+/// Tells whether a word asks for the other end of a relation; `None` if the predicate has no words for its
+/// ends. `forward` means that the question names the subject.
 pub(super) fn asks_for_end(word: &str, predicate: &str, forward: bool) -> Option<bool> {
     let (_, [subject, object, either]) = ENDS.iter().find(|(known, _)| *known == predicate)?;
     Some(has(if forward { object } else { subject }, word) || has(either, word))
 }
 
-/// Tells whether a word asks for a key or an end of a relation, so that it is no name where it stands in lower case.
+/// Tells whether a word asks for a key or an end of a relation, so that it is not a name when written in
+/// lower case.
 pub(super) fn is_attribute(word: &str) -> bool {
     ATTRIBUTES.has(word) || INTENTS.iter().any(|(asked, _)| has(asked, word)) || names_end(word)
 }
@@ -44,7 +46,7 @@ pub(super) fn names_end(word: &str) -> bool {
     ENDS.iter().any(|(_, lists)| lists.iter().any(|list| has(list, word)))
 }
 
-/// Tells whether a word says that something is asked, and not what.
+/// Tells whether a word only marks a question, without saying what is asked.
 pub(super) fn says_little(word: &str) -> bool {
     SAYS_LITTLE.has(word)
 }

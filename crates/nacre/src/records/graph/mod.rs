@@ -1,9 +1,10 @@
-//! The knowledge graph (G): entities and the names they go by, facts about them and relations between them,
-//! each with the time it held and the lines that say it.
+//! The knowledge graph: entities and their names, facts about them and relations between them, each with the
+//! period in which it holds and the lines that state it.
 //!
-//! A fact or relation is a row here and a passage in the index, written in one transaction. `recall` answers a
-//! question from the rows alone: it knows who is meant and what is asked, and is silent where it does not. What
-//! documents say is read by `read`, kept in step by `follow`, and goes when the last line that says it goes.
+//! A fact or relation is a row here and a passage in the index, written in one transaction. `recall` answers
+//! a question from the rows: it determines who is meant and what is asked, and returns nothing if it can't.
+//! `read` extracts statements from documents and `follow` keeps them in sync; a statement is deleted with the
+//! last line that makes it.
 
 pub(crate) mod activation;
 mod export;
@@ -46,9 +47,9 @@ pub(crate) use records::Records;
 pub use relation::Relation;
 pub use seed::Seeded;
 
-/// The key of what an entity is, in the words of another program.
+/// The key for the type of an entity in another program.
 pub(crate) const ENTITY_TYPE: &str = "entity_type";
-/// The key of what such a program observed of it.
+/// The key for the observations of such a program.
 pub(crate) const OBSERVATIONS: &str = "observations";
 
 /// The number of an entity's row.
@@ -57,20 +58,20 @@ pub(crate) struct EntityId(pub(crate) i64);
 
 column!(EntityId, EntityId);
 
-/// Who writes, and when it holds from.
+/// The writer, and the time from which the statement holds.
 #[derive(Clone, Copy)]
 pub(crate) struct Origin<'a> {
     pub(crate) now: Time,
     pub(crate) since: Time,
     pub(crate) source: Source,
     pub(crate) session: Option<&'a SessionId>,
-    /// Whether shared sessions never see it; `None`: as private as what it takes the place of.
+    /// Whether it is hidden from shared sessions; `None` means as private as the fact it replaces.
     pub(crate) private: Option<bool>,
-    /// What the session sees that says it.
+    /// The visibility of the writing session.
     pub(crate) visibility: Visibility,
 }
 
-/// A line that says something.
+/// A line that states something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "a file and a line of it")]
@@ -92,7 +93,7 @@ fn cite(row: &Row<'_>) -> Result<Cite> {
     Ok(Cite { path: row.get(0)?, line: row.get(1)? })
 }
 
-/// Keeps the lines of documents that the connection sees.
+/// Keeps the citations of documents that the connection sees.
 pub(crate) fn seen_cites(db: &Connection, cites: Vec<Cite>) -> Result<Vec<Cite>> {
     let sql = "SELECT EXISTS (SELECT 1 FROM citations WHERE path = $1)";
     let mut kept = Vec::new();
@@ -104,7 +105,8 @@ pub(crate) fn seen_cites(db: &Connection, cites: Vec<Cite>) -> Result<Vec<Cite>>
     Ok(kept)
 }
 
-/// Returns the kind of what a passage stands for and the lines that say it; `None`: it is no part of the graph.
+/// Returns the kind of the record behind a passage and the lines that state it; `None` if it is not part of
+/// the graph.
 pub(crate) fn cites_of(
     db: &Connection,
     kind: &str,
@@ -122,8 +124,8 @@ fn number(kind: &str, reference: &str) -> Option<i64> {
     reference.strip_prefix(kind)?.strip_prefix('-')?.parse().ok()
 }
 
-/// Takes the row of a fact or relation away, with its passage and all that points at it. What it had ended does not come
-/// back.
+/// Deletes the row of a fact or relation, with its passage and all references to it. A fact that it had ended
+/// is not restored.
 fn drop_row(db: &Connection, writer: &mut Writer<'_>, kind: &str, id: i64) -> Result<()> {
     let reference = format!("{kind}-{id}");
     writer.remove(kind, &reference)?;
@@ -136,19 +138,19 @@ fn drop_row(db: &Connection, writer: &mut Writer<'_>, kind: &str, id: i64) -> Re
     activation::forget(db, &reference)
 }
 
-/// Returns the passages of all facts and relations, for the index to be made anew.
+/// Returns the passages of all facts and relations, for a rebuild of the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     let mut passages = fact::passages(db)?;
     passages.extend(relation::passages(db)?);
     Ok(passages)
 }
 
-/// Tells whether anything is known at all.
+/// Tells whether the graph is empty.
 pub(crate) fn is_empty(db: &Connection) -> Result<bool> {
     Ok(db.row("SELECT 1 FROM entities LIMIT 1", (), |_| Ok(()))?.is_none())
 }
 
-/// How much the graph holds.
+/// The size of the graph.
 #[derive(Clone, Copy, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they count")]
 pub struct Counts {
@@ -156,11 +158,11 @@ pub struct Counts {
     pub aliases: i64,
     pub facts: i64,
     pub relations: i64,
-    /// What was read and not taken in; `nacre fact kept-out` lists it.
+    /// Statements that were read and rejected; `nacre fact kept-out` lists them.
     pub kept_out: i64,
 }
 
-/// Counts what holds now.
+/// Counts current records.
 pub(crate) fn counts(db: &Connection) -> Result<Counts> {
     let sql = "SELECT (SELECT count(*) FROM entities WHERE root = id), (SELECT count(*) FROM names WHERE NOT own),
         (SELECT count(*) FROM facts WHERE until IS NULL), (SELECT count(*) FROM relations WHERE until IS NULL),
@@ -176,7 +178,7 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
     })
 }
 
-/// Something that was read and not taken in.
+/// A statement that was read and rejected.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "where, what and why")]
@@ -189,7 +191,7 @@ pub struct KeptOut {
 
 redact! { KeptOut { path, what, reason / line } }
 
-/// Lists what was read and not taken in.
+/// Lists the statements that were read and rejected.
 fn kept_out_in(db: &Connection) -> Result<Vec<KeptOut>> {
     db.rows("SELECT path, line, what, reason FROM kept_out ORDER BY path, line, what", (), |row| {
         Ok(KeptOut { path: row.get(0)?, line: row.get(1)?, what: row.get(2)?, reason: row.get(3)? })
@@ -197,18 +199,19 @@ fn kept_out_in(db: &Connection) -> Result<Vec<KeptOut>> {
 }
 
 impl Origin<'_> {
-    /// Tells whether who says it sees a row.
+    /// Tells whether the writer sees a row.
     fn sees(&self, db: &Connection, table: &str, id: i64) -> Result<bool> {
         visibility::shows(db, self.visibility, table, id)
     }
 
-    /// By which rules names and keys are checked: what was read has passed the stricter ones already.
+    /// Returns the rules by which names and keys are checked: extracted statements have already passed the
+    /// stricter ones.
     fn checked_as(&self) -> Source {
         if self.source.is_read() { Source::Person } else { self.source }
     }
 }
 
-/// Returns the name of a source, as it stands in the rows.
+/// Returns the name of a source in the rows.
 fn source_name(source: Source) -> &'static str {
     match source {
         Source::Person => "person",
@@ -224,7 +227,7 @@ impl std::convert::From<guard::Refusal> for Error {
     }
 }
 
-/// Takes facts, relations and aliases in from a file that a person wrote (G8).
+/// Imports facts, relations and aliases from a seed file that a person wrote.
 pub fn seed(view: &mut View<'_>, path: &Path) -> Result<Seeded> {
     let caller = view.caller();
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
@@ -236,12 +239,12 @@ pub fn seed(view: &mut View<'_>, path: &Path) -> Result<Seeded> {
     })
 }
 
-/// Returns all that the graph holds now, for other programs to draw.
+/// Returns all current facts and relations, for other programs to draw.
 pub fn picture(view: &View<'_>) -> Result<Picture> {
     view.read_all(Picture::new)
 }
 
-/// Lists what was read from documents and not taken into the graph, and why.
+/// Lists the statements that were read from documents and rejected, and why.
 pub fn kept_out(view: &View<'_>) -> Result<Vec<KeptOut>> {
     view.read_all(kept_out_in)
 }

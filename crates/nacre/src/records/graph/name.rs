@@ -1,8 +1,8 @@
-//! Names: how an entity is called. One name means one entity; an entity may have many (G2).
+//! The names of entities. One name means one entity; an entity may have many names.
 //!
-//! A name is looked up folded: without case, accents, articles and signs, so that `Márta’s`, `marta` and
-//! `MARTA` are one. A merged entity keeps its names and rows and counts as another (`root`), which is why a
-//! merge can be undone.
+//! A name is looked up folded: without case, accents, articles and punctuation, so that `Márta’s`, `marta`
+//! and `MARTA` are one. A merged entity keeps its names and rows and counts as another (`root`), which is why
+//! a merge can be undone.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,16 +14,16 @@ use crate::base::{Error, Result, Time};
 use crate::index::{self, analyse};
 use crate::store::{Connection, Params, Row};
 
-/// An entity as it stands: who it is, and as whom it counts.
+/// An entity, and the entity that it counts as after merges.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Entity {
-    /// The one it counts as.
+    /// The entity it counts as.
     pub(crate) id: EntityId,
     pub(crate) name: String,
     pub(crate) category: String,
 }
 
-/// A name beside an entity's own.
+/// An additional name of an entity.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the words of SPEC G2")]
@@ -48,7 +48,7 @@ redact! {
     EntityShown { name, category, aliases / facts, relations }
 }
 
-/// Returns a name as it is looked up. Empty where it has neither letters nor digits.
+/// Returns the folded form of a name. Empty if it has neither letters nor digits.
 pub(crate) fn fold(name: &str) -> String {
     let words = words(name);
     let kept = match words.first().map(String::as_str) {
@@ -58,13 +58,14 @@ pub(crate) fn fold(name: &str) -> String {
     kept.join(" ")
 }
 
-/// The words of a name or a question, folded; a possessive ending is taken off.
+/// Returns the folded words of a name or a question, without possessive endings.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let folded = analyse::fold_marks(text).to_lowercase();
     let mut words: Vec<String> = Vec::new();
     let apostrophe = |c: char| matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
     for run in folded.split(|c: char| !(analyse::is_word(c) || apostrophe(c) || is_sign(c))) {
-        // Signs behind a word are part of it: `C++` is not `C#`. Others part words, like any punctuation.
+        // Symbols at the end of a word are part of it: `C++` is not `C#`. Others separate words, like
+        // punctuation.
         let end = run.trim_end_matches(is_sign).len();
         let (body, signs) = run.split_at(end);
         let parts: Vec<&str> = body.split(is_sign).collect();
@@ -83,12 +84,12 @@ pub(crate) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// Tells whether a character behind a word belongs to a name, as in `C++` and `C#`.
+/// Tells whether a character at the end of a word belongs to a name, as in `C++` and `C#`.
 pub(super) fn is_sign(c: char) -> bool {
     matches!(c, '+' | '#')
 }
 
-/// Returns the entity that goes by a name.
+/// Returns the entity with a name.
 pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Entity>> {
     let sql = "SELECT roots.id, roots.name, roots.category FROM names
         JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
@@ -96,9 +97,9 @@ pub(crate) fn find(db: &Connection, name: &str) -> Result<Option<Entity>> {
     db.row(sql, [fold(name)], from_row)
 }
 
-/// Sees to it that who says something of a name means whom they see. Tells whether the name is known and not seen by
-/// them: its own name may be said all the same, and nothing shows what else is known; any other leads to a name that
-/// they did not say, and is refused.
+/// Makes sure that a writer refers to an entity that they see. Returns whether the name exists but is hidden
+/// from them. An entity's own name may be used anyway, without revealing what else is known; an alias would
+/// reveal the name behind it, and is refused.
 pub(super) fn claim(db: &Connection, origin: &Origin<'_>, name: &str) -> Result<bool> {
     let Some(found) = find(db, name)? else { return Ok(false) };
     if origin.sees(db, "entities", found.id.0)? && origin.sees(db, "names", name_row(db, name)?)? {
@@ -117,7 +118,7 @@ fn name_row(db: &Connection, name: &str) -> Result<i64> {
 
 /// Returns the user or the agent, by its category.
 pub(super) fn speaking(db: &Connection, category: &str) -> Result<Option<Entity>> {
-    // As the index that it has says it.
+    // The condition matches the partial index.
     let sql = "SELECT id, name, category FROM entities WHERE category = $1 AND category IN ('user', 'self') AND root = id
         ORDER BY id LIMIT 1";
     db.row(sql, [category], from_row)
@@ -127,7 +128,7 @@ pub(super) fn from_row(row: &Row<'_>) -> Result<Entity> {
     Ok(Entity { id: row.get(0)?, name: row.get(1)?, category: row.get(2)? })
 }
 
-/// Returns the entity that goes by a name, or says that there is none.
+/// Returns the entity with a name, or an error if there is none.
 pub(crate) fn get(db: &Connection, name: &str) -> Result<Entity> {
     if let Some(found) = find(db, name)? {
         return Ok(found);
@@ -135,7 +136,7 @@ pub(crate) fn get(db: &Connection, name: &str) -> Result<Entity> {
     Err(Error::NoEntity { given: shorten(name), nearest: near(db, &fold(name))? })
 }
 
-/// A name that begins alike and differs in little.
+/// Returns a name with the same beginning that differs little.
 fn near(db: &Connection, folded: &str) -> Result<Option<String>> {
     let start: String = folded.chars().take(2).collect();
     let sql = "SELECT folded, name FROM names WHERE folded >= $1 AND folded < $2 LIMIT 2000";
@@ -145,12 +146,12 @@ fn near(db: &Connection, folded: &str) -> Result<Option<String>> {
     Ok(best.and_then(|best| names.iter().find(|(folded, _)| folded == best)).map(|(_, name)| name.clone()))
 }
 
-/// Returns a text that sorts behind every word that begins like this.
+/// Returns a text that sorts after every word with this prefix.
 pub(super) fn after(start: &str) -> String {
     format!("{start}{}", char::MAX)
 }
 
-/// Returns the entity that goes by a name, made where there is none.
+/// Returns the entity with a name, and creates it if needed.
 pub(crate) fn find_or_make(
     db: &Connection,
     origin: &Origin<'_>,
@@ -178,7 +179,7 @@ pub(crate) fn find_or_make(
     Ok(Entity { id, name, category: category.to_owned() })
 }
 
-/// Gives an entity its category, where it has none or a better one is said of it.
+/// Sets the category of an entity that has none or a less specific one.
 pub(super) fn sort(db: &Connection, mut entity: Entity, category: &str) -> Result<Entity> {
     let speaks = |category: &str| matches!(category, "user" | "self");
     if !category.is_empty() && (entity.category.is_empty() || speaks(category) && !speaks(&entity.category)) {
@@ -188,7 +189,7 @@ pub(super) fn sort(db: &Connection, mut entity: Entity, category: &str) -> Resul
     Ok(entity)
 }
 
-/// Gives an entity another name. Returns the entity, and the name's row where it is new.
+/// Adds an alias to an entity. Returns the entity, and the row of the name if it is new.
 pub(crate) fn add_alias(
     db: &Connection,
     origin: &Origin<'_>,
@@ -208,12 +209,13 @@ pub(crate) fn add_alias(
     let taken: Option<(String, bool, EntityId, String)> =
         db.row(sql, [&folded], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
     match taken {
-        // Said again: there is nothing to do.
+        // The alias exists already: there is nothing to do.
         Some((_, false, id, _)) if id == entity.id => Ok((entity, None)),
         Some((_, true, id, _)) if id == entity.id => {
             Err(Error::SelfAlias { alias: shorten(&alias), entity: entity.name })
         }
-        // What a document speaks of by that name turns out to be the same: a person knows better than a reader.
+        // The name of an entity from a document turns out to mean the same one: a person's word overrides the
+        // extraction.
         Some((source, true, _, other))
             if source == source_name(Source::Document) && !origin.source.is_read() =>
         {
@@ -242,7 +244,7 @@ pub(super) fn row(db: &Connection, name: &str) -> Result<Option<i64>> {
     db.row("SELECT id FROM names WHERE folded = $1 AND NOT own", [fold(name)], |row| row.get(0))
 }
 
-/// Takes an alias away. Tells which entity had it.
+/// Removes an alias. Returns the entity that had it.
 pub(crate) fn remove_alias(db: &Connection, alias: &str) -> Result<Entity> {
     let entity = get(db, alias)?;
     let sql = "DELETE FROM names WHERE folded = $1 AND NOT own RETURNING id";
@@ -256,7 +258,7 @@ pub(crate) fn remove_alias(db: &Connection, alias: &str) -> Result<Entity> {
     }
 }
 
-/// Lists the aliases, of one entity or of all.
+/// Lists the aliases of one entity, or of all.
 pub(crate) fn aliases(db: &Connection, entity: Option<EntityId>) -> Result<Vec<Alias>> {
     let sql = "SELECT names.name, roots.name FROM names JOIN entities ON entities.id = names.entity
         JOIN entities AS roots ON roots.id = entities.root
@@ -284,13 +286,13 @@ pub(crate) fn list(db: &Connection) -> Result<Vec<EntityShown>> {
     })
 }
 
-/// Makes one entity count as another. Of two values of one key, the newer holds. Returns the merge's number.
+/// Merges one entity into another. Of two values of one key, the newer holds. Returns the merge's number.
 pub(crate) fn merge(db: &Connection, now: Time, gone: &str, kept: &str) -> Result<i64> {
     let (gone, kept) = (get(db, gone)?, get(db, kept)?);
     if gone.id == kept.id {
         return Err(Error::SelfAlias { alias: gone.name, entity: kept.name });
     }
-    // Whoever counts as one of them is kept apart with it.
+    // Entities merged into either of them are kept apart with it.
     let sql =
         "SELECT 1 FROM distinct_entities JOIN entities AS a ON a.id = one JOIN entities AS b ON b.id = other
         WHERE a.root = $1 AND b.root = $2 OR a.root = $2 AND b.root = $1";
@@ -306,7 +308,7 @@ pub(crate) fn merge(db: &Connection, now: Time, gone: &str, kept: &str) -> Resul
     db.one(sql, values, |row| row.get(0))
 }
 
-/// Writes the passages of entities anew, under the name that they count as now.
+/// Rewrites the passages of entities under the name that they count as now.
 fn say_again(db: &Connection, entities: &[i64]) -> Result<()> {
     let entities = serde_json::to_string(entities)?;
     let mut passages = super::fact::passages_of(db, &entities)?;
@@ -314,7 +316,7 @@ fn say_again(db: &Connection, entities: &[i64]) -> Result<()> {
     index::write(db, |writer| passages.iter().try_for_each(|passage| writer.put(passage)))
 }
 
-/// Undoes the last merge that `name` went away by. Returns both entities' names.
+/// Undoes the last merge of `name` into another entity. Returns both entities' names.
 pub(crate) fn unmerge(db: &Connection, now: Time, name: &str) -> Result<(String, String)> {
     let sql = "SELECT merges.id, gone, moved, ended, (SELECT name FROM entities WHERE id = gone),
             (SELECT name FROM entities WHERE id = kept)
@@ -329,7 +331,7 @@ pub(crate) fn unmerge(db: &Connection, now: Time, name: &str) -> Result<(String,
         return Err(Error::NotMerged { name: shorten(name) });
     };
     for id in &moved {
-        // One that has come apart by itself since is not taken back.
+        // An entity that was separated since is left alone.
         let sql = "UPDATE entities SET root = $2 WHERE id = $1 AND root = (SELECT root FROM entities WHERE id = $2)
             AND NOT EXISTS (SELECT 1 FROM merges WHERE merges.gone = $1 AND undone_at IS NULL AND merges.id > $3)";
         if *id != gone.0 {
@@ -343,7 +345,7 @@ pub(crate) fn unmerge(db: &Connection, now: Time, name: &str) -> Result<(String,
     Ok(names)
 }
 
-/// Says that two entities are never the same. Returns their names.
+/// Declares that two entities are never the same. Returns their names.
 pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(String, String)> {
     let (one, other) = (get(db, one)?, get(db, other)?);
     if one.id == other.id {
@@ -354,16 +356,17 @@ pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(Str
     Ok((one.name, other.name))
 }
 
-/// An entity that was forgotten.
+/// A removed entity.
 pub(crate) struct Removed {
     pub(crate) name: String,
-    /// The documents that still speak of it: what they say comes back when they are edited.
+    /// The documents that still mention it: editing them brings their statements back.
     pub(crate) cited: Vec<String>,
-    /// All that went with it: `entity-3`, `fact-7`, `relation-2`.
+    /// All deleted records: `entity-3`, `fact-7`, `relation-2`.
     pub(crate) ids: Vec<String>,
 }
 
-/// Forgets an entity for good: its facts and their history, its relations, its names, and those that count as it.
+/// Deletes an entity permanently: its facts and their history, its relations, its names, and the entities
+/// merged into it.
 pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
     const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     let entity = get(db, name)?;
@@ -400,7 +403,7 @@ pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
     Ok(Removed { name: entity.name, cited, ids: named })
 }
 
-/// Removes entities that nothing is known of any more: no fact, no relation, no alias that a person gave.
+/// Removes entities that have no fact, no relation and no alias given by a person.
 pub(crate) fn sweep(db: &Connection, entities: &[EntityId]) -> Result<()> {
     for id in entities {
         let sql = "SELECT EXISTS (SELECT 1 FROM facts WHERE entity = $1)

@@ -1,4 +1,4 @@
-//! A question to the graph, understood: whom it names, and what it asks about them (G3).
+//! Interprets a question to the graph: whom it names, and what it asks about them.
 
 use std::ops::ControlFlow;
 
@@ -9,44 +9,44 @@ use crate::base::text::is_one_edit;
 use crate::index::{Language, analyse};
 use crate::store::Connection;
 
-/// More words than this are not looked at: what is asked stands at the beginning or nowhere.
+/// The maximum number of words that are analysed.
 const MOST_WORDS: usize = 64;
-/// The longest name that is found, in words.
+/// The maximum length of a name, in words.
 const LONGEST_NAME: usize = 8;
 
-/// Who asks: "my" is the user's when the user asks, the agent's when the agent asks.
+/// The person asking: "my" refers to the user if the user asks, and to the agent if the agent asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Speaker {
     /// The person.
     #[default]
     User,
-    /// The agent, of itself.
+    /// The agent, about itself.
     Agent,
 }
 
-/// A question, understood.
+/// An interpreted question.
 pub(super) struct Question {
-    /// Whom it names, as it names them.
+    /// The entities it names, in its own words.
     pub(super) named: Vec<Mention>,
     /// The words that say what is asked.
     pub(super) asked: Vec<Asked>,
-    /// Words that look like a name and are none that is known.
+    /// Words that look like a name but are unknown.
     pub(super) strangers: Vec<Asked>,
 }
 
-/// An entity that is named.
+/// A named entity.
 pub(super) struct Mention {
     pub(super) entity: Entity,
-    /// The words it was named by.
+    /// The words that name it.
     pub(super) by: String,
     /// Named by `my` or `you`.
     pub(super) speaks: bool,
-    /// Whether it may also be a word like any other: one that only a heading makes a name, in lower case.
+    /// Whether it may be an ordinary word: a lower-case word that is a name only because of a heading.
     pub(super) by_chance: bool,
 }
 
 impl Mention {
-    /// Tells whether this one is meant, and nothing else.
+    /// Tells whether the mention is unambiguous.
     pub(super) fn is_sure(&self) -> bool {
         !self.speaks && !self.by_chance
     }
@@ -55,7 +55,7 @@ impl Mention {
 /// A word that says what is asked.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Asked {
-    /// As it was written, folded.
+    /// The word as written, folded.
     pub(super) word: String,
     pub(super) stem: String,
     /// The words of keys that it asks for.
@@ -63,12 +63,12 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// Tells whether it asks for something that people and things have.
+    /// Tells whether it asks for an attribute of people or things.
     pub(super) fn is_attribute(&self) -> bool {
         intent::is_attribute(&self.word)
     }
 
-    /// Tells whether a text with these words, and these stems, has what is asked.
+    /// Tells whether a text with these words and stems contains what is asked.
     pub(super) fn is_in(&self, words: &[String], stems: &[String]) -> bool {
         stems.contains(&self.stem) || self.keys.iter().any(|key| words.iter().any(|word| word == key))
     }
@@ -77,13 +77,13 @@ impl Asked {
 /// A word of the question.
 struct Token {
     word: String,
-    /// As the analyser has it; empty for a single letter.
+    /// The analyser's form; empty for a single letter.
     stem: String,
     capital: bool,
-    /// The first of a sentence: its capital says nothing.
+    /// Starts a sentence, so that its capital letter means nothing.
     first: bool,
     possessive: bool,
-    /// Part of a name that was found.
+    /// Part of a recognised name.
     taken: bool,
 }
 
@@ -98,7 +98,7 @@ impl Question {
         if named.is_empty() {
             named.extend(misspelt(db, &mut tokens)?);
         }
-        // `Could you tell me of Orsolya` asks for Orsolya.
+        // `Could you tell me of Orsolya` asks about Orsolya.
         let stranger = |token: &Token| {
             !token.taken && (token.capital && !token.first || token.possessive) && !guard::is_day(&token.word)
         };
@@ -112,7 +112,7 @@ impl Question {
         };
         let (mut asked, mut little): (Vec<Asked>, Vec<Asked>) = Default::default();
         let mut strangers = Vec::new();
-        // Whether the word before was one that nobody ever used.
+        // Whether the previous word was never used before.
         let mut beside = false;
         for token in &tokens {
             if token.taken || says_nothing(token) {
@@ -134,11 +134,11 @@ impl Question {
                 list.push(word);
             }
         }
-        // Of an `e-mail address` the address says no more.
+        // In `e-mail address`, the word `address` adds nothing.
         if asked.iter().any(|asked| matches!(asked.word.as_str(), "mail" | "email" | "ip" | "web" | "mac")) {
             asked.retain(|asked| asked.word != "address");
         }
-        // `her number` asks for something, `phone number` for no more than `phone`.
+        // `her number` asks for something; in `phone number` the word adds nothing.
         if asked.is_empty() {
             asked = little.into_iter().filter(Asked::is_attribute).collect();
         }
@@ -161,7 +161,7 @@ fn tokens(text: &str, language: Language) -> Vec<Token> {
             || run.ends_with(apostrophe) && lower.ends_with('s');
         let stem = analyse::words(&word, language).pop().unwrap_or_default();
         let capital = trimmed.chars().next().is_some_and(char::is_uppercase);
-        // `who's`, `it's`: no possession.
+        // `who's` and `it's` are not possessives.
         let possessive = possessive && !language.is_common(&stem);
         tokens.push(Token { word, stem, capital, first, possessive, taken: false });
         first = ends;
@@ -172,7 +172,7 @@ fn tokens(text: &str, language: Language) -> Vec<Token> {
     tokens
 }
 
-/// Takes out what is only said to be polite, so that nobody is meant by it, and makes one word of a verb in two.
+/// Removes polite phrases, so that their words are not taken for names, and joins two-word verbs.
 fn join_phrases(tokens: &mut [Token], language: Language) {
     const POLITE: &[(&[&str], &[&str])] = &[
         (&["tell", "show", "give", "remind", "send", "get", "let"], &["me", "us"]),
@@ -195,8 +195,8 @@ fn join_phrases(tokens: &mut [Token], language: Language) {
     }
 }
 
-/// The runs of letters, digits and apostrophes, with the signs of a name behind them (`C++`), each with whether a
-/// sentence ends behind it.
+/// Returns the runs of letters, digits and apostrophes, with the trailing symbols of a name (`C++`), each
+/// with whether it ends a sentence.
 fn runs(text: &str) -> Vec<(&str, bool)> {
     let within = |c: char| analyse::is_word(c) || matches!(c, '\'' | '’' | '‘' | '`' | 'ʼ');
     let mut runs = Vec::new();
@@ -205,7 +205,7 @@ fn runs(text: &str) -> Vec<(&str, bool)> {
         rest = &rest[start..];
         let end = rest.find(|c: char| !within(c)).unwrap_or(rest.len());
         let signs = rest[end..].find(|c: char| !name::is_sign(c)).unwrap_or(rest.len() - end);
-        // A sign between two words parts them.
+        // A symbol between two words separates them.
         let end = if rest[end + signs..].starts_with(within) { end } else { end + signs };
         let (run, after) = rest.split_at(end);
         let gap = after.find(within).map_or(after, |next| &after[..next]);
@@ -215,7 +215,7 @@ fn runs(text: &str) -> Vec<(&str, bool)> {
     runs
 }
 
-/// Tells whether nothing that was ever indexed has a word, nor one that differs in a letter.
+/// Tells whether no indexed text contains a word, nor one that differs in a letter.
 fn is_unheard(db: &Connection, stem: &str) -> Result<bool> {
     if db.row("SELECT 1 FROM terms WHERE term = $1", [stem], |_| Ok(()))?.is_some() {
         return Ok(false);
@@ -230,16 +230,16 @@ fn is_unheard(db: &Connection, stem: &str) -> Result<bool> {
     Ok(!near)
 }
 
-/// Finds the names that the question has, the longest first at each place.
+/// Finds the names in the question, the longest first at each position.
 fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result<Vec<Mention>> {
     let mut named: Vec<Mention> = Vec::new();
     let mut place = 0;
     while place < tokens.len() {
-        // What begins no name need not be looked up.
+        // A word that can't start a name need not be looked up.
         let first = &tokens[place];
         let whose = matches!(first.word.as_str(), "my" | "our" | "your" | "his" | "her" | "their");
         let common = language.is_common(&first.stem) && !whose && (!first.capital || first.first);
-        // `Hemi's landlord` is not the landlord that is somebody's alias.
+        // `Hemi's landlord` is not the entity with the alias `landlord`.
         let of_another = place > 0 && tokens[place - 1].possessive && intent::is_attribute(&first.word);
         if first.taken || of_another || common && tokens.len() > 1 {
             place += 1;
@@ -262,8 +262,9 @@ fn mentions(db: &Connection, tokens: &mut [Token], language: Language) -> Result
     Ok(named)
 }
 
-/// The longest name that begins with the first of these words, in how many words. Where that is the title of an event
-/// that begins with a name, the name: `heron's disk` asks for the disk of heron rather than for what befell it once.
+/// Returns the longest name that starts with the first of these words, and its number of words. If it is the
+/// title of an event that starts with another name, returns that name: `heron's disk` asks for the disk of
+/// heron rather than for a past event.
 fn name_at(
     db: &Connection,
     before: usize,
@@ -271,7 +272,7 @@ fn name_at(
     language: Language,
 ) -> Result<Option<(usize, Entity, bool)>> {
     let first = &tokens[0];
-    // One query finds the word alone and every name that begins with it and the next.
+    // One query finds the word alone and every name that starts with it and the next word.
     let sql = "SELECT folded, names.name, roots.id, roots.name, roots.category, names.source FROM names
         JOIN entities ON entities.id = names.entity JOIN entities AS roots ON roots.id = entities.root
         WHERE folded = $1 OR folded = $2 OR (folded > $2 || ' ' AND folded < $2 || '!') LIMIT 1000";
@@ -295,12 +296,13 @@ fn name_at(
         if !fits {
             return Ok(ControlFlow::Continue(()));
         }
-        // A word of every sentence is a name only where it is written as one.
+        // A common word is a name only if it is written as one.
         let name = row.text(1)?;
         let common = length == 1
             && (language.is_common(&first.stem)
                 || first.word.chars().count() < 2
-                // A heading `Mail` is no reason to take every mail for it; that Papa is somebody, a person said.
+                // A heading `Mail` must not turn every mail into a name, but a person did say that Papa is
+                // somebody.
                 || read && intent::is_attribute(&first.word));
         let written = first.capital && !first.first && name.starts_with(char::is_uppercase);
         if !common || written || tokens.len() + before <= 1 {
@@ -312,7 +314,7 @@ fn name_at(
     Ok(best)
 }
 
-/// Who "my" and "you" are.
+/// Returns the entity that "my" and "you" refer to.
 fn speaking(db: &Connection, tokens: &[Token], speaker: Speaker) -> Result<Option<Mention>> {
     let (me, you) = match speaker {
         Speaker::User => ("user", "self"),
@@ -332,8 +334,8 @@ fn speaking(db: &Connection, tokens: &[Token], speaker: Speaker) -> Result<Optio
     Ok(None)
 }
 
-/// Somebody who is called by a first name, where only one is known who has it. In lower case only where little else is
-/// said: `dana mobile`.
+/// Returns the person with a first name, if it is unique. In lower case only if the question has few other
+/// words: `dana mobile`.
 fn by_first_name(db: &Connection, tokens: &mut [Token], language: Language) -> Result<Option<Mention>> {
     const TERSE: usize = 3;
     let terse = tokens.len() <= TERSE;
@@ -365,7 +367,7 @@ fn by_first_name(db: &Connection, tokens: &mut [Token], language: Language) -> R
     Ok(None)
 }
 
-/// A name that is written with one letter wrong, or in the plural.
+/// Returns the entity whose name is misspelt by one letter, or in the plural.
 fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
     let near = |token: &&mut Token| token.word.chars().count() >= 5 && (token.capital || token.possessive);
     for token in tokens.iter_mut().filter(near) {
@@ -375,7 +377,7 @@ fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
         let close = names.iter().find(|name| {
             name.strip_suffix('s') == Some(&token.word)
                 || token.word.strip_suffix('s') == Some(name)
-                // The capital of a first word says nothing of its being a name.
+                // A sentence's first word is capitalised whether or not it is a name.
                 || (!token.first || token.possessive) && is_one_edit(name, &token.word)
         });
         if let Some(entity) = close.map(|name| name::find(db, name)).transpose()?.flatten() {
@@ -387,7 +389,7 @@ fn misspelt(db: &Connection, tokens: &mut [Token]) -> Result<Option<Mention>> {
 }
 
 impl Question {
-    /// The ids of those who are named.
+    /// Returns the ids of the named entities.
     pub(super) fn ids(&self) -> Vec<EntityId> {
         self.named.iter().map(|mention| mention.entity.id).collect()
     }

@@ -1,11 +1,13 @@
-//! Recall: a question answered from facts and relations, in four phases (G3, G4).
+//! Recall: answers a question from facts and relations, in four phases.
 //!
-//! 1. The entities that are named and what is asked of them: fact 95, relation 90; over two hops a little less.
-//! 2. Where nothing in particular is asked: all that is known of them, 70 and 65.
-//! 3. and 4. Where nobody is named: facts 50 and relations 40 that have the words.
+//! 1. The entities that are named and what is asked about them: a fact scores 95, a relation 90; over two
+//!    hops a little less.
+//! 2. If nothing in particular is asked: everything known about them, 70 and 65.
+//! 3. and 4. If nobody is named: facts (50) and relations (40) that contain the words.
 //!
-//! Where somebody is known and nothing of what is asked, or somebody is named whom nobody knows, the graph returns
-//! nothing, and the note says so. That speaks for the graph alone: a search still shows what its other lanes find.
+//! If the entity is known but the requested attribute is not, or if an unknown entity is named, the graph
+//! returns nothing and a note that says so. This concerns the graph only: a search still shows the hits of
+//! its other retrievers.
 
 use std::collections::BTreeMap;
 
@@ -25,17 +27,17 @@ use crate::store::Connection;
 
 pub use super::question::Speaker;
 
-/// The score from which on an entity matched.
+/// The minimum score of a matched entity.
 pub(crate) const ENTITY: f64 = 65.0;
-/// How much of one entity is looked at.
+/// The maximum number of rows of one entity that are read.
 const MOST: usize = 1_000;
-/// What a part of what is asked, not covered, costs.
+/// The penalty for a part of the question that is not covered.
 const UNCOVERED: f64 = 14.0;
-/// What a second hop costs.
+/// The penalty for a second hop.
 const HOP: f64 = 1.0;
-/// From which nearness of meaning a fact answers that shares no word with what is asked.
+/// The minimum similarity from which a fact answers without sharing a word with the question.
 const NEAR: f32 = 0.42;
-/// The share of what is asked that an answer must have.
+/// The share of the question that an answer must cover.
 const ENOUGH: f64 = 0.4;
 
 /// A question to the graph.
@@ -44,31 +46,31 @@ pub(crate) struct Request<'a> {
     pub(crate) query: &'a str,
     pub(crate) speaker: Speaker,
     pub(crate) limit: usize,
-    /// What held then; `None`: what holds now.
+    /// Facts that held at this time; `None` means current facts.
     pub(crate) as_of: Option<Time>,
-    /// Whether facts that have the words count where nobody is named.
+    /// Whether facts that contain the words count if nobody is named.
     pub(crate) by_words: bool,
 }
 
-/// What was recalled.
+/// The result of a recall.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Recalled {
     /// Best first.
     pub known: Vec<Known>,
-    /// Whom the question names.
+    /// The entities that the question names.
     pub entities: Vec<String>,
-    /// Said where nothing is known.
+    /// Set if nothing is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// What could not be asked: then this may not be all that is known.
+    /// Parts that were unavailable, so that the answer may be incomplete.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// What the graph lacks, as a note for a search that other lanes may have answered.
+    /// The missing attributes, as a note for a search that other retrievers may have answered.
     #[serde(skip)]
     pub(crate) lacks: Option<String>,
 }
 
-/// A fact or a relation that was recalled.
+/// A recalled fact or relation.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the words of SPEC G")]
@@ -76,9 +78,9 @@ pub struct Known {
     pub kind: &'static str,
     pub id: String,
     pub text: String,
-    /// How well it fits: 95 to 65 by entity, 50 and 40 by words.
+    /// The score: 95 to 65 by entity, 50 and 40 by words.
     pub score: f64,
-    /// What the order is by: the score with activation, 100 more where an entity matched.
+    /// The sort key: the score with activation, plus 100 if an entity matched.
     pub combined: f64,
     pub since: Time,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -89,11 +91,11 @@ pub struct Known {
     /// Often recalled together with the others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub linked: bool,
-    /// Why it is here.
+    /// Why it was recalled.
     pub why: String,
     #[serde(skip)]
     activation: f64,
-    /// The share of what is asked that it has, in steps.
+    /// The share of the question that it covers, in steps.
     #[serde(skip)]
     covered: i64,
 }
@@ -103,7 +105,7 @@ redact! {
     Known { id, text, cites, why / kind, score, combined, since, until, linked, activation, covered }
 }
 
-/// A fact or relation of an entity, as it is compared with what is asked.
+/// A fact or relation of an entity, as it is compared with the question.
 enum Row {
     Fact(Fact),
     Relation { relation: Relation, forward: bool, other: EntityId },
@@ -153,7 +155,7 @@ pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language)
     Ok(recalled)
 }
 
-/// Every name of whom is named, folded.
+/// Returns every name of a mentioned entity, folded.
 fn names(db: &Connection, mention: &Mention) -> Result<Vec<String>> {
     let mut names = vec![name::fold(&mention.entity.name)];
     if !mention.speaks {
@@ -167,8 +169,9 @@ fn list(words: &[Asked]) -> String {
     words.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ")
 }
 
-/// Returns which attributes the graph lacks for the entity that a question names. `None` if it names nobody who is known,
-/// or asks for more than attributes. `my` and `our` don't count: a dentist is seldom a fact about the person who asks.
+/// Returns the attributes that the graph lacks for the entity that a question names; `None` if it names no
+/// known entity, or asks for more than attributes. `my` and `our` don't count: a dentist is seldom a fact
+/// about the person who asks.
 fn lacks(question: &Question) -> Option<String> {
     let mention = question.named.first().filter(|mention| mention.is_sure())?;
     let asked = &question.asked;
@@ -176,18 +179,18 @@ fn lacks(question: &Question) -> Option<String> {
     asks.then(|| format!("the graph has no `{}` for `{}`", list(asked), mention.entity.name))
 }
 
-/// Why the graph has nothing to say.
+/// Explains why the graph has no answer.
 fn silence(question: &Question, of_named: usize) -> String {
     match question.named.first() {
         Some(mention) if of_named > 0 => format!(
-            "{} known of `{2}`, none about `{1}`; `nacre fact list \"{2}\"` shows what is",
+            "{} known about `{2}`, but nothing about `{1}`; list all with `nacre fact list \"{2}\"`",
             if of_named == 1 { "one thing is".to_owned() } else { format!("{of_named} things are") },
             list(&question.asked),
             mention.entity.name,
         ),
-        Some(mention) => format!("nothing is known of `{}`", mention.entity.name),
+        Some(mention) => format!("nothing is known about `{}`", mention.entity.name),
         None if !question.strangers.is_empty() => {
-            format!("nobody and nothing called `{}` is known", list(&question.strangers))
+            format!("there is no entity `{}`", list(&question.strangers))
         }
         None => "no fact or relation matches".to_owned(),
     }
@@ -202,11 +205,11 @@ fn keep(seen: &mut BTreeMap<String, Known>, known: Known) {
     }
 }
 
-/// All that is known of an entity: its facts, and its relations from either end.
+/// Returns everything known about an entity: its facts, and its relations from either end.
 fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> Result<Vec<Row>> {
     const HOLDS: &str = "CASE WHEN $2 IS NULL THEN until IS NULL ELSE since <= $2 AND (until IS NULL OR until > $2) END LIMIT $3";
     const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
-    // Its own name is known: joined in, it would cost more than the facts.
+    // The entity's name is known, and joining it would cost more than reading the facts.
     let sql = format!(
         "SELECT id, $4, key, value, category, importance, permanent, since, until, source, activation, access_count,
             last_accessed FROM facts WHERE entity {OF} AND {HOLDS}"
@@ -228,7 +231,7 @@ fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> R
     Ok(rows)
 }
 
-/// What is known of one entity that answers the question.
+/// Returns the facts and relations of one entity that answer the question.
 fn of_entity(
     db: &Connection,
     question: &Question,
@@ -246,14 +249,14 @@ fn of_entity(
     }
     let named = question.ids();
     let all = (1u64 << asked.len().min(63)) - 1;
-    // A word that people use for what things have says more of what is asked than another.
+    // A word for an attribute says more about the question than other words.
     let weight = |place: usize| if asked.get(place).is_some_and(Asked::is_attribute) { 2.0 } else { 1.0 };
     let weigh = |bits: u64| (0..63).filter(|place| bits & 1 << place != 0).map(weight).sum::<f64>();
     let share = |bits: u64| weigh(bits) / weigh(all);
     let mut found = Vec::new();
     for row in rows {
         let mut bits = row.covers(asked, language);
-        // A relation between two who are named is what is asked, whatever it is called.
+        // A relation between two named entities answers the question, whatever its predicate.
         let joins = matches!(row, Row::Relation { other, .. } if named.contains(other));
         if joins {
             bits = all;
@@ -269,7 +272,7 @@ fn of_entity(
         if bits & !all != 0 || bits == all && !joins {
             continue;
         }
-        // The rest may be asked of whoever stands at the other end.
+        // The rest may ask about the entity at the other end.
         if bits == 0 {
             continue;
         }
@@ -284,9 +287,9 @@ fn of_entity(
         }
     }
     let best = found.iter().map(|known| known.covered).max().unwrap_or(0);
-    // What covers less than half of what the best does is beside the question.
+    // Anything that covers less than half of what the best covers is irrelevant.
     found.retain(|known| known.covered * 2 > best);
-    // What has a word of its own in the tables and is not there is not known.
+    // If every word asks for a known attribute and none was found, the answer is unknown.
     if found.is_empty() && !asked.iter().all(Asked::is_attribute) {
         found = by_meaning(question, rows, who);
     }
@@ -299,7 +302,7 @@ fn steps(share: f64) -> i64 {
     steps
 }
 
-/// What means nearly what is asked, without sharing a word with it.
+/// Returns rows with a meaning similar to the question, without a common word.
 fn by_meaning(question: &Question, rows: &[Row], who: &str) -> Vec<Known> {
     let asked = question.asked.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ");
     let wanted = builtin::embed_weighted(&asked, |_| 1.0);
@@ -318,8 +321,8 @@ fn by_meaning(question: &Question, rows: &[Row], who: &str) -> Vec<Known> {
         .collect()
 }
 
-/// Facts and relations that have the words of the question: of one that names nobody, or those of others that speak
-/// of whom it names.
+/// Returns facts and relations that contain the words of a question that names nobody, or those of other
+/// entities that mention the named one.
 fn by_words(
     db: &Connection,
     question: &Question,
@@ -335,7 +338,7 @@ fn by_words(
         let (has, whole) = (analyse::words(&text, language), name::words(&text));
         let covered = question.asked.iter().filter(|asked| asked.is_in(&whole, &has)).count();
         let share = covered as f64 / question.asked.len().max(1) as f64;
-        // One word of several says little about what is meant, and nobody is meant who is not named.
+        // One word of several says little, and an entity that is not named is not meant.
         let unnamed = question.strangers.iter().any(|stranger| !has.contains(&stranger.stem))
             || !names.is_empty() && !names.iter().any(|name| says(&whole, name));
         if share <= 0.5 && question.asked.len() > 1 || covered == 0 || unnamed {
@@ -350,8 +353,8 @@ fn by_words(
     Ok(found)
 }
 
-/// The facts and relations that have any of these words, best first. Read from the rarest word on, until it would be
-/// too much.
+/// Returns the facts and relations that contain any of these words, best first. Words are read in order of
+/// rarity, up to a limit.
 fn having(db: &Connection, stems: &[String], request: &Request<'_>) -> Result<Vec<Row>> {
     const READ: i64 = 20_000;
     let mut rare: Vec<(i64, &String)> = Vec::new();
@@ -378,7 +381,7 @@ fn having(db: &Connection, stems: &[String], request: &Request<'_>) -> Result<Ve
     held.filter_map(Result::transpose).collect()
 }
 
-/// The fact or relation of that reference, if it held then.
+/// Returns the fact or relation with this reference, if it held then.
 fn held(db: &Connection, reference: &str, as_of: Option<Time>) -> Result<Option<Row>> {
     let holds = |since: Time, until: Option<Time>| {
         as_of.is_none_or(|at| since <= at && until.is_none_or(|until| until > at))
@@ -393,13 +396,13 @@ fn held(db: &Connection, reference: &str, as_of: Option<Time>) -> Result<Option<
     Ok(relation.map(|relation| Row::Relation { relation, forward: true, other: EntityId(0) }))
 }
 
-/// Tells whether words have a name among them.
+/// Tells whether words contain a name.
 fn says(words: &[String], name: &str) -> bool {
     let name: Vec<&str> = name.split(' ').collect();
     words.windows(name.len()).any(|run| run.iter().zip(&name).all(|(one, other)| one == other))
 }
 
-/// Orders what was found: what has more of what is asked first, then by score and activation (G4).
+/// Sorts the results: by coverage of the question, then by score and activation.
 fn rank(known: &mut [Known]) {
     let hottest = known.iter().map(|known| known.activation).fold(f64::MIN_POSITIVE, f64::max);
     for known in known.iter_mut() {
@@ -418,7 +421,7 @@ fn rank(known: &mut [Known]) {
     });
 }
 
-/// Adds what was often recalled together with these (G5).
+/// Adds facts that were often recalled together with these.
 fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<Known>) -> Result<()> {
     let room = request.limit.saturating_sub(known.len()).min(activation::LINKED);
     if known.is_empty() || room == 0 || request.as_of.is_some() || known[0].score < ENTITY {
@@ -459,7 +462,7 @@ impl Row {
         }
     }
 
-    /// What it says, without whom it says it of.
+    /// Returns the statement without its entity.
     fn said(&self) -> String {
         match self {
             Row::Fact(fact) => format!("{} {}", fact.key.replace('_', " "), fact.value),
@@ -491,7 +494,7 @@ impl Row {
         }
     }
 
-    /// Which of the words it answers, a bit each.
+    /// Returns which of the words it answers, one bit each.
     fn covers(&self, asked: &[Asked], language: Language) -> u64 {
         let answers = |asked: &Asked| match self {
             Row::Fact(fact) => {
@@ -509,7 +512,7 @@ impl Row {
         bits.fold(0, |bits, (place, _)| bits | 1 << place.min(62))
     }
 
-    /// The entity that it leads to: the other end, or the one that a fact's value names.
+    /// Returns the entity it leads to: the other end, or the one that a fact's value names.
     fn leads_to(&self, db: &Connection) -> Result<Option<Entity>> {
         match self {
             Row::Relation { relation, forward, other } => {
@@ -522,7 +525,7 @@ impl Row {
     }
 }
 
-/// Tells whether a text has a word. Most have not even its beginning, which is seen at once.
+/// Tells whether a text contains a word. Most texts lack even its beginning, which is checked first.
 fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
     const BEGINNING: usize = 3;
     let beginning = asked.stem.as_bytes().get(..BEGINNING).filter(|bytes| bytes.is_ascii());
@@ -531,7 +534,7 @@ fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
     if asked.stem.is_empty() || text.is_ascii() && beginning.is_some_and(absent) {
         return false;
     }
-    // `certified` asks for a certification, though their stems differ in their last letters.
+    // `certified` asks for a certification, although the stems end differently.
     const ALIKE: usize = 6;
     let beginning = asked.stem.get(..ALIKE);
     let alike = |word: &String| {
@@ -541,9 +544,10 @@ fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
     analyse::words(text, language).iter().any(|word| *word == asked.stem || alike(word))
 }
 
-/// Tells whether a word asks for what stands at the other end. `forward`: the subject is the one that is named.
+/// Tells whether a word asks for the other end. `forward` means that the question names the subject.
 fn asks_for_end(asked: &Asked, predicate: &str, forward: bool, language: Language) -> bool {
-    // What has no names for its ends may be another's inverse: who employs is who is worked at.
+    // A predicate without words for its ends may be the inverse of another: the employer is the one worked
+    // at.
     let asks = intent::asks_for_end(&asked.word, predicate, forward)
         .or_else(|| intent::asks_for_end(&asked.word, guard::inverse(predicate)?, !forward));
     if asks == Some(true) {
@@ -551,7 +555,8 @@ fn asks_for_end(asked: &Asked, predicate: &str, forward: bool, language: Languag
     }
     let says =
         has_stem(predicate, asked, language) || predicate.split('_').any(|part| asked.keys.contains(&part));
-    // `landlord_of` says what the subject is: asked of the object only. `has_landlord` says what the object is.
+    // `landlord_of` describes the subject, so it is only asked about the object. `has_landlord` describes the
+    // object.
     match predicate {
         of if of.ends_with("_of") => says && !forward,
         has if has.starts_with("has_") => says && forward,

@@ -1,5 +1,5 @@
-//! The graph as records that an export keeps and an import takes in: all that was said, with its history. What was
-//! read from documents stands in the documents and is read again.
+//! The graph as records for export and import: everything that was said, with its history. Statements from
+//! documents are left out, because importing the documents extracts them again.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::base::{Result, Time};
 use crate::index::{Lexicon, Writer};
 use crate::store::{Connection, Row, ToSql};
 
-/// All that was said of the graph.
+/// All statements in the graph.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Records {
     categories: Vec<String>,
@@ -20,7 +20,7 @@ pub(crate) struct Records {
     distinct: Vec<(String, String)>,
 }
 
-/// An entity with every name it goes by; those of merged ones are among them.
+/// An entity with all its names, including those of merged entities.
 #[derive(Debug, Serialize, Deserialize)]
 struct Entity {
     name: String,
@@ -63,10 +63,10 @@ struct Relation {
     private: bool,
 }
 
-/// Whether a row is private: marked so, or said where nobody read along.
+/// Whether a row is private: marked so, or said in a private session.
 const PRIVATE: &str = "(private OR source = 'conversation')";
 
-/// What counts as said.
+/// The condition for statements that were said rather than read.
 const SAID: &str = "source NOT IN ('document')";
 
 impl Records {
@@ -76,7 +76,7 @@ impl Records {
         rules + entities.len() + facts.len() + relations.len() == 0
     }
 
-    /// Reads all that was said.
+    /// Reads all statements.
     pub(crate) fn all(db: &Connection) -> Result<Records> {
         let roots = "JOIN entities AS e ON e.id = entity JOIN entities AS roots ON roots.id = e.root";
         let facts = db.rows(
@@ -154,7 +154,7 @@ impl Records {
         })
     }
 
-    /// Takes records in; what is here already is left as it is. Returns how many facts and relations are new.
+    /// Imports records and keeps existing ones unchanged. Returns how many facts and relations are new.
     pub(crate) fn take_in(&self, db: &Connection) -> Result<usize> {
         for (sql, names) in [
             ("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING", &self.categories),
@@ -176,7 +176,7 @@ impl Records {
         for Entity { name, category, aliases, private } in &self.entities {
             name::find_or_make(db, &origin(long_ago, *private), name, category)?;
             for alias in aliases {
-                // A name that means another here stays that one's.
+                // A name that belongs to another entity here stays with it.
                 let _ = name::add_alias(db, &origin(long_ago, *private), alias, name);
             }
         }
@@ -187,7 +187,7 @@ impl Records {
         let mut lexicon = Lexicon::default();
         let mut writer = Writer::new(db, &mut lexicon)?;
         for fact in &self.facts {
-            // Whoever wrote the file: what no call could have said does not come in by an import either.
+            // An imported file is not trusted: a statement that no call could make is not imported either.
             let (key, value) =
                 (guard::key(&fact.key, Source::Person)?, guard::value(&fact.value, Source::Person)?);
             if !fact.category.is_empty() {

@@ -1,4 +1,4 @@
-//! Relations: subject, predicate, object, and the time they held (G2). Found from either end.
+//! Relations: subject, predicate, object, and the period in which they hold. They are found from either end.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,12 +22,12 @@ pub struct Relation {
     pub predicate: String,
     pub object: String,
     pub since: Time,
-    /// Absent: it holds.
+    /// Absent while the relation holds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Time>,
     pub source: String,
     pub activation: f64,
-    /// hot, warm or cool.
+    /// `hot`, `warm` or `cool`.
     pub tier: &'static str,
     pub access_count: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -43,10 +43,10 @@ redact! {
     }
 }
 
-/// What became of one that was said.
+/// The result of adding a relation.
 pub(crate) struct Added {
     pub(crate) relation: Relation,
-    /// It was known already.
+    /// The relation existed already.
     pub(crate) known: bool,
 }
 
@@ -94,12 +94,12 @@ fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<R
     db.rows(&format!("SELECT {COLUMNS} WHERE {condition}"), values, from_row)
 }
 
-/// Returns the relation of that number.
+/// Returns the relation with this number.
 pub(super) fn find_by_number(db: &Connection, id: i64) -> Result<Option<Relation>> {
     Ok(select(db, "relations.id = $1", [id])?.pop())
 }
 
-/// Says that a relation holds, from `origin.since` on. Entities that are not known are made.
+/// Adds a relation that holds from `origin.since`. Unknown entities are created.
 pub(crate) fn add(
     db: &Connection,
     origin: &Origin<'_>,
@@ -110,7 +110,7 @@ pub(crate) fn add(
     index::write(db, |writer| add_with(db, writer, origin, [subject, predicate, object]))
 }
 
-/// The same among many writes.
+/// Does the same with a shared writer, as one of many writes.
 pub(crate) fn add_with(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -139,7 +139,7 @@ pub(crate) fn add_with(
         }
         return Ok(Added { relation: with_cites(db, known)?, known: true });
     }
-    // Said to have begun earlier, it held until it began as far as we knew.
+    // If it is now said to have begun earlier, the new row ends where the known one begins.
     let condition = "s.root = $1 AND predicate = $2 AND o.root = $3 AND since > $4 ORDER BY since LIMIT 1";
     let later = select(db, condition, (subject.id, &predicate, object.id, origin.since))?.pop();
     let sql = "INSERT INTO relations (subject, predicate, object, since, until, source, session, private)
@@ -169,7 +169,7 @@ fn with_cites(db: &Connection, mut relation: Relation) -> Result<Relation> {
     Ok(relation)
 }
 
-/// Lists relations: of one entity, at either end, or of all.
+/// Lists the relations of one entity, at either end, or of all.
 pub(crate) fn list(
     db: &Connection,
     entity: Option<&str>,
@@ -185,7 +185,7 @@ pub(crate) fn list(
     found.into_iter().map(|relation| with_cites(db, relation)).collect()
 }
 
-/// Ends a relation that holds: by its id, or by subject, predicate and object. It stays as history.
+/// Ends a current relation, by its id or by subject, predicate and object. It stays as history.
 pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relation> {
     let relation = find(db, named)?;
     if relation.until.is_some() {
@@ -197,14 +197,14 @@ pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relat
     get(db, relation.number())
 }
 
-/// Takes a relation away for good.
+/// Deletes a relation permanently.
 pub(crate) fn remove(db: &Connection, named: &Named<'_>) -> Result<Relation> {
     let relation = find(db, named)?;
     index::write(db, |writer| drop_row(db, writer, KIND, relation.number()))?;
     Ok(relation)
 }
 
-/// How a caller names a relation.
+/// A caller's reference to a relation.
 pub(crate) enum Named<'a> {
     Id(&'a str),
     Ends(&'a str, &'a str, &'a str),
@@ -227,12 +227,12 @@ pub(crate) fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
     found.into_iter().next().ok_or(Error::NoRelation { given: crate::base::text::shorten(&given) })
 }
 
-/// Writes the passage of a row that was written.
+/// Writes the passage of a row that was just written.
 pub(super) fn index(db: &Connection, writer: &mut Writer<'_>, id: i64) -> Result<()> {
     writer.insert(&get(db, id)?.passage()).map(drop)
 }
 
-/// Returns the passages of all relations of some entities, whose numbers are a JSON array.
+/// Returns the passages of all relations of some entities, given as a JSON array of numbers.
 pub(super) fn passages_of(db: &Connection, entities: &str) -> Result<Vec<Passage>> {
     let either = "relations.subject IN (SELECT value FROM json_each($1))
         OR relations.object IN (SELECT value FROM json_each($1)) ORDER BY relations.id";

@@ -1,4 +1,5 @@
-//! Seeding the graph from a file that a person wrote, as TOML or JSON (G8). Twice is the same as once.
+//! Imports a seed file for the graph that a person wrote, as TOML or JSON. Importing it twice has no further
+//! effect.
 
 use std::path::Path;
 
@@ -12,11 +13,11 @@ use crate::base::{Error, Result, Time};
 use crate::index::{Lexicon, Writer};
 use crate::store::Connection;
 
-/// What a seed may hold.
+/// The content of a seed file.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Seed {
-    /// Categories beside the built-in ones.
+    /// Categories in addition to the built-in ones.
     #[serde(default)]
     categories: Vec<String>,
     /// Keys whose values do not replace each other.
@@ -67,18 +68,18 @@ struct SeedPair {
     b: String,
 }
 
-/// What a seed brought.
+/// The result of importing a seed file.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Seeded {
     /// Facts, relations and aliases that are new.
     pub added: usize,
-    /// Those that were known already.
+    /// Those that existed already.
     pub known: usize,
-    /// What was not taken in, and why.
+    /// Statements that were rejected, and why.
     pub kept_out: Vec<String>,
 }
 
-/// Reads a seed.
+/// Parses a seed file.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Seed> {
     let bad = |problem: String| Error::BadSeed { path: path.to_owned(), problem };
     match text.trim_start().starts_with('{') {
@@ -87,7 +88,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Seed> {
     }
 }
 
-/// Takes a seed in. What a guard keeps out is named and does not stop the rest.
+/// Imports a seed file. A rejected statement is reported and does not stop the rest.
 pub(crate) fn take_in(db: &Connection, now: Time, session: &SessionId, seed: &Seed) -> Result<Seeded> {
     let mut seeded = Seeded::default();
     let origin = |since: Option<Time>| Origin {

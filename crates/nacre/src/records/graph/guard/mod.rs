@@ -1,8 +1,8 @@
-//! What may get into the graph, and how it is written there (G1, G2, G7).
+//! Decides what may enter the graph, and normalises it.
 //!
-//! Pure. Every rule is a function from what was given to how it is kept, or to a [`Refusal`] in words that a
-//! person understands; the word lists are in `words`. The rules are stricter for what was read than for what
-//! was said on purpose: junk in a graph is recalled again and again, a name that was left out is only typed
+//! The functions are pure. Every rule maps an input to its stored form, or to a [`Refusal`] with a reason in
+//! plain words; the word lists are in `words`. The rules are stricter for extracted text than for statements
+//! made on purpose: junk in a graph is recalled again and again, whereas a rejected name only has to be typed
 //! once more.
 
 mod words;
@@ -17,38 +17,38 @@ use crate::base::text::nearest;
 pub(crate) use words::CATEGORIES;
 use words::NoName;
 
-/// The most characters of a name.
+/// The maximum number of characters of a name.
 pub(crate) const MAX_NAME: usize = 120;
-/// The most characters of a key or a predicate.
+/// The maximum number of characters of a key or a predicate.
 pub(crate) const MAX_KEY: usize = 60;
-/// The most characters of a value given by hand.
+/// The maximum number of characters of a value given by hand.
 pub(crate) const MAX_VALUE: usize = 500;
-/// The most characters of a value that was read. A longer one is prose, and is found as a passage.
+/// The maximum number of characters of an extracted value. A longer one is prose, and is found as a passage.
 pub(crate) const MAX_READ_VALUE: usize = 300;
 
-/// Where something that wants to get in comes from.
+/// The source of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum From {
     Person,
     Agent,
-    /// Another memory, in which it was said on purpose.
+    /// Another memory, where it was said on purpose.
     Import,
     Document,
 }
 
 impl From {
-    /// Whether it was read from text, not said on purpose.
+    /// Tells whether it was extracted from text, rather than said on purpose.
     pub(crate) fn is_read(self) -> bool {
         self == From::Document
     }
 }
 
-/// What was not let in, and why.
+/// A rejected statement, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
-    /// What it is about, shortened to be shown.
+    /// The rejected text, shortened for display.
     pub(crate) what: String,
-    /// Goes on after `what`: "is a pronoun".
+    /// Continues after `what`: "is a pronoun".
     pub(crate) reason: String,
 }
 
@@ -62,14 +62,14 @@ fn refuse<T>(what: &str, reason: impl Into<String>) -> Result<T, Refusal> {
     Err(Refusal { what: shown, reason: reason.into() })
 }
 
-/// Returns the category of that name: a built-in one, or one of those `added`.
+/// Returns the category with this name: a built-in one, or one of `added`.
 pub(crate) fn category(name: &str, added: &[String]) -> Result<String, Refusal> {
     let given = joined(name);
     let known = || CATEGORIES.iter().map(|category| category.name).chain(added.iter().map(String::as_str));
     if known().any(|known| known == given) {
         return Ok(given);
     }
-    // `people`, `tools`, `company`: the word was right, its form was not.
+    // `people`, `tools`, `company`: the word is right, but not its form.
     let meant = class_of(name.trim()).or_else(|| nearest(&given, known()));
     let hint = meant.map_or_else(
         || format!("the categories are {}", known().collect::<Vec<_>>().join(", ")),
@@ -78,17 +78,17 @@ pub(crate) fn category(name: &str, added: &[String]) -> Result<String, Refusal> 
     refuse(name, format!("is not a category; {hint}"))
 }
 
-/// Whether what is in this category never fades.
+/// Tells whether facts of this category never fade.
 pub(crate) fn born_permanent(category: &str) -> bool {
     CATEGORIES.iter().any(|known| known.name == category && known.permanent)
 }
 
-/// The most values that one key of one entity may have at a time.
+/// Returns the maximum number of current values of one key of one entity.
 pub(crate) fn most_values(from: From) -> usize {
     if from.is_read() { 10 } else { 100 }
 }
 
-/// Returns the category that a heading or a column named so is a list of: `People` of persons.
+/// Returns the category that a heading or column lists: `People` lists persons.
 pub(crate) fn class_of(title: &str) -> Option<&'static str> {
     if title.len() > words::LONGEST {
         return None;
@@ -96,24 +96,24 @@ pub(crate) fn class_of(title: &str) -> Option<&'static str> {
     words::CLASSES.get(&lower(title))
 }
 
-/// Returns the categories that subject and object of a relation have, as far as its predicate says.
+/// Returns the categories of subject and object that a predicate implies.
 pub(crate) fn categories_by(predicate: &str) -> (Option<&'static str>, Option<&'static str>) {
     (words::SUBJECT_CATEGORY.get(predicate), words::OBJECT_CATEGORY.get(predicate))
 }
 
-/// Whether a key's values stand side by side as a rule, and may be written as a list.
+/// Tells whether a key usually has several values, and may be written as a list.
 pub(crate) fn is_multi(key: &str) -> bool {
     words::MULTI.has(key)
 }
 
-/// Checks the name of an entity and returns it as it is kept.
+/// Checks the name of an entity and returns its stored form.
 ///
-/// `category` is what is known about it: `user` and `self` may go by words that mean nobody else, a person
-/// may be called April.
+/// `category` is its known category: `user` and `self` may go by words that nobody else may, and a person may
+/// be called April.
 pub(crate) fn entity(name: &str, category: Option<&str>, from: From) -> Result<String, Refusal> {
     let plain = is_plain(name);
     if !plain && name.chars().any(|c| c.is_control() && c != '\t') {
-        return refuse(name, "has a line break or a control character, which no name has");
+        return refuse(name, "contains a line break or a control character");
     }
     let clean = if plain { name.into() } else { composed(one_line(name)) };
     if clean.is_empty() {
@@ -121,14 +121,14 @@ pub(crate) fn entity(name: &str, category: Option<&str>, from: From) -> Result<S
     }
     let length = if plain { clean.len() } else { clean.chars().count() };
     if length > MAX_NAME {
-        return refuse(&clean, format!("has {length} characters, a name has at most {MAX_NAME}"));
+        return refuse(&clean, format!("has {length} characters; the limit for a name is {MAX_NAME}"));
     }
     if !plain && let Some(word) = disguised(&clean) {
         let reason = format!("mixes letters of two scripts that look alike, or hides some, in `{word}`");
         return refuse(&clean, reason);
     }
     if !clean.bytes().any(|byte| byte.is_ascii_alphabetic()) && !clean.chars().any(char::is_alphabetic) {
-        return refuse(&clean, "is a number or signs, not a name");
+        return refuse(&clean, "has no letters, so it is not a name");
     }
     let speaks = matches!(category, Some("user" | "self"));
     if !speaks && let Some(reason) = generic(&clean, category, from) {
@@ -137,7 +137,7 @@ pub(crate) fn entity(name: &str, category: Option<&str>, from: From) -> Result<S
     Ok(clean.into_owned())
 }
 
-/// Why a name says nothing about who or what is meant.
+/// Returns why a name does not identify anybody or anything.
 fn generic(name: &str, category: Option<&str>, from: From) -> Option<&'static str> {
     if name.len() <= words::LONGEST
         && let Some(reason) = listed(&lower(name), category, from)
@@ -157,7 +157,7 @@ fn generic(name: &str, category: Option<&str>, from: From) -> Option<&'static st
     .find_map(|(is, reason)| is(name).then_some(reason))
 }
 
-/// Why a short name is no name, by the lists.
+/// Returns why a short name is not a name, according to the lists.
 fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static str> {
     let bare = ["the ", "a ", "an ", "our ", "my ", "this ", "your "]
         .iter()
@@ -168,9 +168,7 @@ fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static st
     let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
     match list {
         Some(NoName::Pronoun) => Some("is a pronoun, not a name"),
-        Some(NoName::Role) => {
-            Some("is a role in a conversation; use the category `user` or `self` for who it is")
-        }
+        Some(NoName::Role) => Some("is a role in a conversation; use the category `user` or `self` instead"),
         _ if from == From::Person => None,
         _ if !living && is_day(lower) => Some("is a day or a month, not a name"),
         Some(NoName::Generic) => Some("is a general word, not a name"),
@@ -180,18 +178,18 @@ fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static st
     }
 }
 
-/// Checks a key and returns it as it is kept: lower case, words joined by `_`.
+/// Checks a key and returns its stored form: lower case, words joined by `_`.
 pub(crate) fn key(name: &str, from: From) -> Result<String, Refusal> {
     let key = sized(name, joined(name), "key")?;
     if from.is_read() && words::BLOCKED_KEYS.has(&key) {
-        return refuse(name, "changes all the time or says nothing lasting");
+        return refuse(name, "changes all the time or has no lasting meaning");
     }
     Ok(key)
 }
 
-/// Checks the head of a column and returns the key that its cells are values of.
+/// Checks a column title and returns the key of its cells.
 ///
-/// A row says what it is that has a `Time` or is found `Where`; a line that says only `Time: 10:40` does not.
+/// The row says what has the `Time` or the `Where`; a single line `Time: 10:40` does not.
 pub(crate) fn column(title: &str, from: From) -> Result<String, Refusal> {
     let key = joined(title);
     if words::COLUMNS.contains(&&*key) { Ok(key) } else { self::key(title, from) }
@@ -199,47 +197,46 @@ pub(crate) fn column(title: &str, from: From) -> Result<String, Refusal> {
 
 fn sized(name: &str, key: String, what: &str) -> Result<String, Refusal> {
     if key.is_empty() {
-        return refuse(name, format!("has no letter or digit that a {what} could be made of"));
+        return refuse(name, format!("has no letter or digit, which a {what} needs"));
     }
     let length = key.chars().count();
     if length > MAX_KEY {
-        return refuse(name, format!("has {length} characters, a {what} has at most {MAX_KEY}"));
+        return refuse(name, format!("has {length} characters; the limit for a {what} is {MAX_KEY}"));
     }
     Ok(key)
 }
 
-/// Checks a value and returns it as it is kept, on one line.
+/// Checks a value and returns its stored form, on one line.
 pub(crate) fn value(text: &str, from: From) -> Result<String, Refusal> {
     let clean = one_line(text);
     if clean.is_empty() {
         return refuse(text, "is an empty value");
     }
     let most = if from.is_read() { MAX_READ_VALUE } else { MAX_VALUE };
-    // No character is more than four bytes.
+    // No character has more than four bytes.
     if clean.len() > most {
         let length = clean.chars().count();
         if length > most {
-            return refuse(&clean, format!("has {length} characters, a value has at most {most}"));
+            return refuse(&clean, format!("has {length} characters; the limit for a value is {most}"));
         }
     }
     if from.is_read() && is_placeholder(&clean) {
-        return refuse(&clean, "is left to be filled in");
+        return refuse(&clean, "is a placeholder");
     }
     Ok(clean.into_owned())
 }
 
-/// Checks a predicate and returns it as it is kept: written like a key, under one name for those that mean
-/// the same.
+/// Checks a predicate and returns its stored form: written like a key, with one name for synonyms.
 pub(crate) fn predicate(name: &str, from: From) -> Result<String, Refusal> {
     let given = joined(name);
     if from.is_read() && words::VAGUE.has(&given) {
-        return refuse(name, "says only that there is a relation, not which");
+        return refuse(name, "is too vague for a relation");
     }
     let same = words::SAME.get(&given);
     sized(name, same.map_or(given, str::to_owned), "predicate")
 }
 
-/// Returns what a relation is called from its other end; a symmetric one is its own inverse.
+/// Returns the inverse of a predicate; a symmetric one is its own inverse.
 pub(crate) fn inverse(predicate: &str) -> Option<&'static str> {
     let mut predicates = words::PREDICATES.iter();
     words::PREDICATES
@@ -248,11 +245,11 @@ pub(crate) fn inverse(predicate: &str) -> Option<&'static str> {
         .or_else(|| words::NARROW.get(predicate))
 }
 
-/// Whether two values say the same in nearly the same words: four of five are shared.
+/// Tells whether two values say the same in nearly the same words: four of five are shared.
 ///
-/// Numbers and denials have to be the same ones: they are what a change changes.
+/// Numbers and negations must be equal, because they are what a change changes.
 pub(crate) fn nearly_same(a: &str, b: &str) -> bool {
-    // Signs inside and before a word are part of it: `-5`, `1.5`, `C++`, `a.b@x.com`.
+    // Symbols inside and before a word are part of it: `-5`, `1.5`, `C++`, `a.b@x.com`.
     fn bare(word: &str) -> &str {
         word.trim_start_matches(['(', '"', '\'', '“', '‘'])
             .trim_end_matches(['.', ',', ';', ':', '!', '?', ')', '"', '\'', '”', '’'])
@@ -274,7 +271,7 @@ pub(crate) fn nearly_same(a: &str, b: &str) -> bool {
     same_telling && left.intersection(right).count() * 5 >= larger * 4
 }
 
-/// The words of a name for a key or a predicate, in lower case, joined by `_`.
+/// Returns the words of a key or predicate in lower case, joined by `_`.
 fn joined(name: &str) -> String {
     let folded: Cow<'_, str> =
         if name.is_ascii() { name.into() } else { name.nfkc().collect::<String>().into() };
@@ -295,7 +292,7 @@ fn joined(name: &str) -> String {
     key
 }
 
-/// Whether a text is printable ASCII with single spaces inside: most names and values are.
+/// Tells whether a text is printable ASCII with single spaces: most names and values are.
 fn is_plain(text: &str) -> bool {
     let mut before = b' ';
     for byte in text.bytes() {
@@ -307,7 +304,7 @@ fn is_plain(text: &str) -> bool {
     before != b' '
 }
 
-/// A text with single spaces between its words and no control character.
+/// Returns a text with single spaces between its words and no control characters.
 pub(crate) fn one_line(text: &str) -> Cow<'_, str> {
     if is_plain(text) {
         return text.into();
@@ -333,8 +330,7 @@ fn lower(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Returns a word that is not what it looks like: Latin letters among Cyrillic or Greek ones, or signs that
-/// nobody sees.
+/// Returns a word that imitates another: Latin letters among Cyrillic or Greek ones, or invisible characters.
 fn disguised(name: &str) -> Option<&str> {
     if name.is_ascii() {
         return None;
@@ -348,7 +344,7 @@ fn disguised(name: &str) -> Option<&str> {
             matches!(c, '\u{370}'..='\u{52f}' | '\u{1f00}'..='\u{1fff}' | '\u{2de0}'..='\u{2dff}')
                 && c.is_alphabetic()
         });
-        // Scripts that join their letters, and pictures, need joiners. Latin ones do not.
+        // Scripts that join their letters, and emoji, need joiners. Latin does not.
         latin && alike
             || word.chars().any(|c| is_unseen(c) && (latin || !matches!(c, '\u{200c}' | '\u{200d}')))
     })
@@ -374,7 +370,7 @@ pub(crate) fn month(word: &str) -> Option<u32> {
     u32::try_from(at + 1).ok()
 }
 
-/// `step 3`, `part 1`, `week 12`.
+/// Matches `step 3`, `part 1`, `week 12`.
 fn is_numbered_title(lower: &str) -> bool {
     lower.rsplit_once(' ').is_some_and(|(title, number)| {
         number.bytes().all(|byte| byte.is_ascii_digit())
@@ -385,7 +381,7 @@ fn is_numbered_title(lower: &str) -> bool {
     })
 }
 
-/// Only digits, months, weekdays and what stands between them.
+/// Tells whether a name consists only of digits, months, weekdays and separators.
 fn is_date(name: &str) -> bool {
     let mut words = name.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty());
     name.bytes().any(|byte| byte.is_ascii_digit())
@@ -401,7 +397,7 @@ fn is_url(name: &str) -> bool {
     name.contains("://") || name.starts_with("www.") || name.starts_with("mailto:")
 }
 
-/// A path, or a name with an ending that files have. `Node.js` is a name.
+/// Tells whether a name is a path or has a file extension. `Node.js` is a name.
 fn is_file(name: &str) -> bool {
     let Some((stem, ending)) = name.rsplit_once('.') else {
         return name.starts_with(['/', '~']) || name.starts_with("./");
@@ -413,7 +409,7 @@ fn is_file(name: &str) -> bool {
         || name.starts_with("./")
 }
 
-/// A family of models followed by a version: `gpt-4o`, `claude-3-opus`.
+/// Tells whether a name is a family of language models with a version: `gpt-4o`, `claude-3-opus`.
 fn is_model(name: &str) -> bool {
     let lower = lower(name);
     let bare = lower.rsplit('/').next().unwrap_or(&lower);
@@ -422,7 +418,7 @@ fn is_model(name: &str) -> bool {
         && words::MODELS.iter().any(|family| bare.starts_with(family))
 }
 
-/// What stands in a form before someone fills it in.
+/// Tells whether a value is a placeholder in a form.
 fn is_placeholder(value: &str) -> bool {
     let lower = lower(value);
     let inner = |open: &str, close: &str| {

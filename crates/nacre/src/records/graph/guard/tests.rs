@@ -41,7 +41,7 @@ fn a_category_is_one_of_the_list() {
     }
 }
 
-/// Who may give a name: Person, Agent, Document.
+/// Each case says who may give the name: Person, Agent, Document.
 #[test]
 fn a_name_is_let_in_by_where_it_comes_from() {
     let from = [From::Person, From::Agent, From::Document];
@@ -57,7 +57,7 @@ fn a_name_is_let_in_by_where_it_comes_from() {
         ("Claude", None, "PAD"),
         ("db.internal", None, "PAD"),
         ("Project Team Berlin", None, "PAD"),
-        // Nobody's.
+        // Not names.
         ("", None, ""),
         ("  ", None, ""),
         ("two\nlines", None, ""),
@@ -72,10 +72,10 @@ fn a_name_is_let_in_by_where_it_comes_from() {
         ("User", None, ""),
         ("the assistant", None, ""),
         ("System", Some("tool"), ""),
-        // Those with a category of their own may go by such words.
+        // Entities with a category of their own may go by such words.
         ("user", Some("user"), "PAD"),
         ("self", Some("self"), "PAD"),
-        // General words, titles and days: a person may mean it.
+        // General words, titles and days: only a person may mean them.
         ("the team", None, "P"),
         ("The Project", None, "P"),
         ("Next steps", None, "P"),
@@ -86,7 +86,7 @@ fn a_name_is_let_in_by_where_it_comes_from() {
         ("Sundays", None, "P"),
         ("April", None, "P"),
         ("April", Some("family"), "PAD"),
-        // What an agent may name on purpose and a text only mentions.
+        // Names that an agent may give on purpose, but a text only mentions.
         ("2026-02-18", None, ""),
         ("18 February 2026", None, "PA"),
         ("config.toml", None, "PA"),

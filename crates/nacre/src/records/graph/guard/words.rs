@@ -1,4 +1,4 @@
-//! The lists of the guard. Their words are in `words/english/graph-names.txt`, `words/predicates.txt` and
+//! The word lists of the guard. The words are in `words/english/graph-names.txt`, `words/predicates.txt` and
 //! `words/names.txt`.
 
 use std::collections::HashMap;
@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 
 use crate::base::words::{self, List, Table};
 
-/// No name that is listed here is longer, with an article before it.
+/// The maximum length of a listed name in bytes, including an article.
 pub(super) const LONGEST: usize = 32;
 
-/// What a word that is no name is.
+/// Why a word can't be the name of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum NoName {
     Pronoun,
@@ -18,7 +18,7 @@ pub(super) enum NoName {
     Title,
 }
 
-/// The words that are no names. One that is in two lists is in the first of them.
+/// The words that are not names. A word in two lists counts for the first.
 pub(super) static LISTED: LazyLock<HashMap<&str, NoName>> = LazyLock::new(|| {
     let lists = [
         (&TITLES, NoName::Title),
@@ -32,7 +32,7 @@ pub(super) static LISTED: LazyLock<HashMap<&str, NoName>> = LazyLock::new(|| {
 /// A kind of entity or fact.
 pub(crate) struct Category {
     pub(crate) name: &'static str,
-    /// Does not fade.
+    /// Whether it never fades.
     pub(crate) permanent: bool,
 }
 
@@ -40,7 +40,7 @@ const fn category(name: &'static str, permanent: bool) -> Category {
     Category { name, permanent }
 }
 
-/// The closed list. What is in none of them has none: a catch-all fills up and says nothing.
+/// The built-in categories. There is no catch-all, because it would fill up and mean nothing.
 pub(crate) const CATEGORIES: &[Category] = &[
     category("person", true),
     category("family", true),
@@ -78,5 +78,5 @@ pub(super) static TITLES: List = words::GRAPH_NAMES.list("titles");
 pub(super) static FILES: List = words::NAMES.list("file endings");
 pub(super) static MODELS: List = words::NAMES.list("language models");
 
-/// Keys that say nothing by themselves, and are told as the columns of a table.
+/// Keys that mean nothing by themselves, but do as the columns of a table.
 pub(super) const COLUMNS: &[&str] = &["date", "day", "time", "when", "where", "who"];

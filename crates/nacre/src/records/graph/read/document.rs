@@ -1,9 +1,9 @@
-//! Documents: what each heading, bullet, row and paragraph is about, and what it says of it.
+//! Reads documents: determines the subject of each heading, bullet, row and paragraph, and what it states.
 //!
-//! The nearest heading above that names something is what bullets and rows are about; headings such as
-//! `Notes` are passed over, headings such as `People` say what kind of thing their items are. USER.md is about
-//! the user, SOUL.md and IDENTITY.md about the agent; of changelogs, which say what was, nothing is read. In
-//! documents that have a date, sections, tagged lines and paragraphs with a title in front are events.
+//! The nearest heading above that names something is the subject of bullets and rows. Headings such as
+//! `Notes` are skipped; headings such as `People` give the category of their items. USER.md is about the
+//! user, SOUL.md and IDENTITY.md are about the agent. Changelogs describe the past and are not read. In
+//! documents with a date, sections, tagged lines and paragraphs with a leading title are events.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -21,13 +21,13 @@ use crate::base::Time;
 use crate::base::markdown::{self, Block, Text, plain};
 use crate::records::graph::guard::{self, From, Refusal};
 
-/// What is tagged with less is not kept (origin of the tags: logs are pruned by it).
+/// The minimum importance tag of a statement that is kept (logs are pruned by these tags).
 const LEAST_IMPORTANCE: f64 = 0.4;
-/// The characters that a section without a tag has at least, to be an event.
+/// The minimum number of characters of a section without a tag that is an event.
 const SECTION: usize = 50;
 /// More words than this are prose, not a value.
 const MANY_WORDS: usize = 25;
-/// The most values in one bullet's list.
+/// The maximum number of values in one bullet's list.
 const LIST: usize = 10;
 
 /// Reads a document of the workspace.
@@ -48,58 +48,58 @@ pub(crate) fn document(path: &str, text: &str) -> Reading {
 
 struct Reader<'a> {
     reading: Reading,
-    /// The file's name without its ending.
+    /// The file's name without its extension.
     stem: &'a str,
-    /// What the whole file is about, whatever its headings say.
+    /// The subject of the whole file, whatever its headings say.
     owner: Option<Subject>,
-    /// The category of what the title names, by the file's name.
+    /// The category of the entity in the title, from the file's name.
     kind: Option<&'static str>,
-    /// As in the file's name, or else in its title.
+    /// The date in the file's name, or else in its title.
     date: Option<Cow<'a, str>>,
     outline: Vec<Head<'a>>,
-    /// The bullet that deeper ones are about, by its indent.
+    /// The bullet that deeper ones are about, with its indent.
     item: Option<(usize, Subject)>,
     table: Table<'a>,
-    /// Words in lower case that this document has as a heading, as the first of a row or as a machine.
+    /// Lower-case words that this document uses as a heading, in a first column or as a machine's name.
     known: HashSet<String>,
-    /// The full names that this document has, by their first words; `None` where two begin so.
+    /// The full names in this document, by their first word; `None` if two share it.
     full: HashMap<String, Option<String>>,
-    /// What sections open with, by what they are about.
+    /// The opening sentences of sections, with their subject.
     openings: Vec<(Subject, String, usize)>,
-    /// Nothing but the heading has been read of this section.
+    /// Whether only the heading of this section has been read.
     fresh: bool,
-    /// What the last sentence was about is what the section is about.
+    /// Whether the last sentence was about the section's subject.
     follows: bool,
 }
 
-/// What something is said of; its name has passed the guard.
+/// The subject of a statement; its name has passed the guard.
 #[derive(Clone, Debug)]
 struct Subject {
     name: String,
     category: Option<&'static str>,
 }
 
-/// A heading, with what is gathered below it.
+/// A heading, with the text collected below it.
 struct Head<'a> {
     level: usize,
     title: &'a str,
     line: usize,
-    /// What its items are.
+    /// The category of its items.
     class: Option<&'static str>,
-    /// What it names, found out when it is first asked for.
+    /// The entity it names, computed on first use.
     subject: Option<Heading>,
     tag: Option<Tag<'a>>,
-    /// The characters below it, and the beginning of them.
+    /// The number of characters below it, and the beginning of the text.
     length: usize,
     summary: String,
 }
 
-/// What a heading says of what is below it.
+/// The meaning of a heading for the text below it.
 enum Heading {
     Names(Subject),
-    /// A phrase that is no name.
+    /// A phrase that is not a name.
     Phrase,
-    /// A title that any document may have: below it, it goes on about the same.
+    /// A title that any document may have: the text below continues the subject above.
     General,
 }
 
@@ -107,10 +107,10 @@ enum Heading {
 enum Table<'a> {
     #[default]
     None,
-    /// A row that is the head of a table if the next is a rule.
+    /// A row that is a table header if the next row is a rule.
     Head(&'a str),
     Open(Vec<&'a str>),
-    /// Rows without a head.
+    /// Rows without a header.
     Loose,
 }
 
@@ -198,7 +198,7 @@ impl<'a> Reader<'a> {
                 && head.level == 2
                 && head.length >= SECTION
                 && head.class.is_none()
-                // One word is what the section is about, not what happened.
+                // A single word is the subject of the section, not an event.
                 && head.title.contains(' ');
             if tagged || section {
                 let title = plain(head.title);
@@ -207,7 +207,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Says that something happened.
+    /// Adds an event.
     fn event(&mut self, title: &str, summary: &str, tag: Option<Tag<'_>>, line: usize) {
         let importance = tag.map_or(USUAL, |tag| tag.importance);
         if importance < LEAST_IMPORTANCE {
@@ -217,7 +217,8 @@ impl<'a> Reader<'a> {
         let category =
             guard::CATEGORIES.iter().find(|known| known.name == kind).map_or("event", |known| known.name);
         let name = without_code(title_of(title));
-        // A title that says nothing is no event, with a tag or without. Its summary stands in the document.
+        // A title without meaning is no event, with a tag or without. Its summary is still found in the
+        // document.
         let name = match guard::entity(&name, Some(category), From::Document) {
             Ok(name) => name,
             Err(refusal) if tag.is_some() => return self.reading.kept_out.push((line, refusal)),
@@ -233,7 +234,7 @@ impl<'a> Reader<'a> {
             self.say(fact(&name, "about", summary), line);
         }
         for (key, value) in facts {
-            // These keys are ours; the guard keeps them out of what others write.
+            // These keys are reserved; the guard rejects them in text.
             let key = if key == "day" { "date" } else { key };
             self.push(
                 Claim::Fact {
@@ -256,7 +257,7 @@ impl<'a> Reader<'a> {
         if self.item.as_ref().is_some_and(|(above, _)| indent <= *above) {
             self.item = None;
         }
-        // What is still to be done does not hold.
+        // An open to-do is not a fact.
         if full.starts_with("[ ] ") {
             return;
         }
@@ -304,14 +305,14 @@ impl<'a> Reader<'a> {
         let Some(key) = guard::key(head.title, From::Person).ok().filter(|key| guard::is_multi(key)) else {
             return false;
         };
-        // What goes on about it is no part of it.
+        // A clause that continues is not part of the value.
         let clause = [", which", ", who", ", but", ", because", " - ", " — ", " – "];
         let end = clause.iter().filter_map(|clause| words.find(clause)).min().unwrap_or(words.len());
         let value = words[..end].trim().trim_end_matches('.');
         if value.contains(['.', ':', ';', '?']) || value.split(' ').count() > 6 {
             return false;
         }
-        // The heading is the key: it is about what stands above that.
+        // The heading is the key; the subject is the heading above it.
         let Some(subject) =
             self.subject().filter(|subject| guard::key(&subject.name, From::Person) != Ok(key.clone()))
         else {
@@ -343,7 +344,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `**Well.** The digger found a brick well.`: an event in a log, and elsewhere what a thing is.
+    /// `**Well.** The digger found a brick well.`: an event in a log, elsewhere a description.
     fn lead(&mut self, text: &Text<'a>) -> bool {
         let full = text.text.as_ref();
         if !full.starts_with("**") || key_and_value(full).is_some() {
@@ -356,7 +357,7 @@ impl<'a> Reader<'a> {
             if words.len() < SECTION / 2 {
                 return false;
             }
-            // Few words come again another day, and may be someone's name.
+            // Short titles repeat on other days, and may be a person's name.
             let few = title.split(' ').count() < 3;
             let name = if few { format!("{title} ({date})") } else { title.into_owned() };
             self.event(&name, &words, None, line);
@@ -378,7 +379,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// Lines of `**Key**: value`, or nothing but lines of `Key: value`.
+    /// Lines of `**Key**: value`, or only lines of `Key: value`.
     fn key_lines(&mut self, text: &Text<'a>) -> bool {
         let bold = |line: &str| line.starts_with("**") && key_and_value(line).is_some();
         let plain_key = |line: &str| key_and_value(line).is_some_and(|(_, value)| !value.is_empty());
@@ -402,7 +403,7 @@ impl<'a> Reader<'a> {
         true
     }
 
-    /// What a section opens with, where that may tell what it is about without naming it.
+    /// Remembers the opening of a section, which may describe its subject without naming it.
     fn opening(&mut self, words: &str, line: usize) {
         const LEAST: usize = 20;
         if self.date.is_some() || self.owner.is_some() || words.len() < LEAST || words.starts_with(['(', '"'])
@@ -423,7 +424,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Says what sections open with of those that something else is known of: any text may have a title.
+    /// Adds the openings of sections as descriptions, but only for subjects that have other statements: any
+    /// text may have a title.
     fn say_openings(&mut self) {
         let openings = std::mem::take(&mut self.openings);
         let said: HashSet<&str> = self.reading.said.iter().flat_map(|said| ends(&said.claim)).collect();
@@ -434,10 +436,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Calls by their full names people whom a relation calls by the first, where only one is called so here.
+    /// Replaces a first name in a relation by the full name, if only one person here has it.
     fn name_in_full(&mut self) {
         let full = &mut self.full;
-        // What is told of under one word has that for a name.
+        // A single word that is the subject of facts is a name by itself.
         for said in &self.reading.said {
             if let Claim::Fact { entity, .. } = &said.claim {
                 full.remove(entity);
@@ -461,13 +463,13 @@ impl<'a> Reader<'a> {
         );
     }
 
-    /// Takes note of a heading or the first cell of a row: one in lower case is a name from here on.
+    /// Records a heading or the first cell of a row: a lower-case one counts as a name from here on.
     fn know(&mut self, word: &str) {
         let word = word.trim_matches(['`', '*']);
         if let Some(name) = whole_name(word) {
             let first = name.split(' ').next().unwrap_or_default();
             let known = self.full.entry(first.to_owned()).or_insert_with(|| Some(name.clone()));
-            // The first word alone is a name as well, or another name begins with it.
+            // The first word alone is a name too, or another name starts with it.
             if known.as_ref().is_some_and(|known| *known != name || !name.contains(' ')) {
                 *known = None;
             }
@@ -482,7 +484,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Tells whether what stands here are rules, by the file's name or the heading.
+    /// Tells whether this part lists rules, by the file's name or the heading.
     fn lists_rules(&self) -> bool {
         let file = self.stem.rsplit(['-', '_']).next().unwrap_or_default();
         matches!(file, "policies" | "rules" | "conventions")
@@ -493,12 +495,12 @@ impl<'a> Reader<'a> {
             })
     }
 
-    /// `**Mail to clients.** Nothing goes out unread.`, with a number before it or without.
+    /// `**Mail to clients.** Nothing goes out unread.`, with or without a number before it.
     fn rule(&mut self, item: &str, line: usize) -> bool {
         let item = without_number(item);
         let Some(rule) = titled(item).filter(|rule| rule.ends) else { return false };
         let (title, text) = (plain(rule.title), plain(rule.text));
-        // A rule may be called what sections are called, which alone is no name.
+        // A rule may have the title of a section, which alone is not a name.
         let subject = checked_subject(&title, Some("convention"))
             .or_else(|_| checked_subject(&format!("{title} (rule)"), Some("convention")));
         match subject {
@@ -513,9 +515,9 @@ impl<'a> Reader<'a> {
         checked_subject(name, category).ok()
     }
 
-    /// Says what `key: value` says.
+    /// Adds the statement of `key: value`.
     fn pair(&mut self, key: &str, value: &str, line: usize) {
-        // In a list of people, what stands before the colon is who; `Sister: Anna` is still a key.
+        // In a list of people, the text before the colon is a person; `Sister: Anna` is still a key.
         let class = self.outline.last().and_then(|head| head.class).filter(|class| is_things(class));
         let plain_value = link_or_plain(key, value);
         let bare = without_code(plain_value.trim());
@@ -535,7 +537,7 @@ impl<'a> Reader<'a> {
             return;
         }
         let Some(subject) = self.subject() else { return };
-        // What takes many words is told, not stated; the guard lists what is longer still.
+        // Many words are prose, not a value; the guard reports longer values.
         if bare.len() <= guard::MAX_READ_VALUE && bare.split(' ').count() > MANY_WORDS {
             return sentences(bare, |_, sentence, asks| {
                 if !asks {
@@ -546,13 +548,13 @@ impl<'a> Reader<'a> {
         self.values(&subject, key, bare, line);
     }
 
-    /// Says one value, or those of a list where the key is known to have several.
+    /// Adds one value, or several if the key is known to have a list.
     fn values(&mut self, subject: &Subject, key: &str, value: &str, line: usize) {
         let Ok(known) = guard::key(key, From::Person) else { return };
-        // A comma is part of a value where nothing says that there are several: `1 Main St, Springfield`.
+        // A comma is part of a value unless the key has several: `1 Main St, Springfield`.
         let listed =
             guard::is_multi(&known) || ALIASES.has(&known) || matches!(known.as_str(), "depends_on" | "uses");
-        // `horse hair, mild; takes a tablet` is told, not listed.
+        // `horse hair, mild; takes a tablet` is prose, not a list.
         let listed = listed && !(value.contains(',') && value.contains(';'));
         let parts = || value.split([',', ';']).map(str::trim).filter(|part| !part.is_empty());
         let values = if listed && parts().count() <= LIST { parts().collect() } else { vec![value] };
@@ -570,7 +572,7 @@ impl<'a> Reader<'a> {
                 self.fact_of(subject, key, value, line);
                 continue;
             };
-            // `Maintainer: Josie Berg, with help`: the relation, and what else is said of it.
+            // `Maintainer: Josie Berg, with help`: the relation, and the rest as a value.
             let whole = whole_name(value).or_else(|| self.machine(value, predicate));
             let name = whole.clone().or_else(|| first_name(value));
             if let Some(name) = name {
@@ -583,7 +585,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The name of a machine, which may be one word in lower case.
+    /// Returns the name of a machine, which may be one word in lower case.
     fn machine(&mut self, value: &str, predicate: &str) -> Option<String> {
         if is_hosting(predicate) {
             self.know(value);
@@ -659,7 +661,7 @@ impl<'a> Reader<'a> {
         }
         if head.len() == 2 && VALUES.contains(&&*second) {
             let value = cells.next().unwrap_or_default();
-            // `Gertie, tyres`: whose they are, and what.
+            // `Gertie, tyres`: the owner, and the key.
             match first.split_once(", ").and_then(|(name, key)| Some((whole_name(name)?, key))) {
                 Some((name, key)) => match checked_subject(&name, None) {
                     Ok(subject) => self.fact_of(&subject, key, &without_code(plain(value).trim()), line),
@@ -674,7 +676,8 @@ impl<'a> Reader<'a> {
             return;
         }
         let category = guard::class_of(&title).or_else(|| self.outline.last().and_then(|head| head.class));
-        // A row is about what stands first in it, if that is no sentence and the rest tells something of it.
+        // A row is about its first cell, if that is not a sentence and the other cells tell something about
+        // it.
         let telling = |cell: &str| {
             cell.starts_with(|c: char| c.is_ascii_digit() || c == '+') || whole_name(&plain(cell)).is_some()
         };
@@ -694,7 +697,7 @@ impl<'a> Reader<'a> {
             let key = plain(key);
             let value = link_or_plain(&key, value);
             let value = without_code(value.trim());
-            // What is said of a thing is what it is; of someone, it may be what they owe.
+            // For a thing, this column is its description; for a person, it may be something they owe.
             if is_someone(subject.category) && key.eq_ignore_ascii_case("what") {
                 continue;
             }
@@ -702,14 +705,15 @@ impl<'a> Reader<'a> {
                 Ok(known) if guard::key(&known, From::Document).is_err() => {
                     self.keyed(&subject, Ok(known), &value, line);
                 }
-                // `—` is a cell without anything in it.
+                // `—` marks an empty cell.
                 _ if !value.contains(char::is_alphanumeric) => {}
                 _ => self.values(&subject, &key, &value, line),
             }
         }
     }
 
-    /// Reads the sentences of a part of a text. Returns whether the first says something of what it names itself.
+    /// Reads the sentences of a part of a text. Returns whether the first states something about an entity
+    /// that it names itself.
     fn prose(&mut self, text: &Text<'a>, part: Range<usize>) -> bool {
         let full = text.text.as_ref();
         let from = part.start;
@@ -721,7 +725,7 @@ impl<'a> Reader<'a> {
             if asks || bare.is_empty() {
                 return;
             }
-            // `**Tel.**: 555 0117`, at the end of what is told.
+            // `**Tel.**: 555 0117`, at the end of a paragraph.
             let stated =
                 match key_and_value(bare).filter(|(_, value)| bare.starts_with("**") && !value.is_empty()) {
                     Some((key, value)) => {
@@ -735,7 +739,7 @@ impl<'a> Reader<'a> {
         first.unwrap_or_default()
     }
 
-    /// Returns whether the sentence says something of what it names itself.
+    /// Returns whether the sentence states something about an entity that it names itself.
     fn sentence(&mut self, sentence: &str, line: usize, marked: bool) -> bool {
         if sentence.len() > 1_000 {
             return true;
@@ -770,14 +774,14 @@ impl<'a> Reader<'a> {
         stated
     }
 
-    /// What bullets and rows here are about.
+    /// Returns the subject of bullets and rows at this point.
     fn subject(&mut self) -> Option<Subject> {
         if let Some((_, item)) = &self.item {
             return Some(item.clone());
         }
         let (owner, kind, dated) = (&self.owner, self.kind, self.date.is_some());
         for at in (0..self.outline.len()).rev() {
-            // Who stands under `Family` is family, whatever the file is about.
+            // A person under `Family` is family, whatever the file is about.
             let above = at.checked_sub(1).and_then(|above| self.outline[above].class);
             let head = &mut self.outline[at];
             if head.class == Some("preference") && owner.is_none() {
@@ -791,7 +795,7 @@ impl<'a> Reader<'a> {
             let subject = head.subject.get_or_insert_with(|| named(head.title, kind, event));
             match subject {
                 Heading::Names(subject) => return Some(subject.clone()),
-                // A phrase is about something, but it does not say of what.
+                // A phrase has a subject, but does not name it.
                 Heading::Phrase => return None,
                 Heading::General => {}
             }
@@ -799,7 +803,7 @@ impl<'a> Reader<'a> {
         owner.clone()
     }
 
-    /// Adds to the sections that are events.
+    /// Adds text to the sections that are events.
     fn gather(&mut self, text: &str) {
         let dated = self.date.is_some();
         let Some(head) = self.outline.iter_mut().rfind(|head| head.tag.is_some() || dated && head.level <= 2)
@@ -825,7 +829,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Whom or what a claim is about.
+/// Returns the entities that a claim is about.
 fn ends(claim: &Claim) -> impl Iterator<Item = &str> {
     let (one, other) = match claim {
         Claim::Fact { entity, .. } | Claim::Alias { entity, .. } => (entity, None),
@@ -834,12 +838,12 @@ fn ends(claim: &Claim) -> impl Iterator<Item = &str> {
     std::iter::once(one.as_str()).chain(other.map(String::as_str))
 }
 
-/// Whether a category is one of people.
+/// Tells whether a category contains people.
 fn is_someone(category: Option<&str>) -> bool {
     matches!(category, Some("family" | "friend" | "person" | "self" | "user"))
 }
 
-/// Keeps the first of those that say the same.
+/// Removes duplicate claims, keeping the first.
 fn once(said: &mut Vec<Said>) {
     let mut order: Vec<usize> = (0..said.len()).collect();
     order.sort_by(|a, b| compare(&said[*a].claim, &said[*b].claim).then(a.cmp(b)));
@@ -862,13 +866,13 @@ fn compare(one: &Claim, other: &Claim) -> Ordering {
     parts(one).cmp(&parts(other))
 }
 
-/// Whether the items of such a list are entities of their own.
+/// Tells whether the items of such a list are entities.
 fn is_things(class: &str) -> bool {
     !matches!(class, "preference" | "convention" | "decision" | "event")
 }
 
-/// What a heading names: `Keystone`, `Home Lab (Oslo)`, or `Project: Keystone`. That of an event may be a
-/// phrase.
+/// Returns what a heading names: `Keystone`, `Home Lab (Oslo)`, or `Project: Keystone`. The title of an event
+/// may be a phrase.
 fn named(title: &str, kind: Option<&'static str>, event: bool) -> Heading {
     let title = plain(title);
     let title = without_code(&title);
@@ -887,7 +891,7 @@ fn named(title: &str, kind: Option<&'static str>, event: bool) -> Heading {
     }
 }
 
-/// Whether a title is written like a name: one word, or all of them large but the small ones between.
+/// Tells whether a title is written like a name: one word, or all words capitalised except short ones.
 fn is_name_like(title: &str) -> bool {
     let name = title.split(" (").next().unwrap_or(title);
     let mut words = name.split(' ');
@@ -913,7 +917,8 @@ fn without_code(text: &str) -> Cow<'_, str> {
     if text.contains('`') { text.replace('`', "").into() } else { text.into() }
 }
 
-/// The name of whom a file is about: its `name:`, or its title where that is the shorter form of it.
+/// Returns the name of the person that a file is about: its `name:`, or its title if that is a shorter form
+/// of it.
 fn own_name(text: &str) -> Option<String> {
     let lines = || text.lines().take(200).filter(|line| line.len() < 200).map(str::trim);
     let given = lines().find_map(|line| {
@@ -934,7 +939,7 @@ fn own_name(text: &str) -> Option<String> {
     Some(shorter.map_or(given, str::to_owned))
 }
 
-/// A value without marks; where the key asks for an address, the one that a link goes to.
+/// Returns a value without markup; if the key asks for an address, the target of a link.
 fn link_or_plain<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
     let wants = |word: &str| key.to_lowercase().contains(word);
     if value.starts_with('[')
@@ -944,7 +949,7 @@ fn link_or_plain<'a>(key: &str, value: &'a str) -> Cow<'a, str> {
     {
         return target.into();
     }
-    // Left to be filled in is told by its marks.
+    // Placeholders are recognised by their markup.
     if value.starts_with("_(") || value.starts_with("*(") || value.starts_with('[') && value.ends_with(']') {
         return value.into();
     }

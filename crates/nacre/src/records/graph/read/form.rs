@@ -1,12 +1,12 @@
-//! What one line looks like: a key and its value, a title in front of its text, a tag, a day.
+//! The forms of a single line: a key and its value, a title before its text, a tag, a date.
 //!
-//! Everything here is a function from a text to parts of it. None looks further than the line is long.
+//! Every function here maps a text to parts of it. None takes longer than linear time.
 
 use super::words::sentences;
 use crate::base::words::{self, List};
 use crate::records::graph::guard;
 
-/// The characters of an event's name.
+/// The maximum number of characters of an event's name.
 const TITLE: usize = 80;
 /// `[decision|i=0.9]`
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -36,7 +36,7 @@ pub(crate) fn key_and_value(item: &str) -> Option<(&str, &str)> {
         let (key, value) = (&item[..colon], &item[colon + 1..]);
         (value.is_empty() || value.starts_with([' ', '\t'])).then_some(())?;
         let value = value.trim();
-        // Many words are a key where a value stands behind them, not the rest of a sentence.
+        // Many words are a key only if a value follows, not the rest of a sentence.
         let stated = value.starts_with(|c: char| c.is_ascii_digit() || c.is_uppercase() || c == '+');
         let most = if stated && !key.contains('`') { 5 } else { 3 };
         return is_key(key, most).then_some((key, value));
@@ -48,7 +48,7 @@ pub(crate) fn key_and_value(item: &str) -> Option<(&str, &str)> {
 
 const DASHES: [&str; 3] = ["- ", "– ", "— "];
 
-/// Splits `Key — value`, where the value is a number, an address or a name: many sentences have a dash.
+/// Splits `Key — value` if the value is a number, an address or a name: many sentences contain a dash.
 pub(super) fn dashed(item: &str) -> Option<(&str, &str)> {
     let head = &item[..floor(item, 60)];
     let at = [" — ", " – ", " - "].iter().filter_map(|dash| head.find(dash)).min()?;
@@ -64,7 +64,7 @@ pub(super) fn dashed(item: &str) -> Option<(&str, &str)> {
     .then_some((key, value))
 }
 
-/// A title in front of its text.
+/// A title before its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Titled<'a> {
     pub(super) title: &'a str,
@@ -73,7 +73,7 @@ pub(super) struct Titled<'a> {
     pub(super) ends: bool,
 }
 
-/// `**A title.** And what it says.`, `**A title** that goes on.`, and the same with single marks.
+/// Splits `**A title.** And what it says.`, `**A title** that goes on.`, and the same with single marks.
 pub(super) fn titled(item: &str) -> Option<Titled<'_>> {
     let mark = ["**", "__", "*", "_"].into_iter().find(|mark| item.starts_with(mark))?;
     let inside = &item[mark.len()..];
@@ -88,7 +88,7 @@ pub(super) fn titled(item: &str) -> Option<Titled<'_>> {
     })
 }
 
-/// Passes over the number of an item or a heading: `R5. `, `3) `, `2.1 `, `Rule 4: `.
+/// Removes the number of an item or a heading: `R5. `, `3) `, `2.1 `, `Rule 4: `.
 pub(super) fn without_number(text: &str) -> &str {
     let word = text.strip_prefix("Rule ").or_else(|| text.strip_prefix('§')).unwrap_or(text).trim_start();
     let letter = word.strip_prefix(|c: char| c.is_ascii_uppercase()).unwrap_or(word);
@@ -103,7 +103,7 @@ pub(super) fn without_number(text: &str) -> &str {
     }
 }
 
-/// The day that a title is: `Thursday 12 February 2026`, `February 12, 2026`.
+/// Returns the date that a title is: `Thursday 12 February 2026`, `February 12, 2026`.
 pub(super) fn day_of(title: &str) -> Option<String> {
     if title.len() > 60 {
         return None;
@@ -129,9 +129,9 @@ pub(super) fn day_of(title: &str) -> Option<String> {
     Some(format!("{:04}-{:02}-{:02}", year?, month?, day?))
 }
 
-/// Whether some words can be a key, not the beginning of a sentence.
+/// Tells whether some words can be a key, not the beginning of a sentence.
 fn is_key(key: &str, most: usize) -> bool {
-    // `Tel.` and `Customer no.` are short for something, `Done. Then` is two sentences.
+    // `Tel.` and `Customer no.` are abbreviations, `Done. Then` is two sentences.
     let dots = key.match_indices('.').all(|(at, _)| {
         let word = key[..at].rsplit(' ').next().unwrap_or_default();
         let after = &key[at + 1..];
@@ -148,14 +148,14 @@ fn is_key(key: &str, most: usize) -> bool {
 
 static CLAUSES: List = words::GRAPH_SENTENCES.list("clauses");
 
-/// The tag that a line begins with, and what follows.
+/// Returns the tag at the start of a line, and the rest.
 pub(crate) fn leading_tag(text: &str) -> Option<(Tag<'_>, &str)> {
     let inside = text.strip_prefix('[')?;
     let end = inside.find(']').filter(|end| *end <= 60)?;
     Some((tag(&inside[..end])?, inside[end + 1..].trim_start()))
 }
 
-/// A title without the tag that it ends in.
+/// Returns a title without the tag at its end.
 pub(crate) fn ending_tag(title: &str) -> (&str, Option<Tag<'_>>) {
     let read = || {
         let inside = title.strip_suffix(']')?;
@@ -165,7 +165,7 @@ pub(crate) fn ending_tag(title: &str) -> (&str, Option<Tag<'_>>) {
     read().map_or((title, None), |(title, tag)| (title, Some(tag)))
 }
 
-/// `decision|i=0.9`, with `i=1` and `i=.9` too.
+/// Reads `decision|i=0.9`, also `i=1` and `i=.9`.
 fn tag(inside: &str) -> Option<Tag<'_>> {
     let (kind, importance) = inside.split_once('|')?;
     let number =
@@ -178,7 +178,7 @@ fn tag(inside: &str) -> Option<Tag<'_>> {
     word.then_some(Tag { kind, importance: importance.min(1.0) })
 }
 
-/// The beginning of a text that can name an event: its first sentence, or as many words as fit.
+/// Returns the beginning of a text as the name of an event: its first sentence, or as many words as fit.
 pub(super) fn title_of(text: &str) -> &str {
     let mut first = text;
     let mut found = false;
@@ -194,12 +194,12 @@ pub(super) fn title_of(text: &str) -> &str {
     first[..cut].trim_end_matches([',', ':', '-', ' ', '('])
 }
 
-/// As many whole sentences from the start as a value may have.
+/// Returns as many whole sentences from the start as fit a value.
 pub(super) fn whole_sentences(text: &str) -> &str {
     let most = text.char_indices().nth(guard::MAX_READ_VALUE).map_or(text.len(), |(at, _)| at);
     let mut end = 0;
     sentences(text, |start, sentence, _| {
-        // With the sign that ends it.
+        // Includes the punctuation that ends it.
         let after = (start + sentence.len() + 1).min(text.len());
         let after = if text.is_char_boundary(after) { after } else { start + sentence.len() };
         if after <= most && (end == 0 && start == 0 || end > 0) && end <= start {
@@ -213,7 +213,7 @@ pub(super) fn leading_space(text: &str) -> usize {
     text.len() - text.trim_start().len()
 }
 
-/// The last character boundary at or before a byte.
+/// Returns the last character boundary at or before a byte.
 pub(super) fn floor(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }

@@ -1,4 +1,4 @@
-//! What keys and columns mean: another name, a relation, a list of things. The words are in
+//! The meaning of keys and columns: an alias, a relation, a list of things. The words are in
 //! `words/english/graph-keys.txt`.
 
 use crate::base::words::{self, List, Section};
@@ -8,17 +8,17 @@ pub(super) static RELATIONS: Section<(&str, &str, bool)> = words::GRAPH_KEYS.row
 pub(super) static KEYS: List = words::GRAPH_KEYS.list("key columns");
 pub(super) static COUNTS: List = words::GRAPH_KEYS.list("counting columns");
 
-/// Reads a key, its predicate, and whether the value is who does it.
+/// Reads a key, its predicate, and whether the value is the subject.
 fn relation(row: &'static str) -> (&'static str, &'static str, bool) {
     let (key, predicate) = words::pair(row);
     let by = predicate.strip_suffix(" by");
     (key, by.unwrap_or(predicate), by.is_some())
 }
 
-/// Second columns of tables whose first one has keys, or what a key is of.
+/// Second columns of tables whose first column contains keys.
 pub(super) const VALUES: &[&str] = &["detail", "details", "value", "values"];
 
-/// Whether a predicate's object is a machine, which may have a name in lower case.
+/// Tells whether a predicate's object is a machine, which may have a lower-case name.
 pub(super) fn is_hosting(predicate: &str) -> bool {
     predicate == "runs_on"
 }

@@ -1,9 +1,9 @@
-//! Text to claims (G7): what a document says about something that has a name.
+//! Extracts claims from text: statements of a document about something that has a name.
 //!
-//! Pure, linear in the text, and never wrong about where it read: any text gives a [`Reading`]. It is meant
-//! to be right rather than complete, since what is missed is still found as a passage. `base::markdown`
-//! walks the lines, `form` knows what one looks like and `keys` what it means, `document` what each is about; `sentence`
-//! reads prose. All of it goes through the guard; what is refused is listed.
+//! It is pure, linear in the text, and always reports correct lines: any text gives a [`Reading`]. It prefers
+//! precision over recall, because missed statements are still found as passages. `base::markdown` walks the
+//! lines, `form` parses a single line, `keys` knows the meaning of keys, `document` determines the subject,
+//! and `sentence` reads prose. Every claim passes the guard; refused ones are listed.
 
 mod document;
 mod form;
@@ -19,16 +19,16 @@ use super::guard::{self, From, Refusal};
 pub(crate) use document::document;
 pub(crate) use form::{ending_tag, key_and_value, leading_tag};
 
-/// Changes whenever the same text would give other claims: documents read by another version are read anew.
+/// Changes whenever the same text would give other claims: documents read by another version are read again.
 pub(crate) const VERSION: &str = "2";
 
-/// The importance of what says nothing about it.
+/// The importance of a statement without a tag.
 const USUAL: f64 = 0.5;
 
-/// One thing that a text says. Names, keys and values have passed the guard.
+/// One statement of a text. Names, keys and values have passed the guard.
 ///
-/// The user and the agent are the entities of category `user` and `self`; where a text does not name them,
-/// they are called `user` and `self` here.
+/// The user and the agent are the entities of category `user` and `self`; if a text does not name them, they
+/// are called `user` and `self` here.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Claim {
     Fact {
@@ -50,14 +50,14 @@ pub(crate) enum Claim {
     },
 }
 
-/// A claim and the line it stands on, from 1.
+/// A claim and its line, from 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Said {
     pub(crate) claim: Claim,
     pub(crate) line: usize,
 }
 
-/// What a document says, and what it says that is not let in, by line.
+/// The claims of a document, and the refused ones, by line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
     pub(crate) said: Vec<Said>,
@@ -80,9 +80,9 @@ fn relation(subject: &str, predicate: &str, object: &str) -> Claim {
     Claim::Relation { subject: subject.into(), predicate: predicate.into(), object: object.into() }
 }
 
-/// Puts a claim through the guard.
+/// Passes a claim through the guard.
 fn checked(claim: Claim, from: From) -> Result<Claim, Refusal> {
-    // Who speaks or is spoken of may go by what is no name.
+    // The user and the agent may go by words that are not names.
     let end = |name: &str, category: Option<&str>| {
         let category = match name {
             "user" | "self" => Some(name),
@@ -104,14 +104,14 @@ fn checked(claim: Claim, from: From) -> Result<Claim, Refusal> {
             let (of_subject, of_object) = guard::categories_by(&predicate);
             let (subject, object) = (end(&subject, of_subject)?, end(&object, of_object)?);
             if subject == object {
-                return Err(Refusal { what: subject, reason: "is said to be related to itself".into() });
+                return Err(Refusal { what: subject, reason: "is related to itself".into() });
             }
             Claim::Relation { subject, predicate, object }
         }
         Claim::Alias { alias, entity } => {
             let (alias, entity) = (end(&alias, None)?, end(&entity, None)?);
             if alias == entity {
-                return Err(Refusal { what: alias, reason: "is said to be another name of itself".into() });
+                return Err(Refusal { what: alias, reason: "is an alias of itself".into() });
             }
             Claim::Alias { alias, entity }
         }

@@ -1,9 +1,9 @@
-//! Sentences that say one thing about something named: `X runs on Y`, `X's Y is Z`, `X is the Y of Z`.
+//! Sentences that make one statement about a named entity: `X runs on Y`, `X's Y is Z`, `X is the Y of Z`.
 //!
-//! A sentence is read from its first word: a name, perhaps `now`, a verb of the table, and what it is about.
-//! What is denied, supposed, asked or long past gives nothing; of a change, only what holds now is read.
-//! In a section about something, its name may be left out: `Owner of Acme.`, `His wife is Dora.`
-//! The words are in `words/english/graph-sentences.txt`.
+//! A sentence is read from its first word: a name, an optional `now`, a verb of the table, and its object.
+//! Negations, suppositions, questions and the distant past yield nothing; of a change, only the new state is
+//! read. In a section about an entity, its name may be omitted: `Owner of Acme.`, `His wife is Dora.` The
+//! words are in `words/english/graph-sentences.txt`.
 
 use std::collections::HashSet;
 
@@ -16,13 +16,13 @@ use crate::records::graph::guard;
 /// The words of a verb or a phrase.
 type Phrase = Vec<&'static str>;
 
-/// What a verb says.
+/// The meaning of a verb.
 struct Verb {
     words: Phrase,
     predicate: &'static str,
-    /// The object is who does it: `is owned by`.
+    /// The object is the agent: `is owned by`.
     swapped: bool,
-    /// What is no name is kept as a value under the predicate.
+    /// An object that is not a name is kept as a value with the predicate as key.
     literal: bool,
 }
 
@@ -54,26 +54,26 @@ static TOGETHER: words::Section<(Phrase, Phrase)> = words::GRAPH_SENTENCES.rows(
 static CONTACTS: List = words::GRAPH_SENTENCES.list("contacts");
 static ROLES: List = words::GRAPH_SENTENCES.list("roles");
 
-/// Verbs of a change of place, before `to`, or before `from` and `to`.
+/// Verbs for a move, before `to`, or before `from` and `to`.
 const MOVES: &[&str] = &["moved", "migrated", "switched", "relocated"];
-/// Homes: whom one rents them from is the landlord.
+/// Homes: the person one rents them from is the landlord.
 const HOMES: &[&str] = &["apartment", "flat", "home", "house", "place", "room", "studio"];
 
-/// What the section that a sentence stands in is about.
+/// The section that contains a sentence.
 #[derive(Clone, Copy)]
 pub(super) struct Section<'a> {
     pub(super) about: Option<&'a str>,
-    /// Whether that lives, if it is known.
+    /// Whether its subject is a living being, if that is known.
     pub(super) living: Option<bool>,
-    /// Whether the sentence before was about it too: then a pronoun means it.
+    /// Whether the previous sentence was about it too, so that a pronoun refers to it.
     pub(super) follows: bool,
     /// Whether it is about people.
     pub(super) person: bool,
-    /// Words in lower case that are names here.
+    /// Lower-case words that are names here.
     pub(super) known: &'a HashSet<String>,
 }
 
-/// Tells whether a sentence goes on about what the section is about.
+/// Tells whether a sentence continues the section's subject.
 pub(super) fn goes_on(sentence: &str, section: Section<'_>) -> bool {
     let Some(about) = section.about else { return false };
     let first = first_of(sentence);
@@ -83,7 +83,7 @@ pub(super) fn goes_on(sentence: &str, section: Section<'_>) -> bool {
         || leaves_out(first)
 }
 
-/// Tells whether a sentence begins as if it had been said of whom.
+/// Tells whether a sentence omits its subject.
 pub(super) fn is_left_out(sentence: &str) -> bool {
     let first = first_of(sentence);
     is_possessive(first) || leaves_out(first)
@@ -95,7 +95,7 @@ fn first_of(sentence: &str) -> &str {
     start[..end].trim_end_matches(|c: char| !c.is_alphanumeric())
 }
 
-/// Whether a first word tells something of whom it does not name: `Owns`, `Based`, `Owner`, `Mobile`.
+/// Tells whether a first word implies an omitted subject: `Owns`, `Based`, `Owner`, `Mobile`.
 fn leaves_out(first: &str) -> bool {
     if !first.starts_with(char::is_uppercase) {
         return false;
@@ -111,7 +111,7 @@ fn leaves_out(first: &str) -> bool {
         || is_role(lower)
 }
 
-/// Whether a relation is one that people have with each other: `mother_of`, `mentor_of`.
+/// Tells whether a predicate connects people: `mother_of`, `mentor_of`.
 pub(super) fn is_between_people(predicate: &str) -> bool {
     predicate.strip_suffix("_of").is_some_and(|noun| PERSONS.has(noun))
 }
@@ -128,7 +128,7 @@ pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Cla
     words.know_apposed(|noun| guard::class_of(noun).is_some());
     let words = words.all();
     also_known(words, &mut say);
-    // `The Keystone API`: the article is no part of it.
+    // `The Keystone API`: the article is not part of the name.
     let words = match words {
         [article, next, ..] if article.text == "The" && is_capital(next.text) => &words[1..],
         all => all,
@@ -141,7 +141,7 @@ pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Cla
         && !words[0].code
         && name(words, 4, false).is_none_or(|name| name.words == key && !name.possessive)
     {
-        // `Port changed from 3000 to 4100`, under the heading of what it is about.
+        // `Port changed from 3000 to 4100`, under the heading of its subject.
         if is_doubted(words) {
             return;
         }
@@ -169,7 +169,7 @@ pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Cla
     }
 }
 
-/// Sentences whose subject is what the section is about, by a pronoun or not at all.
+/// Reads sentences whose subject is that of the section, as a pronoun or omitted.
 fn left_out(owner: &str, words: &[Word<'_>], section: Section<'_>, say: &mut impl FnMut(Claim)) -> bool {
     let first = words[0];
     let thing = section.living == Some(false);
@@ -228,7 +228,7 @@ fn together(words: &[Word<'_>], person: bool, say: &mut impl FnMut(Claim)) -> bo
     }) else {
         return false;
     };
-    // The names before the verb: all there are, or those between commas.
+    // The names before the verb: all of them, or those between commas.
     let comma = words[..at - 1].iter().take(5).position(|word| word.stop == ',');
     let between = comma.filter(|_| words[at - 1].stop == ',').map(|comma| comma + 1);
     let who = [Some(0), between].into_iter().flatten().find_map(|from| {
@@ -277,8 +277,8 @@ fn is_doubted(words: &[Word<'_>]) -> bool {
     words.iter().any(|word| DOUBTS.has(word.text) || word.text.ends_with("n’t"))
 }
 
-/// Whether a sentence has a word that any pattern needs, and begins with what may be a name, or with what leaves
-/// it out in a section that is about something. Most do not.
+/// Tells whether a sentence contains a word that some pattern needs, and starts with a possible name or, in a
+/// section with a subject, with a word that omits it. Most sentences do not.
 pub(super) fn may_say(sentence: &str, section: Section<'_>) -> bool {
     may_begin(sentence.trim_start(), section.known) && has_cue(sentence)
         || sentence.contains("changed ")
@@ -288,14 +288,14 @@ pub(super) fn may_say(sentence: &str, section: Section<'_>) -> bool {
         || section.about.is_some() && (goes_on(sentence, section) || is_possessive(first_of(sentence)))
 }
 
-/// Whether a sentence has a word with spaces around it.
+/// Tells whether a sentence contains a word with spaces around it.
 fn is_in(sentence: &str, word: &str) -> bool {
     sentence
         .match_indices(word)
         .any(|(at, _)| sentence[..at].ends_with(' ') && sentence[at + word.len()..].starts_with(' '))
 }
 
-/// Whether a first word may be that of a name.
+/// Tells whether a first word may start a name.
 fn may_begin(sentence: &str, known: &HashSet<String>) -> bool {
     let end = sentence.find(' ').unwrap_or(sentence.len());
     let first = &sentence[..end];
@@ -310,7 +310,7 @@ fn may_begin(sentence: &str, known: &HashSet<String>) -> bool {
 static CUES: List = words::GRAPH_SENTENCES.list("cues");
 
 fn has_cue(sentence: &str) -> bool {
-    // A relation of someone named may stand before any verb: `Anna's brother Ben came.`
+    // A relative of a named person may precede any verb: `Anna's brother Ben came.`
     let whose = |word: &str| PERSONS.has(word);
     let mut owned = false;
     sentence.split([' ', '(']).any(|word| {
@@ -322,7 +322,7 @@ fn has_cue(sentence: &str) -> bool {
     })
 }
 
-/// `X (aka Y)`, `X (also known as Y)`, wherever it stands.
+/// Reads `X (aka Y)` and `X (also known as Y)` anywhere in a sentence.
 fn also_known(words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
     let Some(at) =
         words.iter().position(|word| word.open && matches!(word.text, "AKA" | "a.k.a" | "aka" | "also"))
@@ -335,7 +335,7 @@ fn also_known(words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
         "also" => return,
         _ => 1,
     };
-    // The name before: the longest run of up to four words that ends there.
+    // The name before it: the longest run of up to four words that ends there.
     let before = (at.saturating_sub(4)..at).find_map(|from| {
         let name = name(&words[from..at], 4, true)?;
         let starts = from == 0 && STARTERS.has(words[from].text);
@@ -401,7 +401,8 @@ fn changed(owner: &str, key: &[Word<'_>], rest: &[Word<'_>], say: &mut impl FnMu
     }
 }
 
-/// A fact, if its value is telling: a number, a name, an address, or a word where words are usual.
+/// Adds a fact if its value is meaningful: a number, a name, an address, or a word if the key usually has
+/// words.
 fn value(owner: &str, key: &[Word<'_>], words: &[Word<'_>], say: &mut impl FnMut(Claim)) {
     let end = words
         .iter()
@@ -468,7 +469,7 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
             _ => return,
         };
         for object in names(after, true) {
-            // Who moved is not told by the sentence: people to a place, services to a host.
+            // The sentence does not say what kind of thing moved: people move to a place, services to a host.
             let predicate = match (object.thing || moved.text == "migrated", person && !subject.thing) {
                 (true, false) => "runs_on",
                 (false, true) if moved.text != "switched" => "lives_in",
@@ -490,7 +491,7 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
         return rents(subject, &rest[1..], say);
     }
     let Some(verb) = VERBS.iter().find(|verb| begins(rest, &verb.words)) else { return };
-    // `Authentication uses Argon2`: what is called so is anybody's.
+    // `Authentication uses Argon2`: an abstract noun does not identify an entity.
     if subject.words == 1 && !subject.thing && is_abstract(&subject.text) {
         return;
     }
@@ -510,9 +511,9 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
             return;
         }
     }
-    // Plain words have hyphens too: `uses non-blocking calls`.
+    // Ordinary words have hyphens too: `uses non-blocking calls`.
     let objects = names(after, matches!(verb.predicate, "depends_on" | "part_of" | "runs_on"));
-    // Machines are often called in lower case: `Marlin runs on bittern.`
+    // Machines often have lower-case names: `Marlin runs on bittern.`
     if objects.is_empty()
         && is_hosting(verb.predicate)
         && let [machine, ..] = after
@@ -540,7 +541,7 @@ fn verbs(subject: &Name, rest: &[Word<'_>], person: bool, say: &mut impl FnMut(C
     }
 }
 
-/// Whether a word after `runs on` may be what a machine is called, and not what drives it.
+/// Tells whether a word after `runs on` may be the name of a machine, not its power source.
 fn may_be_machine(word: &Word<'_>) -> bool {
     static NO_MACHINES: List = words::GRAPH_SENTENCES.list("no machines");
     word.text.len() >= 3
@@ -583,8 +584,8 @@ fn role(subject: &Name, rest: &[Word<'_>], say: &mut impl FnMut(Claim)) {
     }
 }
 
-/// The names that a verb is about: one, or several joined by commas and `and`; none if anything else stands
-/// among them. With `hyphenated`, a word with a hyphen is one.
+/// Returns the objects of a verb: one name, or several joined by commas and `and`; none if anything else
+/// occurs among them. With `hyphenated`, a word with a hyphen counts as a name.
 fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
     let mut names = Vec::new();
     let mut at = 0;
@@ -594,7 +595,7 @@ fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
         }
         let Some(next) = name(&words[at.min(words.len())..], 5, hyphenated).filter(|next| !next.possessive)
         else {
-            // `uses Docker and a few scripts`: the names before it are right.
+            // `uses Docker and a few scripts`: the names before it are kept.
             return names;
         };
         let last = at + next.words - 1;
@@ -615,7 +616,7 @@ fn names(words: &[Word<'_>], hyphenated: bool) -> Vec<Name> {
     }
 }
 
-/// Whether what is said ends after `count` words, or goes on with another clause.
+/// Tells whether the statement ends after `count` words, or another clause follows.
 fn is_end(words: &[Word<'_>], count: usize) -> bool {
     let Some(last) = count.checked_sub(1).and_then(|last| words.get(last)) else { return false };
     let next = words.get(count);

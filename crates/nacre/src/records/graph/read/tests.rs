@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A claim as one line: `Keystone.port = 3000`, `Anna -sister_of-> Ben`, `Mama is Heidi`.
+/// Formats a claim as one line: `Keystone.port = 3000`, `Anna -sister_of-> Ben`, `Mama is Heidi`.
 fn shown(claim: &Claim) -> String {
     match claim {
         Claim::Fact { entity, key, value, category, .. } => {
@@ -22,7 +22,7 @@ fn check(path: &str, text: &str, expected: &[&str]) {
     assert_eq!(found, expected, "{path}: {text}\nkept out: {:?}", reading.kept_out);
 }
 
-/// One sentence in a document about nothing.
+/// Checks one sentence in a document without a subject.
 #[track_caller]
 fn says(sentence: &str, expected: &[&str]) {
     let reading = document("notes.md", sentence);
@@ -64,7 +64,7 @@ fn sentences_say_one_thing_of_something_named() {
         ("Heidi is also called Mama.", "Mama is Heidi"),
         ("Kubernetes (aka K8s) is new here.", "K8s is Kubernetes"),
         ("Last week Anna Berg (also known as Annie) came.", "Annie is Anna Berg"),
-        // A change: what holds now.
+        // A change yields the new state.
         ("Keystone now runs on web2.", "Keystone -runs_on-> web2"),
         ("Keystone is now hosted on web2.", "Keystone -runs_on-> web2"),
         ("Keystone moved from nas-01 to web2.", "Keystone -runs_on-> web2"),
@@ -112,7 +112,7 @@ fn what_is_denied_supposed_or_asked_says_nothing() {
         "Anna previously worked at Acme.",
         "Maybe Anna lives in Berlin.",
         "Anna will be the head of Acme.",
-        // Nobody in particular.
+        // No identifiable person.
         "He lives in Berlin.",
         "It runs on nas-01.",
         "The server runs on Linux.",
@@ -121,7 +121,7 @@ fn what_is_denied_supposed_or_asked_says_nothing() {
         "When Anna lives in Berlin, she is happy.",
         "Someone's birthday is March 3.",
         "my server runs on Debian.",
-        // Nothing in particular.
+        // No identifiable thing.
         "Keystone uses a lot of memory.",
         "Keystone depends on the weather.",
         "The backup runs on Sundays.",
@@ -179,9 +179,9 @@ fn bullets_are_about_the_heading_above() {
             "13: Dora.phone = 555 0102 [family]",
         ],
     );
-    // A value may go on in the next line.
+    // A value may continue on the next line.
     check("a.md", "# Atlas\n- motto: slow and\n  steady\n", &["2: Atlas.motto = slow and steady"]);
-    // A phrase is no name, a long value is no value, and a sentence is no key.
+    // A phrase is not a name, a long value is not a value, and a sentence is not a key.
     check("a.md", "# What we learned so far, and why\n- port: 3000\n", &[]);
     let many = "word ".repeat(26);
     check(
@@ -191,7 +191,7 @@ fn bullets_are_about_the_heading_above() {
     );
     check("CHANGELOG.md", "# Atlas\n- port: 3000\n", &[]);
     check("a.md", "# Atlas\n## Notes (old)\n- port: 3000\n", &["3: Atlas.port = 3000"]);
-    // Nothing to be about.
+    // No subject.
     check("2026-02-18.md", "# 2026-02-18\n- lunch: soup\n", &[]);
     check("a.md", "- lunch: soup\n", &[]);
 }
@@ -246,7 +246,7 @@ fn tables_list_keys_or_entities() {
     );
 }
 
-/// Each way of writing a heading and a list of facts, about the same thing.
+/// Different ways to write a heading and a list of facts about the same thing.
 #[test]
 fn headings_and_keys_are_written_in_many_ways() {
     for heading in [
@@ -279,7 +279,7 @@ fn headings_and_keys_are_written_in_many_ways() {
         let found = reading.said.iter().map(|said| shown(&said.claim)).collect::<Vec<_>>();
         assert!(found.contains(&format!("Atlas.{expected}")), "{line}: {found:?} {:?}", reading.kept_out);
     }
-    // Each line is a fact, and one that begins with no key goes on with the last.
+    // Each line is a fact, and a line without a key continues the previous one.
     check(
         "a.md",
         "Atlas\n=====\n\n**Motto**: slow and\nsteady\n**Port**: 3000\n\nPhone: 555 0101\nSince: 2019\n",
@@ -290,13 +290,13 @@ fn headings_and_keys_are_written_in_many_ways() {
             "9: Atlas.since = 2019",
         ],
     );
-    // A line of its own parts two sections, and is no key; neither is a sentence with a dash or a colon.
+    // A rule separates two sections and is not a key; neither is a sentence with a dash or a colon.
     check(
         "a.md",
         "# Atlas\n\nA word: or two.\n\n---\n\n- It rained — all day.\n- Done. Then: home\n- Reads the numbers first: put them there\n- `list --all of it`: what there is\n- port: 1\n",
         &["11: Atlas.port = 1"],
     );
-    // What takes a list by its name, and what is said of it.
+    // Keys with a list of values, and their statements.
     check(
         "a.md",
         "# Ida Holm\n- Languages: Dutch, Arabic\n- allergies: horse hair, mild; takes a tablet\n## Allergies\n- bees, which is a pity\n- It is worse in May, when the windows are open at night.\n",
@@ -307,7 +307,7 @@ fn headings_and_keys_are_written_in_many_ways() {
             "5: Ida Holm.allergies = bees",
         ],
     );
-    // A relation, and what else is said with it.
+    // A relation with additional text.
     check(
         "a.md",
         "# Atlas\n- Maintainer: Ida Holm, with help\n- Hosted on: keystone\n- Alerts: to Ida Holm first\n- Needs: sleep\n\nGauge runs on keystone and needs Redis.\n",
@@ -350,7 +350,7 @@ fn tables_are_about_their_first_column() {
         "| Who | What | Since |\n|---|---|---|\n| Ida Holm | the March bill | May |\n",
         &["3: Ida Holm.since = May [person]"],
     );
-    // Whom a document names in full once is called so.
+    // A person whose full name occurs once in the document is called by it.
     check(
         "a.md",
         "| Who | Born |\n|---|---|\n| Ida Holm | 1980 |\n| Ben Ek | 1981 |\n| Ben Ny | 1982 |\n\n### Cleo\n\nIda's godmother. Ben's cousin, too.\n",
@@ -392,10 +392,10 @@ fn what_a_section_is_about_may_be_left_out() {
         assert_eq!(found, [expected], "{sentence}");
     }
     for sentence in [
-        // Of whom?
+        // No subject.
         "Dora came. He works for Acme.",
         "The shop is new. It runs on nas-01.",
-        // Not so.
+        // Not true now.
         "He used to work for Acme.",
         "He does not work for Acme.",
         "If he is tired: based in Oslo.",
@@ -409,9 +409,9 @@ fn what_a_section_is_about_may_be_left_out() {
         let reading = document("a.md", &format!("## Ben Ek\n\n- x\n\n{sentence}\n"));
         assert_eq!(reading.said, [], "{sentence}");
     }
-    // A pronoun that is not for such a thing.
+    // A pronoun that does not fit such a thing.
     check("servers/a.md", "# Atlas\n\n- x\n\nHe runs on nas-01.\n", &[]);
-    // What a section opens with tells what it is about, where something else is known of that.
+    // The opening of a section describes its subject, if something else is known about that.
     let opening = "# Atlas\n\nSends the reminders at night. Nobody answers them.\n\nA second paragraph, of no account.\n";
     check("a.md", opening, &[]);
     check(
@@ -424,7 +424,7 @@ fn what_a_section_is_about_may_be_left_out() {
 
 #[test]
 fn titles_in_front_of_their_text() {
-    // In a log they are events; few words come again another day.
+    // In a log they are events; short titles repeat on other days.
     check(
         "log.md",
         "# Thursday 12 February 2026\n\n**Well.** The digger found a brick well, nine metres deep.\n\n**Payments do not work.** Acme takes the money\nand forgets it.\n\n**Atlas** got new tyres and a dent.\n",
@@ -445,7 +445,7 @@ fn titles_in_front_of_their_text() {
         "Clinic kit\n==========\n\n**Steam oven.** Bought in 2020. Needs a wipe.\n\n**Note.** Nothing of this lasts.\n\n**Very** much of it is old.\n",
         &["4: Steam oven.about = Bought in 2020. Needs a wipe."],
     );
-    // Rules, with their numbers and without.
+    // Rules, with and without numbers.
     for (path, text) in [
         ("rules.md", "R5. *Lab results.* None goes out unread.\n"),
         ("a.md", "# House rules\n5. **Lab results.** None goes out unread.\n"),
@@ -474,10 +474,10 @@ fn a_title_may_be_a_day() {
     }
 }
 
-/// What earlier systems did wrong with daily logs.
+/// Mistakes of earlier systems with daily logs.
 #[test]
 fn daily_logs() {
-    // Tags in front of lines and behind headings; importance in any form of number.
+    // Tags before lines and after headings; importance in any number format.
     check(
         "memory/2026-02-18.md",
         "# 2026-02-18\n- [decision|i=0.9] We use PostgreSQL for Keystone. It was close.\n- [event|i=1] Keystone went live\n- [event|i=.9] The disk of nas-01 was replaced\n- [chat|i=0.3] Small talk\n- [note] No importance, no event\n## Outage of the mail server [incident|i=0.8]\nThe disk was full.\n",
@@ -499,7 +499,7 @@ fn daily_logs() {
     let reading = document("2026-02-18.md", "- [decision|i=.9] Keep it");
     let Claim::Fact { importance, permanent, .. } = &reading.said[0].claim else { panic!("a fact") };
     assert_eq!((*importance, *permanent), (0.9, true));
-    // Sections without a tag: with enough to say, and a title that says something.
+    // Sections without a tag, with enough text and a meaningful title.
     let body = "Something happened that takes more than fifty characters to tell.\n";
     check(
         "2026-02-18-evening.md",
@@ -513,7 +513,7 @@ fn daily_logs() {
         ],
     );
     check("boats.md", &format!("# Log\n## Moved the boat\n{body}"), &[]);
-    // Any key is kept, not only those with addresses; a list of what is going on is not.
+    // Any key is kept, not only those with addresses; a list of current activities is not.
     check(
         "2026-02-18.md",
         "## Keystone\n- **Port**: 4100\n- **Color**: teal\n- **Status**: up\n- **Port**: 4100\n",
@@ -546,7 +546,7 @@ fn code_comments_quotations_and_our_own_text_are_not_read() {
     check("a.md", "---\ntitle: Atlas\nport: 1\n---\n# Atlas\n- port: 2\n", &["6: Atlas.port = 2"]);
     check("a.md", "# Atlas\n<!-- a --> Keystone runs on nas-01.\n", &["2: Keystone -runs_on-> nas-01"]);
     check("a.md", "# Atlas\n```\ncode\n```\n- port: 2\n", &["5: Atlas.port = 2"]);
-    // A frame that has no end is only a comment.
+    // An unclosed frame is only a comment.
     check("a.md", "# Atlas\n<!-- nacre:memory -->\n- port: 2\n", &["3: Atlas.port = 2"]);
     check(
         "a.md",
@@ -560,7 +560,7 @@ fn code_comments_quotations_and_our_own_text_are_not_read() {
     );
 }
 
-/// Whatever the text: no panic, and lines that are there.
+/// Checks any text: no panic, and only existing lines.
 fn sound(path: &str, text: &str) {
     let reading = document(path, text);
     let lines = text.split('\n').count();

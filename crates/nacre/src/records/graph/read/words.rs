@@ -1,22 +1,22 @@
-//! Sentences as words, and which of them are names.
+//! Splits sentences into words, and finds names among them.
 //!
-//! A name is a run of one to five capitalised words, a code span, or what looks like the name of a host. This
-//! is deliberately narrow: a sentence that is not understood says nothing, one that is misunderstood is
+//! A name is a run of one to five capitalised words, a code span, or a word that looks like a host name. This
+//! is deliberately narrow: a sentence that is not understood yields nothing, but a misunderstood one is
 //! recalled for ever.
 
-/// The most words of a sentence that is read.
+/// The maximum number of words of a sentence that is read.
 const MOST: usize = 48;
 
 /// One word of a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Word<'a> {
-    /// Without the signs around it.
+    /// Without the punctuation around it.
     pub(super) text: &'a str,
-    /// The sign right after it, `\0` for none: after it a clause may end.
+    /// The punctuation right after it, or `\0`: a clause may end there.
     pub(super) stop: char,
     /// A bracket or a quotation opens before it.
     pub(super) open: bool,
-    /// It stood between backticks.
+    /// It was between backticks.
     pub(super) code: bool,
 }
 
@@ -27,7 +27,7 @@ pub(super) struct Words<'a> {
 }
 
 impl<'a> Words<'a> {
-    /// Cuts a sentence; `None` for one that is too long to be plain.
+    /// Splits a sentence; `None` if it is too long to be simple.
     pub(super) fn of(sentence: &'a str) -> Option<Words<'a>> {
         let mut words = Words { words: [Word::default(); MOST], count: 0 };
         let mut rest = sentence.trim_start();
@@ -42,7 +42,7 @@ impl<'a> Words<'a> {
         Some(words)
     }
 
-    /// Cuts the beginning of a sentence, as much of it as a pattern looks at.
+    /// Splits the beginning of a sentence, as much as a pattern looks at.
     pub(super) fn beginning(sentence: &'a str) -> Words<'a> {
         const LOOKED_AT: usize = 20;
         let mut words = Words { words: [Word::default(); MOST], count: 0 };
@@ -60,13 +60,13 @@ impl<'a> Words<'a> {
             self.words[self.count] = word;
             self.count += 1;
         } else if let Some(last) = self.count.checked_sub(1) {
-            // A dash or a bracket alone: what it says of the clause belongs to the word before.
+            // A lone dash or bracket: its effect on the clause belongs to the word before.
             self.words[last].stop = '-';
         }
     }
 
-    /// Takes words for names wherever they stand, as if they were code. One with a capital is one already, and may
-    /// be a person's or go on.
+    /// Marks known words as names wherever they occur, as if they were code. A capitalised word already is a
+    /// name, and may be a person's or continue.
     pub(super) fn know(&mut self, is_known: impl Fn(&str) -> bool) {
         let unseen = |word: &&mut Word<'_>| !is_capital(word.text) && is_known(word.text);
         for word in self.words[..self.count].iter_mut().filter(unseen) {
@@ -74,7 +74,7 @@ impl<'a> Words<'a> {
         }
     }
 
-    /// Takes for a name what is told to be a thing: `keystone, the server in the cellar`.
+    /// Marks a word as a name if an apposition calls it a thing: `keystone, the server in the cellar`.
     pub(super) fn know_apposed(&mut self, is_thing: impl Fn(&str) -> bool) {
         for at in 1..self.count.saturating_sub(2) {
             let [word, article, noun] = [self.words[at], self.words[at + 1], self.words[at + 2]];
@@ -112,7 +112,7 @@ fn first_word(text: &str) -> (Word<'_>, &str) {
     (Word { text: core, stop, open, code: false }, after)
 }
 
-/// Whether what a word is can be a name, or a part of one.
+/// Tells whether a word can be a name or a part of one.
 fn is_name(word: &Word<'_>) -> bool {
     if word.code {
         return is_code_name(word.text);
@@ -121,7 +121,7 @@ fn is_name(word: &Word<'_>) -> bool {
     if first.is_ascii_lowercase() { is_brand(word.text) || is_host(word.text) } else { is_capital(word.text) }
 }
 
-/// `Anna`, `O'Brien`, `IBM`, `Next.js`, `C++`.
+/// Tells whether a word is capitalised like a name: `Anna`, `O'Brien`, `IBM`, `Next.js`, `C++`.
 pub(super) fn is_capital(text: &str) -> bool {
     let text = bare(text);
     let mut chars = text.chars();
@@ -138,7 +138,8 @@ fn is_brand(text: &str) -> bool {
         && text.bytes().skip(1).any(|byte| byte.is_ascii_uppercase())
 }
 
-/// `nas-01`, `web1`, `db.internal`. Measures and versions (`v2`, `16gb`) are none.
+/// Tells whether a word looks like a host: `nas-01`, `web1`, `db.internal`. Measures and versions (`v2`,
+/// `16gb`) do not.
 fn is_host(text: &str) -> bool {
     let shape = text
         .bytes()
@@ -155,7 +156,8 @@ fn is_host(text: &str) -> bool {
 
 const HOST_ENDINGS: &[&str] = &["com", "dev", "home", "internal", "io", "lan", "local", "net", "org"];
 
-/// Whether a word with a hyphen may be the name of a host or a service; many plain words look the same.
+/// Tells whether a word with a hyphen may be the name of a host or a service; many ordinary words look the
+/// same.
 fn is_hyphenated(text: &str) -> bool {
     text.contains('-')
         && text.len() > 4
@@ -171,12 +173,12 @@ fn is_code_name(text: &str) -> bool {
         && text.split(' ').count() <= 3
 }
 
-/// A word without its possessive ending.
+/// Returns a word without its possessive ending.
 pub(super) fn bare(text: &str) -> &str {
     text.strip_suffix("'s").or_else(|| text.strip_suffix("’s")).unwrap_or(text)
 }
 
-/// Whether a word ends in a possessive.
+/// Tells whether a word ends in a possessive.
 pub(super) fn is_possessive(text: &str) -> bool {
     text.ends_with("'s") || text.ends_with("’s")
 }
@@ -187,7 +189,7 @@ pub(super) struct Name {
     pub(super) text: String,
     /// How many words it has.
     pub(super) words: usize,
-    /// Its last word is a possessive, which `text` is without.
+    /// Its last word is a possessive; `text` is without the ending.
     pub(super) possessive: bool,
     /// It can only be a thing: a code span, a host, a word with digits.
     pub(super) thing: bool,
@@ -233,11 +235,11 @@ pub(super) fn name(words: &[Word<'_>], most: usize, hyphenated: bool) -> Option<
     Some(Name { text, words: count, possessive, thing })
 }
 
-/// Returns a text that is a name and nothing else.
+/// Returns the text if it is a name and nothing else.
 pub(super) fn whole_name(text: &str) -> Option<String> {
     let first = text.chars().next()?;
     let spaces = text.bytes().filter(|byte| *byte == b' ').count();
-    // Lower case letters begin a name only if it is of one word.
+    // Only a one-word name may start in lower case.
     if spaces > 5 || first.is_lowercase() && spaces > 0 {
         return None;
     }
@@ -248,7 +250,7 @@ pub(super) fn whole_name(text: &str) -> Option<String> {
     (name.words == words.len() && ends && !name.possessive && !words[0].open).then_some(name.text)
 }
 
-/// Returns the name that a text begins with, before more about it: `Josie Berg, with help`, `to Josie Berg first`.
+/// Returns the name at the start of a text that goes on: `Josie Berg, with help`, `to Josie Berg first`.
 pub(super) fn first_name(text: &str) -> Option<String> {
     let words = Words::beginning(text.strip_prefix("to ").unwrap_or(text));
     let words = words.all();
@@ -263,7 +265,7 @@ pub(super) fn is_url(text: &str) -> bool {
     text.contains("://") || text.starts_with("www.") || text.contains('@')
 }
 
-/// Cuts a text into sentences: each with where it starts, and whether it asks.
+/// Splits a text into sentences, each with its start and whether it is a question.
 pub(super) fn sentences(text: &str, mut each: impl FnMut(usize, &str, bool)) {
     let bytes = text.as_bytes();
     let mut start = 0;
@@ -290,7 +292,7 @@ pub(super) fn sentences(text: &str, mut each: impl FnMut(usize, &str, bool)) {
     each(start, &text[start..], false);
 }
 
-/// Finds what may end a sentence, or a backtick. Looks at 32 bytes at a time.
+/// Finds a character that may end a sentence, or a backtick. Checks 32 bytes at a time.
 fn next_mark(bytes: &[u8], from: usize) -> Option<usize> {
     const STEP: usize = 32;
     let is_mark = |byte: u8| {
@@ -306,7 +308,8 @@ fn next_mark(bytes: &[u8], from: usize) -> Option<usize> {
     bytes[at..].iter().position(|byte| is_mark(*byte)).map(|n| at + n)
 }
 
-/// Whether a dot belongs to the word before it: an initial, a title, or what goes on in lower case.
+/// Tells whether a dot belongs to the word before it: an initial, a title, or a sentence that continues in
+/// lower case.
 fn is_abbreviation(before: &[u8], next: Option<&u8>) -> bool {
     let from = before.iter().rposition(|byte| *byte == b' ' || *byte == b'(').map_or(0, |at| at + 1);
     let word = &before[from..];
