@@ -253,7 +253,7 @@ fn a_source_that_is_not_there_is_named_and_what_was_read_of_it_kept() {
     fs::remove_file(shelf.path("file.md")).unwrap();
     let done = shelf.reindex("birds").synced;
     assert_eq!((done.absent.len(), done.kept, done.removed.len(), done.unchanged), (2, 2, 0, 1));
-    assert!(done.absent.iter().all(|note| note.why.starts_with("is not there")), "{:?}", done.absent);
+    assert!(done.absent.iter().all(|note| note.why.starts_with("is missing")), "{:?}", done.absent);
     assert!(everything.iter().all(|word| shelf.found(word).len() == 1));
     let list = shelf.list();
     assert_eq!(list[0]["absent"], json!([shelf.shown("disk"), shelf.shown("file.md")]));
@@ -285,7 +285,7 @@ fn what_cannot_be_read_is_named() {
     assert_eq!(notes(&done.skipped), ["binary.txt is binary", "huge.txt is larger than 20 MiB"]);
     assert_eq!(
         notes(&done.repaired),
-        ["latin.md is not UTF-8 from line 1 on; what can't be read is shown as \u{fffd}"]
+        ["latin.md is not UTF-8 from line 1 on; unreadable bytes are shown as \u{fffd}"]
     );
     assert_eq!(shelf.reindex("mixed").synced.skipped.len(), 2, "every time");
     for bad in ["nowhere", "mixed/sound.txt/x"] {
@@ -306,7 +306,7 @@ fn links_are_not_followed() {
     symlink(shelf.path("outside/secret.md"), shelf.path("inside/link.md")).unwrap();
     symlink(shelf.path("inside"), shelf.path("inside/loop")).unwrap();
     let done = shelf.add("books", &["inside"]).synced;
-    assert_eq!(notes(&done.skipped), ["link.md is a link, which is not followed"]);
+    assert_eq!(notes(&done.skipped), ["link.md is a link, and links are not followed"]);
     assert_eq!(shelf.found("walrus"), ["books: a.md"]);
     // A source that is named by a link is meant: it is known by its real name.
     symlink(shelf.path("outside"), shelf.path("by-link")).unwrap();
@@ -315,7 +315,7 @@ fn links_are_not_followed() {
     fs::rename(shelf.path("inside"), shelf.path("was-inside")).unwrap();
     symlink(shelf.path("outside"), shelf.path("inside")).unwrap();
     let done = shelf.reindex("books").synced;
-    assert_eq!(notes(&done.absent), ["inside is a link now, which is not followed"]);
+    assert_eq!(notes(&done.absent), ["inside is now a link, and links are not followed"]);
     assert_eq!(shelf.found("walrus inside")[0], "books: a.md");
 }
 
@@ -358,7 +358,7 @@ fn a_dropped_collection_is_gone_and_its_sources_are_not() {
     assert_eq!(shelf.found("heron"), ["books: heron.md"]);
     assert_eq!(
         shelf.try_reindex("nope", Reading::Changes).unwrap_err().hint().unwrap(),
-        "there is: books, other"
+        "the collections are books, other"
     );
 }
 

@@ -130,7 +130,7 @@ fn a_milestone_is_archived_when_it_is_over() {
     assert_eq!(listed(&mut place, json!({})), ["TASK-003"]);
     assert_eq!(listed(&mut place, json!({ "archived": true })).len(), 2);
     let again = place.try_call("task_update", archive).unwrap_err();
-    assert_eq!((again.code(), again.hint().unwrap().as_str()), ("no_milestone", "there is: M2"));
+    assert_eq!((again.code(), again.hint().unwrap().as_str()), ("no_milestone", "the milestones are M2"));
     assert_eq!(place.refused("task_update", json!({ "action": "reopen", "id": "1" })), "task_status");
     // Out of searches as well; what is left is found.
     let hits =
@@ -265,9 +265,9 @@ fn a_bad_tasks_json_changes_nothing_and_says_why() {
     for (text, said) in [
         ("".to_owned(), "EOF"),
         ("[1]".to_owned(), "invalid type"),
-        (r#"{"tasks":[{"id":"7x"}]}"#.to_owned(), "no task id"),
+        (r#"{"tasks":[{"id":"7x"}]}"#.to_owned(), "not a task id"),
         (file(&[task("TASK-001", ""), task("TASK-001", "")]), "same id"),
-        (file(&[task("TASK-001", r#""TASK-009""#)]), "TASK-009, which is not among them"),
+        (file(&[task("TASK-001", r#""TASK-009""#)]), "TASK-009, which is not in the file"),
         (file(&[task("TASK-001", r#""TASK-001""#)]), "blocked by itself"),
         (
             file(&[
@@ -278,7 +278,7 @@ fn a_bad_tasks_json_changes_nothing_and_says_why() {
             "TASK-003 → TASK-001 → TASK-002 → TASK-003",
         ),
         (file(&[task("TASK-001", "").replace("pending", "frozen")]), "unknown status `frozen`"),
-        (file(&[task("TASK-001", "").replace("2026-02-05", "soon")]), "`soon`, which is no time"),
+        (file(&[task("TASK-001", "").replace("2026-02-05", "soon")]), "`soon`, which is not a time"),
         (file(&[task("TASK-001", "").replace("d TASK-001", "")]), "needs a description"),
     ] {
         let error = import(&mut place, &text).unwrap_err();

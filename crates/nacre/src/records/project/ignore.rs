@@ -1,5 +1,5 @@
-//! The rules of a project's `.gitignore` files, as Git reads them. The matching is that of the crate `ignore`; its walker
-//! is not used, because it neither counts what it leaves out nor stops at a depth.
+//! The rules of a project's `.gitignore` files, as Git interprets them. The crate `ignore` does the matching;
+//! its walker is not used, because it neither counts skipped files nor limits the depth.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,10 +7,10 @@ use std::rc::Rc;
 
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
-/// More of a file of rules is not read.
+/// The maximum number of bytes read of a `.gitignore` file.
 const MAX_FILE_BYTES: u64 = 1 << 20;
 
-/// The rules that hold in a folder: its own, and behind them those of the folders above.
+/// The rules that apply in a folder: its own, followed by those of the folders above.
 #[derive(Debug)]
 pub(super) struct Rules {
     folder: PathBuf,
@@ -23,7 +23,7 @@ impl Rules {
         Rules { folder: PathBuf::new(), own: Gitignore::empty(), above: None }
     }
 
-    /// Reads the rules of the folder where a walk begins, and of those above it as far as the repository goes.
+    /// Reads the rules of the folder where a walk starts, and of its parents within the repository.
     pub(super) fn at_root(folder: &Path) -> Rc<Rules> {
         let none = Rc::new(Rules::none());
         let within_repository = folder.ancestors().position(|above| above.join(".git").exists()).unwrap_or(0);
@@ -31,7 +31,7 @@ impl Rules {
         above.into_iter().rev().fold(none, |rules, folder| Rules::within(&rules, folder))
     }
 
-    /// Reads the rules of a folder, if it has any, before those that hold above it.
+    /// Reads the rules of a folder, if it has any, which take precedence over those above it.
     pub(super) fn within(above: &Rc<Rules>, folder: &Path) -> Rc<Rules> {
         let file = folder.join(".gitignore");
         let is_file =
@@ -42,7 +42,7 @@ impl Rules {
 
     fn read(above: &Rc<Rules>, folder: &Path, text: &str) -> Rc<Rules> {
         let mut rules = GitignoreBuilder::new(folder);
-        // Git passes over a pattern that it can't read.
+        // Git ignores a pattern that it can't parse.
         rules.allow_unclosed_class(false);
         for line in text.trim_start_matches('\u{feff}').lines() {
             let _ = rules.add_line(None, &without_alternatives(line));
@@ -55,9 +55,9 @@ impl Rules {
         }
     }
 
-    /// Tells whether a file or folder is to be left out.
+    /// Tells whether a file or folder is ignored.
     pub(super) fn leave_out(&self, path: &Path, is_folder: bool) -> bool {
-        // Rules speak only of what is below their folder.
+        // Rules apply only below their folder.
         let rule = path.starts_with(&self.folder).then(|| self.own.matched(path, is_folder));
         match rule.filter(|rule| !rule.is_none()) {
             Some(rule) => rule.is_ignore(),
@@ -66,7 +66,7 @@ impl Rules {
     }
 }
 
-/// Escapes braces, which the crate takes for alternatives and Git for themselves.
+/// Escapes braces, which are alternatives for the crate and literal for Git.
 fn without_alternatives(line: &str) -> String {
     let mut escaped = String::with_capacity(line.len());
     let mut after_backslash = false;
@@ -84,7 +84,7 @@ fn without_alternatives(line: &str) -> String {
 mod tests {
     use super::*;
 
-    /// `(rules, path, left out)`; a path that ends in `/` is a folder. Compared with `git check-ignore`.
+    /// `(rules, path, ignored)`; a path that ends in `/` is a folder. Verified with `git check-ignore`.
     const CASES: &[(&str, &str, bool)] = &[
         ("target", "target/", true),
         ("target", "deep/down/target/", true),

@@ -1,4 +1,4 @@
-//! Items: rows of what was taken out of a project's files, and their passages. Only extraction writes them.
+//! Items: rows extracted from a project's files, and their passages. Only extraction writes them.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -14,7 +14,7 @@ use crate::store::{Connection, Row};
 /// The kind of an item's passage.
 pub(crate) const KIND: &str = "item";
 
-/// One piece of knowledge of a project, in the form of seed 002's items.json.
+/// One extracted item of a project, with the fields of `items.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 #[schemars(inline)]
@@ -24,15 +24,15 @@ pub struct Item {
     pub r#type: ItemType,
     pub title: String,
     pub content: String,
-    /// Within the project's folder.
+    /// Relative to the project's folder.
     pub source_file: String,
     pub line_number: i64,
-    /// 0 to 1, by the rule that found it.
+    /// From 0 to 1, set by the rule that found it.
     pub confidence: f64,
     pub extracted_at: Time,
 }
 
-/// An item and the project that it is of.
+/// An item and its project.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct ItemOf {
@@ -48,7 +48,7 @@ redact! {
     ItemOf { item, project }
 }
 
-/// Which items.
+/// Selects items.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) r#type: Option<ItemType>,
@@ -80,7 +80,7 @@ pub(crate) fn get(db: &Connection, id: &str) -> Result<Option<ItemOf>> {
     db.row(&format!("SELECT {COLUMNS} WHERE items.id = $1"), [id], of_row)
 }
 
-/// Lists items by project, file and line, and says how many there are.
+/// Lists items by project, file and line, and returns the total number.
 pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Vec<ItemOf>, i64)> {
     let project =
         filter.project.as_ref().map(|name| super::known(db, name)).transpose()?.map(|known| known.number);
@@ -94,13 +94,13 @@ pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Ve
     Ok((db.rows(&sql, (r#type, project, limit), of_row)?, total))
 }
 
-/// Returns every item in the form of items.json.
+/// Returns every item with the fields of `items.json`.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Item>> {
     Ok(list(db, &Filter::default(), usize::MAX)?.0.into_iter().map(|of| of.item).collect())
 }
 
-/// Makes the items of a file these. One that is there already keeps its id, its time and its passage. Returns how many
-/// are new and how many went.
+/// Replaces the items of a file. An item that exists already keeps its id, its time and its passage. Returns
+/// how many are new and how many were removed.
 pub(super) fn replace(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -117,7 +117,7 @@ pub(super) fn replace(
     let mut added = 0;
     for found in found {
         let twin = |nth: usize| id(name, path, found, nth);
-        // The same said twice in a file is two items.
+        // The same statement twice in a file gives two items.
         let id = (0..).map(twin).find(|id| !ids.contains(id)).expect("an endless range");
         ids.push(id.clone());
         let line = i64::try_from(found.line).unwrap_or(i64::MAX);
@@ -149,7 +149,7 @@ pub(super) fn replace(
     Ok((added, old.len()))
 }
 
-/// The id of an item: made from what it is, so that reading a file again gives the same.
+/// Returns the id of an item, derived from its content, so that reading a file again gives the same id.
 fn id(project: &ProjectName, path: &str, found: &Found, nth: usize) -> String {
     let mut hash = blake3::Hasher::new();
     for part in [project.as_str(), path, found.r#type.as_str(), &found.content] {
@@ -160,7 +160,7 @@ fn id(project: &ProjectName, path: &str, found: &Found, nth: usize) -> String {
     format!("item_{}", &hash.finalize().to_hex()[..16])
 }
 
-/// Returns the passages of all items, for the index to be made anew.
+/// Returns the passages of all items, for a rebuild of the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     let (items, _) = list(db, &Filter::default(), usize::MAX)?;
     let passage = |of: ItemOf| {
@@ -171,7 +171,7 @@ pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
 }
 
 fn passage(id: &str, r#type: ItemType, title: &str, content: &str, path: &str, at: Time) -> Passage {
-    // A title that the content has would count twice.
+    // A title that the content contains would count twice.
     let own = if content.contains(title.trim_end_matches('…')) { "" } else { title };
     let title = format!("{} {own} {path}", r#type.as_str());
     Passage { title, ..Passage::new(KIND, id.to_owned(), content.to_owned(), at) }

@@ -1,9 +1,9 @@
-//! Projects (SPEC K): knowledge taken out of a project's files, and the work there is to do.
+//! Projects: knowledge extracted from a project's files, and its tasks.
 //!
-//! An item is a row that cites its file and line, and a passage (`--scope items`). Items are derived: extraction
-//! follows the files as the index follows documents, by size, time and hash, and what is no longer said is no longer
-//! there. Only a person names folders, so that no agent can have a file of its choice read. Tasks are rows that people
-//! and agents write.
+//! An item is a row that cites its file and line, and a passage (`--scope items`). Items are derived data:
+//! extraction follows the files by size, time and hash, as the index follows documents, and a statement that
+//! is removed from its file is removed here. Only a person names folders, so that no agent can have a file of
+//! its choice read. Tasks are rows that people and agents write.
 
 mod extract;
 mod ignore;
@@ -37,12 +37,12 @@ pub use extract::ItemType;
 pub use item::{Item, ItemOf};
 pub use task::{Change, Status, Task, TasksImported};
 
-/// Larger files are data or made by a program.
+/// The maximum size of a file in bytes. Larger files are data or generated.
 const LARGEST: i64 = 2 << 20;
-/// How many files, and how many items, go into one transaction.
+/// The number of files, and of items, in one transaction.
 const FILES: usize = 500;
 const ITEMS: usize = 2_000;
-/// A file that was written so few milliseconds ago may be written again without another time.
+/// A file written less than this many milliseconds ago may be written again with the same time stamp.
 const RECENT: u64 = 2_000;
 
 /// A project: a folder with a name.
@@ -53,40 +53,40 @@ pub struct Project {
     pub(crate) number: i64,
     pub name: ProjectName,
     pub folder: String,
-    /// When it was last read to its end.
+    /// The time of the last complete extraction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extracted_at: Option<Time>,
 }
 
-/// What an extraction found and did.
+/// The result of an extraction.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they count")]
 pub struct Extracted {
     pub project: ProjectName,
     pub folder: String,
-    /// Items by type, all that there are now.
+    /// The current number of items by type.
     pub items: BTreeMap<&'static str, i64>,
-    /// How many items are new, and how many are no longer said.
+    /// The number of new items, and of removed ones.
     pub added: usize,
     pub removed: usize,
-    /// Files that were read, files as they were, files that are gone.
+    /// The number of files that were read, unchanged and deleted.
     pub read: usize,
     pub unchanged: usize,
     pub gone: usize,
-    /// What `.gitignore` names, hidden files and folders, links, other people's code.
+    /// The number of ignored files and folders: listed in `.gitignore`, hidden, links, or third-party code.
     pub ignored: usize,
-    /// Files in no language that is known, by ending.
+    /// Files in unknown languages, by extension.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub others: BTreeMap<String, usize>,
-    /// What could not be read, and why; at most a thousand.
+    /// Files that could not be read, and why; at most a thousand.
     pub skipped: Vec<Note>,
-    /// Why what is known of files that were not seen is kept.
+    /// The reason why items of files that were not seen are kept.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<String>,
 }
 
-/// Takes the items out of a folder, in place of those taken out before. `progress` is told how many files have been
-/// looked at. One that was stopped goes on where it was.
+/// Extracts the items of a folder and replaces those extracted before. `progress` gets the number of files
+/// examined. An interrupted extraction continues where it stopped.
 pub fn extract(
     view: &mut View<'_>,
     folder: &Path,
@@ -98,7 +98,7 @@ pub fn extract(
     extract_project(view, &project, progress)
 }
 
-/// Forgets a project and its items. Its folder is left as it is.
+/// Deletes a project and its items. Its folder is not touched.
 pub fn forget(view: &mut View<'_>, name: &ProjectName) -> Result<Project> {
     let caller = view.caller();
     view.write_indexed(|tx, lexicon| {
@@ -127,7 +127,7 @@ pub fn list(view: &View<'_>) -> Result<Vec<Project>> {
     view.read(all)
 }
 
-/// The real name of a folder.
+/// Returns the canonical path of a folder.
 fn real(folder: &Path) -> Result<String> {
     let bad = |problem: String| Error::BadSource { path: shorten(&folder.to_string_lossy()).into(), problem };
     let real = fs::canonicalize(folder).map_err(|problem| bad(format!("can't be found: {problem}")))?;
@@ -148,7 +148,7 @@ pub(crate) fn all(db: &Connection) -> Result<Vec<Project>> {
     db.rows(&format!("{COLUMNS} ORDER BY name"), (), of_row)
 }
 
-/// Returns a project that has to be there.
+/// Returns a project that must exist.
 pub(crate) fn known(db: &Connection, name: &ProjectName) -> Result<Project> {
     match db.row(&format!("{COLUMNS} WHERE name = $1"), [name], of_row)? {
         Some(project) => Ok(project),
@@ -159,7 +159,7 @@ pub(crate) fn known(db: &Connection, name: &ProjectName) -> Result<Project> {
     }
 }
 
-/// Returns the project of a folder, a new one where there is none.
+/// Returns the project of a folder, and creates it if needed.
 fn adopt(db: &Connection, folder: &str, name: Option<&ProjectName>) -> Result<Project> {
     if let Some(project) = db.row(&format!("{COLUMNS} WHERE folder = $1"), [folder], of_row)? {
         return match name {
@@ -172,7 +172,7 @@ fn adopt(db: &Connection, folder: &str, name: Option<&ProjectName>) -> Result<Pr
     let own = Path::new(folder).file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let name = name.cloned().map_or_else(|| own.parse(), Ok)?;
     if let Some(project) = db.row(&format!("{COLUMNS} WHERE name = $1"), [&name], of_row)? {
-        // A folder that is not there any more was moved here.
+        // If the old folder no longer exists, the project was moved here.
         if fs::symlink_metadata(&project.folder).is_ok() {
             return Err(Error::ProjectTaken { name: name.to_string(), folder: project.folder });
         }
@@ -184,7 +184,7 @@ fn adopt(db: &Connection, folder: &str, name: Option<&ProjectName>) -> Result<Pr
     Ok(Project { number, name, folder: folder.to_owned(), extracted_at: None })
 }
 
-/// What is known of a file.
+/// The stored state of a file.
 #[derive(Clone, PartialEq, Eq)]
 struct FileRow {
     size: i64,
@@ -194,7 +194,7 @@ struct FileRow {
 }
 
 impl FileRow {
-    /// Tells whether another reader would have found what this one does: rules change with the version.
+    /// Tells whether the file was read by this version: rules change with the version.
     fn is_by_this_version(&self) -> bool {
         self.hash.split_once(':').map_or(self.hash.is_empty(), |(version, _)| version == extract::VERSION)
     }
@@ -234,7 +234,7 @@ fn extract_project(
             return Ok(());
         }
         match read_file(&seen, language, was.as_ref(), caller.now) {
-            // Gone since the walk saw it: then it is among the known again, which are taken out below.
+            // Deleted since the walk found it: it stays among the known files, which are removed below.
             Reading::Gone => {
                 before.extend(was.map(|row| (seen.path, row)));
                 return Ok(());
@@ -259,11 +259,11 @@ fn extract_project(
         }
         Ok(())
     })?;
-    // A folder that is no longer there, or has nothing at all any more, is rather one whose disk is away.
+    // If the folder is missing or completely empty, its disk is probably not mounted.
     let kept = if fs::read_dir(&root).is_err() || passed.unlisted.iter().any(String::is_empty) {
-        Some("the folder is not there to its end".to_owned())
+        Some("the folder could not be listed completely".to_owned())
     } else if looked == 0 && !before.is_empty() {
-        Some("the folder has no files any more".to_owned())
+        Some("the folder has no files left".to_owned())
     } else {
         None
     };
@@ -326,18 +326,18 @@ fn counts(db: &Connection, project: i64) -> Result<BTreeMap<&'static str, i64>> 
     ItemType::ALL.iter().map(count).collect()
 }
 
-/// What a file says.
+/// The items of a file.
 #[derive(Default)]
 struct Said {
     found: Vec<Found>,
-    /// It says of itself that it is for private sessions.
+    /// Whether it marks itself as private.
     private: bool,
 }
 
-/// What became of reading a file.
+/// The result of reading a file.
 enum Reading {
     Gone,
-    /// It says what it said.
+    /// Its content is unchanged.
     Same(FileRow),
     New(FileRow, Said),
 }
@@ -366,13 +366,13 @@ fn read_file(seen: &Seen, language: Language, was: Option<&FileRow>, now: Time) 
         Ok((text, _)) => text,
         Err(why) => return skipped(why, !settled),
     };
-    // Credentials go before anything is taken out.
+    // Redaction comes before extraction.
     let text = redact::document(&text);
     let found = extract::extract(&seen.path, language, &text);
     Reading::New(row, Said { found, private: is_marked(&text) })
 }
 
-/// What goes into one transaction.
+/// The changes of one transaction.
 #[derive(Default)]
 struct Batch {
     files: Vec<(String, Option<FileRow>, Option<Said>)>,
@@ -382,7 +382,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Puts a file in: what is known of it from now on, and the items it has now, where these are others.
+    /// Adds a file: its new state, and its items if they changed.
     fn put(&mut self, path: String, row: Option<FileRow>, said: Option<Said>) {
         self.items += said.as_ref().map_or(0, |said| said.found.len());
         self.files.push((path, row, said));
@@ -399,7 +399,7 @@ impl Batch {
             return Ok(());
         }
         let (added, removed) = view.write_indexed(|tx, lexicon| {
-            // Another process may have forgotten it meanwhile.
+            // Another process may have deleted the project in the meantime.
             known(tx, &project.name)?;
             let mut writer = Writer::new(tx, lexicon)?;
             let mut sum = (0, 0);
@@ -430,7 +430,7 @@ impl Batch {
     }
 }
 
-/// Takes in a tasks.json in the form of seed 002: all of it, or nothing (K2).
+/// Imports a `tasks.json` as a whole or not at all.
 pub fn import_tasks(view: &mut View<'_>, path: &Path) -> Result<TasksImported> {
     let caller = view.caller();
     let text = fs::read_to_string(path).map_err(Error::io(path))?;

@@ -1,8 +1,8 @@
-//! Tasks (SPEC K2): what is to be done, in what order, and what waits for what. A status changes only when someone
-//! says so, and every change is kept with who said it and when.
+//! Tasks: what to do, in what order, and what depends on what. A status changes only on request, and every
+//! change is recorded with its author and time.
 //!
-//! A task is a passage too, beside the items: "is there a task about locking?" is asked in words. Those that are
-//! cancelled or archived are out of searches.
+//! A task is a passage too, like an item, because people search for tasks in words: "is there a task about
+//! locking?". Cancelled and archived tasks are left out of searches.
 
 mod file;
 
@@ -25,17 +25,18 @@ pub(crate) use file::{Kept, as_file, take_in};
 
 /// The kind of a task's passage.
 pub(crate) const KIND: &str = "task";
-/// The priority of a task that is given none; the lowest number comes first.
+/// The default priority of a task; the lowest number comes first.
 pub(crate) const PRIORITY: i64 = 5;
 const HIGHEST: i64 = 1_000;
-/// The most characters of a description, a criterion and a milestone; the most criteria and blockers.
+/// The maximum number of characters of a description, a criterion and a milestone, and the maximum number of
+/// criteria and blockers.
 const DESCRIPTION: usize = 2_000;
 const CRITERION: usize = 500;
 const MILESTONE: usize = 100;
 const MANY: usize = 100;
 
 named! {
-    /// How a task stands.
+    /// The status of a task.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "snake_case")]
     #[expect(missing_docs, reason = "the words of SPEC K2")]
@@ -48,7 +49,7 @@ named! {
 }
 
 impl Status {
-    /// Tells whether there is something left to do.
+    /// Tells whether there is work left.
     pub(crate) fn is_open(self) -> bool {
         matches!(self, Status::Pending | Status::InProgress)
     }
@@ -73,7 +74,7 @@ pub struct Task {
     pub completed: Option<Time>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub blocked_by: Vec<TaskId>,
-    /// Pending, and nothing that it waits for is open.
+    /// Whether it is pending and no open task blocks it.
     pub ready: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub archived: Option<Time>,
@@ -99,7 +100,7 @@ redact! {
     Change { actor, session / at, status }
 }
 
-/// Who writes, and when.
+/// The author and the time of a write.
 #[derive(Clone, Copy)]
 pub(crate) struct By<'a> {
     pub(crate) now: Time,
@@ -107,7 +108,7 @@ pub(crate) struct By<'a> {
     pub(crate) session: &'a str,
 }
 
-/// A task to be.
+/// A task to create.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Draft {
     pub(crate) description: String,
@@ -117,7 +118,7 @@ pub(crate) struct Draft {
     pub(crate) blocked_by: Vec<TaskId>,
 }
 
-/// Which tasks.
+/// Selects tasks.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Filter {
     pub(crate) ready: bool,
@@ -148,7 +149,7 @@ pub(crate) fn add(db: &Connection, by: By<'_>, draft: Draft) -> Result<Task> {
     Ok(task)
 }
 
-/// Checks a task that comes from outside, and takes away what surrounds its texts.
+/// Checks a task from outside, and trims its texts.
 fn checked(mut draft: Draft) -> Result<Draft> {
     let bad = |problem: String| Err(Error::BadTask { problem });
     draft.description = draft.description.trim().to_owned();
@@ -157,7 +158,7 @@ fn checked(mut draft: Draft) -> Result<Draft> {
         return bad("a task needs a description".into());
     }
     if length > DESCRIPTION {
-        return bad(format!("the description has {length} characters, at most {DESCRIPTION} fit"));
+        return bad(format!("the description has {length} characters; the limit is {DESCRIPTION}"));
     }
     draft.milestone = draft.milestone.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
     if let Some(name) = &draft.milestone
@@ -172,13 +173,15 @@ fn checked(mut draft: Draft) -> Result<Draft> {
         *criterion = criterion.trim().to_owned();
         let length = criterion.chars().count();
         if !(1..=CRITERION).contains(&length) {
-            return bad(format!("an acceptance criterion has {length} characters, 1 to {CRITERION} fit"));
+            return bad(format!(
+                "an acceptance criterion has {length} characters; 1 to {CRITERION} are allowed"
+            ));
         }
     }
     let most = draft.acceptance_criteria.len().max(draft.blocked_by.len());
     if most > MANY {
         return bad(format!(
-            "{most} are given, a task has at most {MANY} acceptance criteria and as many blockers"
+            "{most} given; a task has at most {MANY} acceptance criteria and {MANY} blockers"
         ));
     }
     Ok(draft)
@@ -202,7 +205,7 @@ fn of_row(row: &Row<'_>) -> Result<Task> {
     })
 }
 
-/// Adds what stands in other rows.
+/// Adds the data from other tables.
 fn filled(db: &Connection, mut task: Task) -> Result<Task> {
     task.blocked_by = blockers(db, task.id)?;
     task.ready =
@@ -210,13 +213,13 @@ fn filled(db: &Connection, mut task: Task) -> Result<Task> {
     Ok(task)
 }
 
-/// Returns a task that has to be there.
+/// Returns a task that must exist.
 pub(crate) fn get(db: &Connection, id: TaskId) -> Result<Task> {
     let found = db.row(&format!("{COLUMNS} WHERE number = $1"), [id], of_row)?;
     filled(db, found.ok_or_else(|| Error::NoTask { given: vec![id] })?)
 }
 
-/// Lists tasks: what is under way, then what is to be done, by priority and age, then what is over.
+/// Lists tasks: active ones, then pending ones by priority and age, then finished ones.
 pub(crate) fn list(db: &Connection, filter: &Filter) -> Result<Vec<Task>> {
     let sql = format!(
         "{COLUMNS} WHERE (archived_at IS NOT NULL) = $1 AND ($2 IS NULL OR status = $2) AND ($3 IS NULL OR milestone = $3)
@@ -242,13 +245,13 @@ pub(crate) fn changes(db: &Connection, id: TaskId) -> Result<Vec<Change>> {
     })
 }
 
-/// Changes a task's status. Tells whether it was another.
+/// Changes a task's status. Returns whether it changed.
 pub(crate) fn set_status(db: &Connection, by: By<'_>, id: TaskId, status: Status) -> Result<(Task, bool)> {
     let task = changeable(db, id)?;
     if task.status == status {
         return Ok((task, false));
     }
-    // What is over is opened again before it is changed.
+    // A finished task must be reopened before another change.
     if !task.status.is_open() && status != Status::Pending {
         return Err(Error::TaskStatus { id, status: task.status.as_str() });
     }
@@ -282,7 +285,7 @@ fn insert_change(
     db.run(sql, (id, at, status.as_str(), actor, session)).map(drop)
 }
 
-/// Has a task wait for others. Tells whether it did not already.
+/// Makes other tasks block a task. Returns whether anything changed.
 pub(crate) fn block(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Task, bool)> {
     let task = changeable(db, id)?;
     expect_known(db, by)?;
@@ -298,12 +301,12 @@ pub(crate) fn block(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Task,
     }
     let all = get(db, id)?;
     if all.blocked_by.len() > MANY {
-        return Err(Error::BadTask { problem: format!("a task waits for {MANY} others at most") });
+        return Err(Error::BadTask { problem: format!("a task can have at most {MANY} blockers") });
     }
     Ok((all, changed))
 }
 
-/// Has a task wait no longer for some, or for any. Tells whether it did.
+/// Removes some or all blockers of a task. Returns whether anything changed.
 pub(crate) fn unblock(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Task, bool)> {
     let task = changeable(db, id)?;
     expect_known(db, by)?;
@@ -316,7 +319,7 @@ pub(crate) fn unblock(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Tas
     Ok((get(db, id)?, changed > 0))
 }
 
-/// Archives the tasks of a milestone, if all of it is over. Returns them.
+/// Archives the tasks of a milestone, if all of them are finished. Returns them.
 pub(crate) fn archive(db: &Connection, now: Time, milestone: &str) -> Result<Vec<TaskId>> {
     let of_it = list(db, &Filter { milestone: Some(milestone.to_owned()), ..Filter::default() })?;
     if of_it.is_empty() {
@@ -353,14 +356,14 @@ fn blockers(db: &Connection, id: TaskId) -> Result<Vec<TaskId>> {
     db.rows("SELECT \"by\" FROM task_blocks WHERE task = $1 ORDER BY \"by\"", [id], |row| row.get(0))
 }
 
-/// What a task waits for that is still to be done.
+/// Returns the open tasks that block a task.
 fn open_blockers(db: &Connection, id: TaskId) -> Result<Vec<TaskId>> {
     let sql = "SELECT \"by\" FROM task_blocks JOIN tasks ON tasks.number = \"by\"
         WHERE task = $1 AND status IN ('pending', 'in_progress') ORDER BY \"by\"";
     db.rows(sql, [id], |row| row.get(0))
 }
 
-/// Refuses ids that no task has, all of them named.
+/// Fails if any of these tasks does not exist, and names all that are missing.
 fn expect_known(db: &Connection, ids: &[TaskId]) -> Result<()> {
     let known = "SELECT EXISTS (SELECT 1 FROM tasks WHERE number = $1)";
     let mut unknown = Vec::new();
@@ -372,12 +375,12 @@ fn expect_known(db: &Connection, ids: &[TaskId]) -> Result<()> {
     if unknown.is_empty() { Ok(()) } else { Err(Error::NoTask { given: unknown }) }
 }
 
-/// Refuses that a task waits for one that waits for it.
+/// Fails if one task blocks the other in both directions.
 fn refuse_cycle(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
     if id == by {
         return Err(Error::SelfBlocked { id });
     }
-    // Each with the one that led to it.
+    // Each task with the one that led to it.
     let mut led = BTreeMap::from([(by, id)]);
     let mut to_see = vec![by];
     while let Some(at) = to_see.pop() {
@@ -402,7 +405,7 @@ fn refuse_cycle(db: &Connection, id: TaskId, by: TaskId) -> Result<()> {
     Ok(())
 }
 
-/// Returns the passages of all tasks, for the index to be made anew.
+/// Returns the passages of all tasks, for a rebuild of the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     db.rows(&format!("{COLUMNS} ORDER BY number"), (), |row| Ok(passage(&of_row(row)?)))
 }

@@ -1,6 +1,7 @@
-//! Finding the files of a project: what its `.gitignore` leaves, without hidden folders, other people's code and links.
+//! Finds the files of a project: those not in `.gitignore`, without hidden folders, third-party code and
+//! links.
 //!
-//! One folder is in memory at a time, so that a project may have as many files as it likes.
+//! Only one folder is in memory at a time, so that a project may have any number of files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,23 +14,23 @@ use super::ignore::Rules;
 use crate::base::Result;
 use crate::store::walk::{Note, Seen, Stat};
 
-/// Folders of what others wrote or a program made, whatever `.gitignore` says.
+/// Folders of third-party or generated files, whatever `.gitignore` says.
 const FOREIGN: &[&str] =
     &["node_modules", "bower_components", "vendor", "third_party", "__pycache__", "site-packages"];
-/// How many of what can't be looked at are named.
+/// The maximum number of unreadable files that are listed by name.
 pub(super) const NAMED: usize = 1_000;
-/// How deep folders may be nested.
+/// The maximum depth of nested folders.
 const DEEPEST: usize = 64;
 
-/// What was not looked at.
+/// Files that were not examined.
 #[derive(Debug, Default)]
 pub(super) struct Passed {
-    /// Files in no language that is known, by ending.
+    /// Files in unknown languages, by extension.
     pub(super) others: BTreeMap<String, usize>,
-    /// Files and folders that `.gitignore` names, hidden ones, and other people's code.
+    /// Files and folders that are in `.gitignore`, hidden, or third-party code.
     pub(super) ignored: usize,
     pub(super) skipped: Vec<Note>,
-    /// Folders that could not be listed: what is known of them is kept. `""` is the project's own.
+    /// Folders that could not be listed: their stored items are kept. `""` is the project's folder.
     pub(super) unlisted: Vec<String>,
 }
 
@@ -41,7 +42,7 @@ impl Passed {
     }
 }
 
-/// Walks the files of a project in a language that is known, by name, folder after folder.
+/// Walks the files of a project in known languages, by name, folder after folder.
 pub(super) fn walk(
     root: &Path,
     passed: &mut Passed,
@@ -50,7 +51,7 @@ pub(super) fn walk(
     let mut folders = vec![(String::new(), Rules::at_root(root))];
     while let Some((below, rules)) = folders.pop() {
         let folder = root.join(&below);
-        // The rules of the first were read with those above it.
+        // The rules of the first folder were read with those above it.
         let rules = if below.is_empty() { rules } else { Rules::within(&rules, &folder) };
         let mut entries = Vec::new();
         match fs::read_dir(&folder).and_then(|found| {
@@ -60,7 +61,7 @@ pub(super) fn walk(
             Ok(())
         }) {
             Ok(()) => {}
-            // One that has just gone needs no word.
+            // A folder that was just deleted needs no note.
             Err(problem) if problem.kind() == io::ErrorKind::NotFound && !below.is_empty() => continue,
             Err(problem) => {
                 passed
@@ -79,7 +80,7 @@ pub(super) fn walk(
             if shown.starts_with('.') || is_foreign || rules.leave_out(&entry.path(), kind.is_dir()) {
                 passed.ignored += 1;
             } else if kind.is_symlink() {
-                // It may lead out of the folder; what it leads to within it is found there.
+                // A link may lead out of the folder; a target within it is found there.
                 passed.ignored += 1;
             } else if kind.is_dir() {
                 if name.to_str().is_none() {
@@ -94,12 +95,12 @@ pub(super) fn walk(
                     passed.skip(&path, "has a name that is not UTF-8".into());
                     continue;
                 }
-                // One that has gone meanwhile is missed by the next look.
+                // A file that was just deleted is noticed by the next extraction.
                 let Ok(stat) = entry.metadata() else { continue };
                 each(Seen { path, file: entry.path(), stat: Stat::of(&stat) }, language, passed)?;
             } else {
                 let ending = shown.rsplit_once('.').map_or("no ending", |(_, ending)| ending);
-                // A name of any length may stand behind a dot, and there may be any number of them.
+                // Extensions may be of any length and number, so both are limited.
                 let ending = if ending.len() > 12 || passed.others.len() > 200 { "other" } else { ending };
                 *passed.others.entry(ending.to_lowercase()).or_default() += 1;
             }

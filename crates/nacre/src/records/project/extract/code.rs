@@ -1,11 +1,11 @@
-//! Comments of code: what begins with a tag such as `TODO` or `SAFETY`, with the lines that go on with it.
+//! Comments in code: those that start with a tag such as `TODO` or `SAFETY`, with their continuation lines.
 
 use super::rules::{Marks, TAGS};
 use super::{Found, ItemType, found};
 
-/// Longer lines are data, not code that people write.
+/// The maximum length of a line in bytes. Longer lines are data, not hand-written code.
 const LONGEST_LINE: usize = 2_000;
-/// How many lines one comment may go on for.
+/// The maximum number of continuation lines of a comment.
 const GOES_ON: usize = 6;
 
 /// Reads the comments of a source file.
@@ -34,7 +34,7 @@ pub(super) fn read(marks: &Marks, text: &str) -> Vec<Found> {
     all
 }
 
-/// A tagged comment under way.
+/// A tagged comment that is being read.
 struct Open {
     r#type: ItemType,
     confidence: f64,
@@ -50,7 +50,7 @@ impl Open {
     }
 }
 
-/// A line of a comment without what decorates it.
+/// Returns a line of a comment without its decoration.
 fn bare(comment: &str) -> &str {
     comment
         .trim()
@@ -60,7 +60,7 @@ fn bare(comment: &str) -> &str {
         .trim_end()
 }
 
-/// Reads `TODO: x`, `TODO(anna): x`, `TODO x`, `@todo x`. Returns what sort it is, how sure that is, and the rest.
+/// Reads `TODO: x`, `TODO(anna): x`, `TODO x`, `@todo x`. Returns the type, the confidence and the rest.
 fn tag(comment: &str) -> Option<(ItemType, f64, &str)> {
     let lower = comment.get(..5).is_some_and(|word| word == "@todo");
     let (name, sort) = if lower {
@@ -70,20 +70,20 @@ fn tag(comment: &str) -> Option<(ItemType, f64, &str)> {
         (*name, (*r#type, *confidence))
     };
     let mut rest = &comment[name.len()..];
-    // Who is to do it, or under which number it is kept.
+    // The assignee, or an issue number.
     if let Some(aside) = rest.strip_prefix('(').or_else(|| rest.strip_prefix('['))
         && let Some(end) = aside.find([')', ']']).filter(|end| *end <= 60)
     {
         rest = &aside[end + 1..];
     }
     let explained = rest.strip_prefix([':', '!']);
-    // Without a colon the words have to begin at once, and only what is to be done is said so.
+    // Without a colon, the text must follow at once, and only tasks are written this way.
     let is_tag = explained.is_some()
         || rest.starts_with([' ', '\t'])
             && (sort.0 == ItemType::Task || name == "HACK")
             && !rest.trim_start().starts_with(['=', '|', ',', ')', '/', '&', '+']);
     let rest = explained.unwrap_or(rest).trim();
-    // "TODO list", "TODO comments", "BUG reports" speak of such things.
+    // "TODO list", "TODO comments" and "BUG reports" only mention such things.
     let first = rest.split(|c: char| !c.is_alphanumeric()).next().unwrap_or_default();
     let speaks_of = explained.is_none()
         && matches!(
@@ -109,9 +109,9 @@ fn tag(comment: &str) -> Option<(ItemType, f64, &str)> {
     (is_tag && !speaks_of).then_some((sort.0, sort.1, rest))
 }
 
-/// Walks the comments of a text line by line. What stands in strings is none.
+/// Walks the comments of a text line by line. Strings are skipped.
 fn comments(marks: &Marks, text: &str, mut each: impl FnMut(usize, &str)) {
-    // What ends the comment or the string under way, and whether it is a comment.
+    // The end of the current comment or string, and whether it is a comment.
     let mut until: Option<(&str, bool)> = None;
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
@@ -144,13 +144,13 @@ fn comments(marks: &Marks, text: &str, mut each: impl FnMut(usize, &str)) {
     }
 }
 
-/// What begins on a line, and where its inside does.
+/// The start of a comment or string on a line, and of its content.
 enum Begins {
     Line(usize),
     Block(usize, &'static str, bool),
 }
 
-/// Finds the first comment or long string of a line, past the short strings before it.
+/// Finds the first comment or long string of a line, skipping short strings.
 fn next(marks: &Marks, line: &str) -> Option<Begins> {
     let bytes = line.as_bytes();
     let mut at = 0;
@@ -165,7 +165,8 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
             return Some(Begins::Block(at + open.len(), end, true));
         }
         if let Some(mark) = marks.line.iter().find(|mark| rest.starts_with(**mark)) {
-            // `#` within a word or a number is none: `$#`, `a#b`, `#fff`, `#{x}`; `//` behind a colon is an address.
+            // `#` inside a word or a number is no comment: `$#`, `a#b`, `#fff`, `#{x}`; `//` after a colon is
+            // an address.
             let before = at.checked_sub(1).map(|before| bytes[before]);
             let after = bytes.get(at + mark.len());
             let is_comment = match *mark {
@@ -182,7 +183,7 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
                 return Some(Begins::Line(at + mark.len()));
             }
         }
-        // The quote as a character begins no string.
+        // A quote as a character literal starts no string.
         if let Some(literal) = ["'\"'", "'\\\"'", "?\""].iter().find(|literal| rest.starts_with(**literal)) {
             at += literal.len();
             continue;
@@ -191,7 +192,7 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
             return Some(Begins::Block(at + open.len(), end, false));
         }
         if let Some(quote) = marks.quotes.iter().find(|quote| rest.starts_with(**quote)) {
-            // A quote without its end is an apostrophe.
+            // An unclosed quote is an apostrophe.
             let width = quote.len_utf8();
             at += match close(&rest[width..], &quote.to_string(), true) {
                 Some(end) => width + end + width,
@@ -204,7 +205,7 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
     None
 }
 
-/// Where something ends; a sign that is escaped does not end a string.
+/// Returns the end of a comment or string; an escaped character does not end a string.
 fn close(text: &str, end: &str, is_string: bool) -> Option<usize> {
     let mut from = 0;
     loop {

@@ -1,5 +1,5 @@
-//! Documents: by checkboxes, by the word before a colon, by the heading that bullets stand under, by sentences that
-//! say what was chosen or what something is, and records of decisions as a whole.
+//! Documents: items from checkboxes, labels before a colon, bullets under known headings, sentences that
+//! state a choice or a definition, and whole decision records.
 
 use super::rules::{CHOSEN, LABELS, NO_NAME, OPINION, OUTCOMES, SECTIONS, UNDECIDED};
 use super::{Found, ItemType, found};
@@ -7,7 +7,7 @@ use crate::base::markdown::{Block, Text, plain, walk};
 
 /// Reads a document.
 pub(super) fn read(path: &str, text: &str) -> Vec<Found> {
-    // What is to be filled in says nothing yet.
+    // A template says nothing yet.
     if path.to_ascii_lowercase().contains("template") {
         return Vec::new();
     }
@@ -16,7 +16,7 @@ pub(super) fn read(path: &str, text: &str) -> Vec<Found> {
     let record = reader.record.as_ref().and_then(Record::finish);
     let mut all = reader.found;
     if let Some(record) = record {
-        // The sentence that says the same is part of it.
+        // A sentence that states the same decision is part of the record.
         all.retain(|one| one.r#type != ItemType::Decision);
         all.push(record);
         all.sort_by_key(|one| one.line);
@@ -27,7 +27,7 @@ pub(super) fn read(path: &str, text: &str) -> Vec<Found> {
 #[derive(Default)]
 struct Reader {
     found: Vec<Found>,
-    /// The headings above, and what bullets under each are.
+    /// The headings above, and the type of the bullets under each.
     sections: Vec<(usize, Option<(ItemType, f64)>)>,
     record: Option<Record>,
 }
@@ -69,7 +69,7 @@ impl Reader {
     fn bullet(&self, text: &Text<'_>) -> Option<Found> {
         let (bare, line) = (text.text.trim(), text.line(0));
         if let Some(after) = bare.strip_prefix("[ ]") {
-            // What one confirms in a form is not to be done.
+            // A confirmation in a form is not a task.
             let asks = ["I have", "I've", "I am", "I confirm", "I agree", "I understand", "My "];
             let after = plain(after.trim()).into_owned();
             let is_form = asks.iter().any(|form| after.starts_with(form));
@@ -89,7 +89,8 @@ impl Reader {
         }
     }
 
-    /// What bullets are here: by the nearest heading alone, since a section of another name is about something else.
+    /// Returns the type of bullets here. Only the nearest heading counts, because a section with another
+    /// title has another subject.
     fn section(&self) -> Option<(ItemType, f64)> {
         self.sections.last().and_then(|(_, section)| *section)
     }
@@ -109,21 +110,21 @@ fn labelled(text: &str, line: usize) -> Option<Found> {
             (Some(word).filter(|word| matches!(*word, "TODO" | "FIXME"))?, rest)
         }
     };
-    // "TODO(anna)" and "Decision (2026-02-01)" are labels with who and when.
+    // "TODO(anna)" and "Decision (2026-02-01)" are labels with an assignee or a date.
     let (name, aside) = label.split_once('(').map_or((label, ""), |(name, aside)| (name, aside));
     if !aside.is_empty() && !aside.trim_end().ends_with(')') {
         return None;
     }
     let name = folded(name);
     let (_, r#type, confidence) = LABELS.iter().find(|(known, _, _)| *known == name)?;
-    // An address or a path is no sentence.
+    // An address or a path is not a sentence.
     if content.starts_with("//") {
         return None;
     }
     found(*r#type, None, content, line, *confidence)
 }
 
-/// Reads `**X**: what it is`, `X — what it is` of a glossary.
+/// Reads a glossary line: `**X**: what it is`, `X — what it is`.
 fn term(bullet: &str, line: usize, confidence: f64) -> Option<Found> {
     let text = plain(bullet);
     let split = [": ", " — ", " – ", " - "]
@@ -155,10 +156,10 @@ fn sentence(text: &Text<'_>) -> Option<Found> {
     if first.ends_with('?') || whole.starts_with(['"', '“', '‘']) {
         return None;
     }
-    // A date in front is when, not what.
+    // A leading date is the time, not the content.
     let dated =
         whole.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' '));
-    // Its own first sentence: as many bytes of it as the other has may end within a letter.
+    // Its own first sentence: cutting at the other one's byte length could split a character.
     let said = super::first_sentence(dated);
     if CHOSEN.is_match(dated) && !UNDECIDED.is_match(first) && !said.contains('?') {
         return found(ItemType::Decision, Some(said), &whole, line, 0.8);
@@ -167,7 +168,7 @@ fn sentence(text: &Text<'_>) -> Option<Found> {
     found(ItemType::Entity, Some(name), &whole, line, 0.7)
 }
 
-/// The name of what a sentence says what it is: "X is a Y …".
+/// Returns the term that a sentence defines: "X is a Y …".
 fn defined(sentence: &str) -> Option<&str> {
     let (at, verb) = [" is a ", " is an ", " is the ", " are the "]
         .iter()
@@ -183,7 +184,7 @@ fn defined(sentence: &str) -> Option<&str> {
     let words: Vec<&str> = bare.split_whitespace().collect();
     let first = words.first()?.to_lowercase();
     let is_name = |word: &str| word.starts_with(|c: char| c.is_uppercase() || c.is_ascii_digit());
-    // At the start of a sentence every word is a name to look at; behind an article only a name is.
+    // At the start of a sentence any word may be a name; after an article only a capitalised one.
     let named = is_code
         || words.iter().all(|word| is_name(word)) && (!article || words.len() <= 3)
         || !article && words.len() == 1 && is_name(bare);
@@ -197,7 +198,7 @@ fn defined(sentence: &str) -> Option<&str> {
     let kind: Vec<&str> =
         rest.split_whitespace().take(2).map(|word| word.trim_end_matches([',', '.', ';', ':'])).collect();
     let thought = kind.iter().any(|word| OPINION.has(&word.to_lowercase()));
-    // What it is has to be said: "X is the best", "X is a mess" say something else.
+    // It must be a definition: "X is the best" and "X is a mess" are not.
     let says = rest.split_whitespace().count() >= 3;
     let is_best = verb == " is the "
         && kind.first().is_some_and(|word| {
@@ -207,14 +208,14 @@ fn defined(sentence: &str) -> Option<&str> {
     if thought || !says || is_best { None } else { Some(bare.trim_matches('`')) }
 }
 
-/// A text without case and marks at its ends.
+/// Returns a text without case, and without punctuation at its ends.
 fn folded(text: &str) -> String {
-    // Headings may be numbered, and may begin with a picture.
+    // Headings may be numbered, and may start with an emoji.
     let bare = text.trim_start_matches(|c: char| !c.is_alphabetic());
     bare.trim_end_matches(|c: char| !c.is_alphanumeric() && c != '.').trim().to_lowercase()
 }
 
-/// Tells whether a file is by its place and name the record of one decision.
+/// Tells whether a file is a decision record, by its path and name.
 fn is_record(path: &str) -> bool {
     let lower = path.to_ascii_lowercase();
     let mut parts = lower.rsplit('/');
@@ -229,11 +230,11 @@ fn is_record(path: &str) -> bool {
     is_adr || is_numbered && in_folder
 }
 
-/// The record of one decision.
+/// A decision record.
 #[derive(Default)]
 struct Record {
     title: Option<(String, usize)>,
-    /// What the heading at hand is for.
+    /// The part that the current heading starts.
     part: Part,
     status: String,
     outcome: Option<(String, usize)>,

@@ -1,8 +1,8 @@
-//! Text to items (K1), by rules alone: the same text gives the same items. Precision before recall: what is not
-//! taken out is still found where it stands, what is taken out wrongly is noise in every list.
+//! Extracts items from text by rules only: the same text gives the same items. Precision comes before recall:
+//! a missed statement is still found in its file, but a wrong item is noise in every list.
 //!
-//! `markdown` reads documents by their headings, bullets and first words, `code` reads comments by the tag they begin
-//! with, `rules` has the tables of both.
+//! `markdown` reads documents by their headings, bullets and labels, `code` reads tagged comments, and
+//! `rules` holds the tables of both.
 
 mod code;
 mod markdown;
@@ -15,15 +15,15 @@ use crate::base::named::named;
 
 pub(super) use rules::Language;
 
-/// Changes whenever the same text would give other items: files read by another version are read anew.
+/// Changes whenever the same text would give other items: files read by another version are read again.
 pub(super) const VERSION: &str = "2";
-/// The most characters of a title and of a content, and the most items of one file.
+/// The maximum number of characters of a title and of a content, and the maximum number of items of one file.
 const TITLE: usize = 80;
 const CONTENT: usize = 1_000;
 const MOST: usize = 500;
 
 named! {
-    /// What sort of knowledge an item is.
+    /// The kind of an item.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     #[serde(rename_all = "lowercase")]
     #[expect(missing_docs, reason = "the words of SPEC K1")]
@@ -36,7 +36,7 @@ named! {
     }
 }
 
-/// Something that a text says, and where.
+/// An extracted statement and its location.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Found {
     pub(super) r#type: ItemType,
@@ -46,10 +46,10 @@ pub(super) struct Found {
     pub(super) confidence: f64,
 }
 
-/// Returns the language of a file, by its name; `None`: none that is known.
+/// Returns the language of a file by its name; `None` if it is unknown.
 pub(super) fn language(name: &str) -> Option<Language> {
     let lower = name.to_ascii_lowercase();
-    // What a program made of other files says nothing that these do not.
+    // A generated file says nothing that its sources do not.
     if rules::MADE.iter().any(|made| lower.ends_with(made)) {
         return None;
     }
@@ -57,7 +57,7 @@ pub(super) fn language(name: &str) -> Option<Language> {
     rules::LANGUAGES.iter().find(|(endings, _)| endings.contains(&ending)).map(|(_, language)| *language)
 }
 
-/// Takes the items out of a text. `path` is where it stands.
+/// Extracts the items of a text. `path` is its file.
 pub(super) fn extract(path: &str, language: Language, text: &str) -> Vec<Found> {
     let mut found = match language {
         Language::Markdown => markdown::read(path, text),
@@ -67,7 +67,7 @@ pub(super) fn extract(path: &str, language: Language, text: &str) -> Vec<Found> 
     found
 }
 
-/// Makes an item, unless what is left of it says nothing.
+/// Builds an item, unless its text is empty of content.
 fn found(
     r#type: ItemType,
     title: Option<&str>,
@@ -84,7 +84,7 @@ fn found(
     Some(Found { r#type, title, content, line, confidence })
 }
 
-/// Tells a statement from a word, a placeholder and a question.
+/// Tells whether a text is a statement, rather than a word, a placeholder or a question.
 fn says_something(content: &str) -> bool {
     let words = content.split_whitespace().filter(|word| word.contains(char::is_alphabetic)).count();
     let is_placeholder = content.starts_with(['<', '{']) && content.ends_with(['>', '}'])
@@ -94,7 +94,7 @@ fn says_something(content: &str) -> bool {
     words >= 2 && !is_placeholder && !content.ends_with('?')
 }
 
-/// The first sentence of a text, without its full stop.
+/// Returns the first sentence of a text, without its full stop.
 fn first_sentence(text: &str) -> &str {
     let end = text.char_indices().zip(text.char_indices().skip(1)).find_map(|((at, c), (_, next))| {
         let ends =
@@ -109,13 +109,13 @@ fn is_abbreviation(before: &str) -> bool {
     matches!(word, "e.g" | "i.e" | "cf" | "vs" | "etc" | "approx" | "resp" | "Dr" | "Mr" | "No")
 }
 
-/// A text of at most so many characters.
+/// Cuts a text to at most `most` characters.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
         Some(_) => {
             let end = text.char_indices().nth(most - 1).map_or(text.len(), |(at, _)| at);
-            // At a space, where there is one near.
+            // At a space, if there is one nearby.
             let end = text[..end].rfind(' ').filter(|space| *space > end / 2).unwrap_or(end);
             format!("{}…", text[..end].trim_end())
         }
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// Texts of what the rules look for, and of letters of every length between.
+    /// Generates texts with the patterns of the rules, and letters of every length between them.
     fn any_text() -> impl Strategy<Value = String> {
         const WORDS: &[&str] = &[
             "We chose ",

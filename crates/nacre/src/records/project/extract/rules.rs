@@ -1,4 +1,4 @@
-//! The tables that extraction goes by: languages and their comments, tags, labels, sections, phrases.
+//! The tables of extraction: languages and their comments, tags, labels, sections, phrases.
 
 use std::sync::LazyLock;
 
@@ -14,23 +14,23 @@ pub(in crate::records::project) enum Language {
     Code(&'static Marks),
 }
 
-/// How a language writes comments and strings.
+/// The comment and string syntax of a language.
 #[derive(Debug)]
 pub(in crate::records::project) struct Marks {
-    /// What begins a comment that ends with its line.
+    /// Starts of line comments.
     pub(super) line: &'static [&'static str],
-    /// What begins and ends one that does not.
+    /// Starts and ends of block comments.
     pub(super) block: &'static [(&'static str, &'static str)],
-    /// What begins and ends a string; one that is longer than a line is among the blocks of `text`.
+    /// Quotes of strings on one line; strings over several lines are in `text`.
     pub(super) quotes: &'static [char],
-    /// What begins and ends a string of several lines.
+    /// Starts and ends of strings over several lines.
     pub(super) text: &'static [(&'static str, &'static str)],
 }
 
 const C: Marks = Marks { line: &["//"], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[] };
 const SCRIPT: Marks =
     Marks { line: &["//"], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[("`", "`")] };
-// A quote may also begin a lifetime, so only the double ones are strings.
+// A single quote may start a lifetime, so only double quotes are strings.
 const RUST: Marks = Marks { line: &["//"], block: &[("/*", "*/")], quotes: &[], text: &[("\"", "\"")] };
 const PHP: Marks = Marks { line: &["//", "#"], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[] };
 const PYTHON: Marks =
@@ -45,7 +45,7 @@ const MARKUP: Marks = Marks { line: &[], block: &[("<!--", "-->")], quotes: &[],
 const CSS: Marks = Marks { line: &[], block: &[("/*", "*/")], quotes: &['"', '\''], text: &[] };
 const ML: Marks = Marks { line: &[], block: &[("(*", "*)")], quotes: &['"'], text: &[] };
 
-/// The languages, by how the names of their files end. A file without an ending goes by its whole name.
+/// The languages by file extension. A file without an extension is matched by its whole name.
 pub(super) const LANGUAGES: &[(&[&str], Language)] = &[
     (&["md", "markdown", "mdx"], Language::Markdown),
     (&["rs"], Language::Code(&RUST)),
@@ -109,7 +109,7 @@ pub(super) static NOTHING: List = words::EXTRACT.list("nothing");
 pub(super) static NO_NAME: List = words::EXTRACT.list("no name");
 pub(super) static OPINION: List = words::EXTRACT.list("opinion");
 
-/// The words that an item starts with, its type and its confidence.
+/// The words at the start of an item, its type and its confidence.
 pub(super) type Rule = (&'static str, ItemType, f64);
 
 fn rule(row: &'static str) -> Rule {
@@ -119,11 +119,11 @@ fn rule(row: &'static str) -> Rule {
     (words, *known.expect("the name of a type"), confidence.parse().expect("a number"))
 }
 
-/// Headings of a record of a decision under which the decision itself stands. Folded, whole.
+/// Headings in a decision record under which the decision itself is stated. Folded, whole.
 pub(super) const OUTCOMES: &[&str] =
     &["decision", "decision outcome", "outcome", "choice", "resolution", "what we decided"];
 
-/// Says in a sentence that something was chosen. What was not, and what is asked, is told apart before.
+/// Matches a sentence that states a choice. Negations and questions are excluded before.
 pub(super) static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)^(?:
@@ -139,7 +139,7 @@ pub(super) static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
     .expect("a constant pattern")
 });
 
-/// Takes a choice back.
+/// Matches a revoked choice.
 pub(super) static UNDECIDED: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?i-u)\b(?:not|never|haven't|hasn't|yet to|if|whether|unless|before|until|once|when|could|might|may) (?:we |you |they |been )?(?:have |has )?(?:yet )?(?:decide|decided|choose|chose|chosen|pick|picked|agree|agreed)\b|\bnot (?:yet )?(?:been )?(?:decided|chosen)\b",

@@ -1,4 +1,4 @@
-//! Tasks out and in: tasks.json in the form of seed 002, and the records of an export, which lose nothing.
+//! Import and export of tasks: `tasks.json`, and the lossless records of a group export.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -14,14 +14,14 @@ use crate::base::{Error, Result, Time};
 use crate::index;
 use crate::store::Connection;
 
-/// The file of seed 002.
+/// The content of `tasks.json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct File {
     tasks: Vec<Record>,
 }
 
-/// A task as tasks.json has it. Its times are days there; records of an export have the moments, the history and what
-/// was archived, too.
+/// A task in `tasks.json`. Its times are days there; the records of a group export also have exact times, the
+/// history and archived tasks.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 struct Record {
     id: TaskId,
@@ -53,19 +53,19 @@ fn usual() -> i64 {
 #[serde(transparent)]
 pub(crate) struct Kept(Vec<Record>);
 
-/// What became of tasks that were taken in.
+/// The result of importing tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct TasksImported {
-    /// Tasks that are new here.
+    /// The number of new tasks.
     pub added: usize,
-    /// Tasks that were here already.
+    /// The number of tasks that existed already.
     pub present: usize,
-    /// Tasks whose id another one has here: theirs, and the one they got.
+    /// Tasks whose id was taken here: the original id and the new one.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub renamed: BTreeMap<String, String>,
 }
 
-/// Returns the tasks that are not archived, as tasks.json.
+/// Returns the tasks that are not archived, as `tasks.json`.
 pub(crate) fn as_file(db: &Connection) -> Result<String> {
     let mut tasks: Vec<Record> = all(db)?.into_iter().filter(|record| record.archived.is_none()).collect();
     for record in &mut tasks {
@@ -73,8 +73,8 @@ pub(crate) fn as_file(db: &Connection) -> Result<String> {
         day(&mut record.created);
         record.completed.as_mut().map(day);
         record.changes.clear();
-        // One that is archived is over and stands elsewhere.
     }
+    // A blocker that is archived is finished and not part of the file.
     let known: BTreeSet<TaskId> = tasks.iter().map(|record| record.id).collect();
     tasks.iter_mut().for_each(|record| record.blocked_by.retain(|id| known.contains(id)));
     Ok(serde_json::to_string_pretty(&File { tasks })? + "\n")
@@ -110,17 +110,17 @@ impl Kept {
         self.0.is_empty()
     }
 
-    /// Takes the tasks of an export in. What is here already is left as it is.
+    /// Imports the tasks of an export and keeps existing ones unchanged.
     pub(crate) fn take_in(&self, db: &Connection) -> Result<TasksImported> {
         insert_all(db, &self.0, ("person", "import"))
             .map_err(|problem| Error::BadTask { problem: told(problem) })
     }
 }
 
-/// Takes in a tasks.json: all of it, or nothing.
+/// Imports a `tasks.json` as a whole or not at all.
 pub(crate) fn take_in(db: &Connection, path: &Path, text: &str, by: (&str, &str)) -> Result<TasksImported> {
     let bad = |problem: String| Error::BadTasks { path: path.to_owned(), problem };
-    // The list alone does too.
+    // A bare list of tasks is accepted too.
     let records = serde_json::from_str::<File>(text)
         .map(|file| file.tasks)
         .or_else(|problem| serde_json::from_str::<Vec<Record>>(text).map_err(|_| problem))
@@ -131,7 +131,7 @@ pub(crate) fn take_in(db: &Connection, path: &Path, text: &str, by: (&str, &str)
     })
 }
 
-/// Why records can't be taken in.
+/// The reason why records can't be imported.
 enum Problem {
     Said(String),
     Store(Error),
@@ -163,14 +163,14 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
     if ids.len() < records.len() {
         return said("two tasks have the same id".into());
     }
-    // Their ids there, and here.
+    // The ids in the file, and the ids here.
     let mut here: BTreeMap<TaskId, TaskId> = BTreeMap::new();
     let mut new = BTreeSet::new();
     for record in records {
         let Record { id, .. } = record;
         let unknown = record.blocked_by.iter().find(|blocker| !ids.contains(blocker));
         if let Some(unknown) = unknown {
-            return said(format!("{id} is blocked by {unknown}, which is not among them"));
+            return said(format!("{id} is blocked by {unknown}, which is not in the file"));
         }
         if record.blocked_by.contains(id) {
             return said(format!("{id} is blocked by itself"));
@@ -184,7 +184,7 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
         };
         let time = |text: &str| {
             Time::parse(text).ok_or_else(|| {
-                Problem::Said(format!("{id} has `{}`, which is no time", crate::base::text::shorten(text)))
+                Problem::Said(format!("{id} has `{}`, which is not a time", crate::base::text::shorten(text)))
             })
         };
         let created = time(&record.created)?;
@@ -198,7 +198,7 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
         })
         .map_err(|problem| Problem::Said(format!("{id}: {problem}")))?;
         let number = match get(db, *id) {
-            // One that was exported from here knows its day, or its moment.
+            // A task exported from here is recognised by its day, or its exact time.
             Ok(known) if known.description == draft.description && is_same_day(known.created, created) => {
                 done.present += 1;
                 here.insert(*id, *id);
@@ -231,7 +231,7 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
     }
     for record in records {
         let id = here[&record.id];
-        // What is here already waits for what it waits for here.
+        // A task that existed already keeps its own blockers.
         for blocker in record.blocked_by.iter().filter(|_| new.contains(&id)) {
             super::refuse_cycle(db, id, here[blocker]).map_err(|problem| match problem {
                 problem @ Error::BlockCycle { .. } => Problem::Said(problem.to_string()),
@@ -251,7 +251,7 @@ fn is_same_day(one: Time, other: Time) -> bool {
     one == other || one.to_string()[..10] == other.to_string()[..10]
 }
 
-/// Reads a status, also by the words of other programs.
+/// Reads a status, also in the words of other programs.
 fn status(word: &str) -> Option<Status> {
     let folded = word.trim().to_lowercase().replace([' ', '-'], "_");
     Status::of_name(&folded).or(match folded.as_str() {
