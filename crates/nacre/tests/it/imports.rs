@@ -227,7 +227,7 @@ const CASES: &[Case] = &[
         "codex",
         CODEX,
         "",
-        &["document 2/0/0", "entry 1/0/0", "1 the raw form of what the other files say"],
+        &["document 2/0/0", "entry 1/0/0", "1 the other files contain the same"],
         &[("just check", "Build: Use just check before pushing"), ("tide tables", "Fixed the tide tables.")],
     ),
     (
@@ -459,7 +459,7 @@ fn the_hostile_is_counted_and_the_rest_comes_in() {
     let report = import(&mut place, "openclaw", &source.path("ws"));
     let told = told(&report);
     assert_eq!(told[..2], ["document 1/0/0", "entry 4/0/0"]);
-    for why in ["is binary", "larger than 4 MiB", "a link, which is not followed"] {
+    for why in ["is binary", "larger than 4 MiB", "a link, and links are not followed"] {
         assert!(told.iter().any(|line| line.contains(why)), "{why}: {told:?}");
     }
     let shown = place.call("memory_search", json!({ "query": "the key is" })).text;
@@ -478,8 +478,8 @@ fn the_hostile_is_counted_and_the_rest_comes_in() {
             "{\"type\":\"entity\",\"name\":\"Bo Ek\",\"entityType\":7,\"observations\":[\"fine\",5,null,\"\"]}\n{broken\n[1]\n{\"type\":\"relation\",\"from\":1,\"relationType\":\"x\"}\n{\"type\":\"relation\",\"from\":\"Bo Ek\",\"to\":\"Bo Ek\",\"relationType\":\"knows\"}\n",
             &[
                 "fact 1/0/0",
-                "1 a relation without both ends",
-                "3 an observation that is no text",
+                "1 a relation without source or target",
+                "3 an observation that is not text",
                 "1 has the same entity at both ends",
             ][..],
         ),

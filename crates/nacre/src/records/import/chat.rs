@@ -1,5 +1,5 @@
-//! Exports of ChatGPT and claude.ai: a zip, the folder it was unpacked to, or a file of conversations. Conversations become
-//! sessions, read as `nacre session import` reads them.
+//! Exports of ChatGPT and claude.ai: a zip, the folder it was unpacked to, or a file of conversations.
+//! Conversations become sessions, as with `nacre session import`.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read};
@@ -16,7 +16,7 @@ use crate::base::zip::{self, Archive};
 use crate::base::{Error, Result};
 use crate::records::session::import::{Item as Piece, Values, moment};
 
-/// The most bytes of a file that is no stream of conversations.
+/// The maximum size in bytes of a file that is not a stream of conversations.
 const LARGEST: u64 = 256 << 20;
 
 pub(super) fn is_chatgpt(path: &Path) -> bool {
@@ -27,7 +27,7 @@ pub(super) fn is_claude(path: &Path) -> bool {
     has_conversations(path, b"\"chat_messages\"")
 }
 
-/// Tells whether the conversations of an export have that in them.
+/// Tells whether the conversations of an export contain `mark`.
 fn has_conversations(path: &Path, mark: &[u8]) -> bool {
     let has = |bytes: &[u8]| bytes.windows(mark.len()).any(|window| window == mark);
     if path.is_file() && !zip::is_one(path) {
@@ -107,7 +107,7 @@ fn conversations(files: &Files, sink: &mut Sink<'_>) -> Result<()> {
     for name in files.names().iter().filter(|name| is_conversations(name)) {
         match files.read(name) {
             Ok(input) => match sink.messages(BufReader::new(input), name) {
-                // What was read before it is in.
+                // Records read before the error are imported.
                 Err(Error::Io { source, .. }) => sink.skip(name, source.to_string()),
                 done => done?,
             },
@@ -117,7 +117,7 @@ fn conversations(files: &Files, sink: &mut Sink<'_>) -> Result<()> {
     Ok(())
 }
 
-/// What a project of claude.ai knows. Its files may be anyone's.
+/// Imports the knowledge of a claude.ai project. Its files may be written by anyone.
 fn project(name: &str, number: usize, value: &Value, sink: &mut Sink<'_>) -> Result<()> {
     let (Some(id), true) = (value["uuid"].as_str(), value.is_object()) else {
         sink.skip(&format!("{name}:{number}"), "no project");
@@ -147,7 +147,7 @@ fn project(name: &str, number: usize, value: &Value, sink: &mut Sink<'_>) -> Res
     sink.end_of(&format!("project {id}"))
 }
 
-/// What claude.ai remembers: Markdown, of the conversations and of each project.
+/// Imports the memories of claude.ai: Markdown, for the conversations and for each project.
 fn memories(name: &str, number: usize, value: &Value, sink: &mut Sink<'_>) -> Result<()> {
     let mut texts = Vec::new();
     for (key, value) in value.as_object().into_iter().flatten().filter(|(key, _)| key.contains("memor")) {
@@ -169,7 +169,7 @@ fn memories(name: &str, number: usize, value: &Value, sink: &mut Sink<'_>) -> Re
     Ok(())
 }
 
-/// The files of an export, however they come.
+/// The files of an export, in any of its forms.
 enum Files {
     One(std::path::PathBuf),
     Folder(std::path::PathBuf, Vec<String>),

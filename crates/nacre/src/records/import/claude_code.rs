@@ -1,5 +1,5 @@
-//! The memory folders of Claude Code: one memory a file, with a name, a description and a type in front; MEMORY.md is only
-//! their index.
+//! The memory folders of Claude Code: one memory per file, with a name, a description and a type in the front
+//! matter; MEMORY.md is only their index.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,15 @@ use super::take::{Item, Sink, Thing};
 use crate::base::Result;
 use crate::records::entry::EntryType;
 
-/// The index, which says nothing that the files do not.
+/// The index, which adds nothing to the files.
 const INDEX: &str = "MEMORY.md";
 
 pub(super) fn claims(path: &Path) -> bool {
     !folders(path).is_empty()
 }
 
-/// The memory folders: the one given, that of the project given, or those of all projects, with the projects' names.
+/// Returns the memory folders: the given one, that of the given project, or those of all projects, with the
+/// projects' names.
 fn folders(path: &Path) -> Vec<(String, PathBuf)> {
     let is_memory = |path: &Path| path.file_name().is_some_and(|name| name == "memory") && path.is_dir();
     let name =
@@ -44,7 +45,7 @@ fn folders(path: &Path) -> Vec<(String, PathBuf)> {
 
 pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     for (project, path) in folders(&source.path) {
-        // Named after the project alone: the same folder is the same, however it was reached.
+        // Named after the project only, so that the same folder has the same name however it was reached.
         let memory = Source { path, name: String::new() };
         let found = memory.markdown();
         for (path, why) in found.passed {
@@ -66,7 +67,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Lines of the index that point to no file were written there instead of in one.
+/// Imports the lines of the index that link to no file: they were written there instead of in a file.
 fn index(text: &super::source::Text, path: &str, sink: &mut Sink<'_>) {
     let at = openclaw::time_of(text);
     let private = sink.is_private(path, &text.text);

@@ -1,5 +1,5 @@
-//! The memories folder of Codex: MEMORY.md has what lasts, the summaries are kept whole. The raw memories are what both were
-//! made from.
+//! The memories folder of Codex: lasting memories are in MEMORY.md, and the summaries are kept whole. Both
+//! were derived from the raw memories, which are skipped.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     }
     for path in found.files {
         if path == RAW {
-            sink.skip(&path, "the raw form of what the other files say");
+            sink.skip(&path, "the other files contain the same");
             continue;
         }
         match source.text(&path) {

@@ -1,4 +1,5 @@
-//! GEMINI.md of Gemini CLI: under one heading the memories it was told to keep, above it what the person wrote.
+//! GEMINI.md of Gemini CLI: under one heading the memories that it was told to keep, the rest written by the
+//! user.
 
 use std::path::Path;
 
@@ -40,7 +41,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     sink.end(FILE)
 }
 
-/// The file without the section of added memories.
+/// Returns the file without the section of added memories.
 fn without_added(text: &str) -> String {
     let (mut kept, mut within) = (String::new(), false);
     for line in text.split_inclusive('\n') {

@@ -1,5 +1,6 @@
-//! How an item is known again (decision 0028): by a hash of what names it at its source. Beside it stands what it became
-//! here, and a hash of what it said, so that a change there is told from a change here.
+//! Recognises an imported item (decision 0028) by a hash of its name at the source. The row also holds the
+//! record it became here, and a hash of its content, so that a change at the source can be distinguished from
+//! a change here.
 
 use std::collections::HashMap;
 
@@ -13,55 +14,55 @@ use crate::base::redact::redact;
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
-/// Where something stood before it was imported.
+/// The origin of an imported record.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Origin {
-    /// The file, within the source.
+    /// The file, relative to the source.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub path: String,
     /// The line of the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<usize>,
-    /// Its id there.
+    /// Its id at the source.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub id: String,
     /// The headings above it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub section: String,
-    /// Who wrote it.
+    /// The author.
     #[serde(default)]
     pub author: Author,
 }
 
 named! {
-    /// Who wrote what is imported, as far as the format says.
+    /// The author of an imported record, as far as the format tells.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     pub enum Author {
-        /// The person.
+        /// The user.
         User = "user",
-        /// The person's agent.
+        /// The user's agent.
         #[default]
         Agent = "agent",
-        /// Anyone: what it says never steers an agent.
+        /// Anyone else: the text never instructs an agent.
         Others = "others",
     }
 }
 
-/// Where an entry came from, as it is shown.
+/// The origin of an entry, as it is shown.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Imported {
     /// The format.
     pub format: String,
-    /// Where it stood, its id there, who wrote it.
+    /// Its place, its id there, and its author.
     #[serde(flatten)]
     #[schemars(with = "serde_json::Map<String, Value>")]
     pub origin: Origin,
     /// Its time at the source.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<Time>,
-    /// When it was last taken in.
+    /// When it was last imported.
     pub imported_at: Time,
 }
 
@@ -70,13 +71,13 @@ redact! {
     Origin { path, id, section / line, author }
 }
 
-/// What is known of an item.
+/// The stored state of an item.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) key: String,
     pub(super) kind: String,
     pub(super) reference: String,
-    /// The import made what it became.
+    /// Whether the import created the record.
     pub(super) own: bool,
     pub(super) hash: String,
     pub(super) section: String,
@@ -92,7 +93,7 @@ pub(super) fn hash(parts: &[&str]) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// What is known of the items of a part, by key.
+/// Returns the stored state of the items of a part, by key.
 pub(super) fn of_part(db: &Connection, format: &str, part: &str) -> Result<HashMap<String, Row>> {
     let sql = "SELECT key, kind, ref, own, hash, origin FROM imports WHERE format = $1 AND part = $2";
     let rows = db.rows(sql, (format, part), |row| {
@@ -110,7 +111,7 @@ pub(super) fn of_part(db: &Connection, format: &str, part: &str) -> Result<HashM
     Ok(rows.into_iter().collect())
 }
 
-/// A row to be.
+/// A row to write.
 pub(super) struct New<'a> {
     pub(super) format: &'a str,
     pub(super) key: &'a str,
@@ -141,15 +142,15 @@ pub(super) fn drop(db: &Connection, format: &str, key: &str) -> Result<()> {
     Ok(())
 }
 
-/// Notes that an entry was deleted for good (E4): that it was imported once is all that stays, so that it does not come
-/// again.
+/// Records that an entry was permanently deleted: only the fact that it was imported once is kept, so that it
+/// is not imported again.
 pub(crate) fn forget(db: &Connection, entry: &EntryId) -> Result<()> {
     let sql = "UPDATE imports SET hash = '', origin = '{}', at = NULL WHERE kind = 'entry' AND ref = $1";
     db.run(sql, [entry])?;
     Ok(())
 }
 
-/// Returns where an entry came from, if it was imported.
+/// Returns the origin of an entry, if it was imported.
 pub(crate) fn of_entry(db: &Connection, entry: &EntryId) -> Result<Option<Imported>> {
     let sql = "SELECT format, origin, at, imported_at FROM imports WHERE kind = 'entry' AND ref = $1
         ORDER BY own DESC, imported_at LIMIT 1";
@@ -159,7 +160,7 @@ pub(crate) fn of_entry(db: &Connection, entry: &EntryId) -> Result<Option<Import
     })
 }
 
-/// The folder that a name of a source means.
+/// Returns the folder of the source with this name.
 pub(super) fn source(db: &Connection, format: &str, name: &str) -> Result<Option<String>> {
     let sql = "SELECT ref FROM imports WHERE format = $1 AND key = $2 AND kind = 'source'";
     db.row(sql, (format, hash(&["source", name])), |row| row.get(0))

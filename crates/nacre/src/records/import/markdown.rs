@@ -1,6 +1,7 @@
-//! What Markdown says beside its words: front matter, discrete memories under headings, observations, relations, links.
+//! The structure of Markdown notes: front matter, separate memories under headings, observations, relations,
+//! links.
 //!
-//! Pure, and never fails: whatever can't be read as one of these is text.
+//! The functions are pure and never fail: anything that is not recognised is text.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use crate::base::frame::{is_ours, strip_injected};
 use crate::base::markdown::{FrontMatter, front_matter};
 use crate::records::session::import::moment;
 
-/// The values of a document's front matter, by key; a key within another is joined to it by a dot.
+/// The values of a document's front matter, by key; nested keys are joined by a dot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Front(BTreeMap<String, Vec<String>>);
 
@@ -24,7 +25,7 @@ impl Front {
         self.0.get(key).map_or(&[], Vec::as_slice)
     }
 
-    /// When the document says that it was made or changed.
+    /// Returns the time at which the document says it was created or changed.
     pub(super) fn time(&self) -> Option<Time> {
         ["modified", "updated", "updated_at", "date", "created", "created_at"]
             .into_iter()
@@ -32,7 +33,7 @@ impl Front {
     }
 }
 
-/// Cuts a document into its front matter and the rest, with the number of the rest's first line.
+/// Splits a document into its front matter and the rest, with the number of the rest's first line.
 pub(super) fn front(text: &str) -> (Front, &str, usize) {
     const MAX_LINES: usize = 500;
     let found = front_matter(text).filter(|found| found.fields.lines().take(MAX_LINES).count() < MAX_LINES);
@@ -80,7 +81,7 @@ fn scalar(text: &str) -> Option<String> {
     (!text.is_empty() && text != "null" && text != "~").then(|| text.to_owned())
 }
 
-/// One memory of a document: a bullet with what is below it, or a paragraph.
+/// One memory of a document: a bullet with its sub-items, or a paragraph.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Memory {
     /// The headings above it, from the second level on.
@@ -91,7 +92,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Its text with the heading it stands under, without which a bullet may say nothing.
+    /// Returns its text with the heading above it, without which a bullet may be meaningless.
     pub(super) fn content(&self) -> String {
         match self.section.last() {
             Some(heading) if !self.text.to_lowercase().contains(&heading.to_lowercase()) => {
@@ -102,9 +103,9 @@ impl Memory {
     }
 }
 
-/// Cuts a document into discrete memories. Comments, rules and tables' rules say nothing.
+/// Splits a document into separate memories. Comments and rules are skipped.
 pub(super) fn memories(text: &str) -> Vec<Memory> {
-    // Before it is cut up: our own words are known by the marks around all of them.
+    // Before splitting, because injected text is recognised by the markers around all of it.
     let text = strip_injected(text);
     let (_, body, first) = front(&text);
     let mut found: Vec<Memory> = Vec::new();
@@ -160,7 +161,7 @@ pub(super) fn memories(text: &str) -> Vec<Memory> {
 }
 
 fn heading(line: &str) -> Option<(usize, String)> {
-    // A line in bold stands for one where there is none.
+    // A line in bold counts as a heading if there is none.
     let bold = line.strip_prefix("**").and_then(|line| line.trim_end_matches(':').strip_suffix("**"));
     if let Some(title) = bold.filter(|title| !title.is_empty() && !title.contains("**")) {
         return Some((7, title.trim().trim_end_matches(':').to_owned()));
@@ -179,10 +180,10 @@ fn bullet(line: &str) -> Option<&str> {
     Some(text.trim())
 }
 
-/// What a note says of itself in the forms of basic-memory and Obsidian.
+/// The annotations of a note in the syntax of basic-memory and Obsidian.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Said {
-    /// Observations: `- [category] text`, with the category in front.
+    /// Observations: `- [category] text`, with the category first.
     pub(super) observations: Vec<(usize, String)>,
     /// Relations: predicate and target.
     pub(super) relations: Vec<(usize, String, String)>,
@@ -190,7 +191,7 @@ pub(super) struct Said {
     pub(super) tags: Vec<String>,
 }
 
-/// Reads observations, relations, links and tags, outside of code. A link without a relation is `links_to`.
+/// Reads observations, relations, links and tags, outside code. A link without a relation is `links_to`.
 pub(super) fn said(text: &str) -> Said {
     let text = strip_injected(text);
     let (_, body, first) = front(&text);
@@ -229,7 +230,7 @@ pub(super) fn said(text: &str) -> Said {
     said
 }
 
-/// `[category] text`: neither a box to tick nor a link.
+/// Reads `[category] text`, which is neither a checkbox nor a link.
 fn observation(item: &str) -> Option<String> {
     let (category, text) = item.strip_prefix('[')?.split_once(']')?;
     let is_box = matches!(category, "" | " " | "x" | "X" | "-");
@@ -238,7 +239,7 @@ fn observation(item: &str) -> Option<String> {
     (!is_box && !is_link && !text.is_empty()).then(|| format!("[{category}] {text}"))
 }
 
-/// `predicate [[Target]]`, with the predicate in quotes where it has several words.
+/// Reads `predicate [[Target]]`, with the predicate in quotes if it has several words.
 fn relation(item: &str) -> Option<(String, String)> {
     let (before, _) = item.split_once("[[")?;
     let before = before.trim();
@@ -249,7 +250,7 @@ fn relation(item: &str) -> Option<(String, String)> {
     (words <= 3 && plain).then(|| Some((predicate.to_owned(), links(item).into_iter().next()?)))?
 }
 
-/// The notes that a line names: `[[Folder/Note#Heading|shown]]` is `Note`; so is `![[Note]]`.
+/// Returns the notes that a line links to: `[[Folder/Note#Heading|shown]]` is `Note`; so is `![[Note]]`.
 pub(super) fn links(line: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = line;
@@ -259,7 +260,7 @@ pub(super) fn links(line: &str) -> Vec<String> {
         let target = inner.split(['|', '#', '^']).next().unwrap_or_default();
         let target = target.rsplit('/').next().unwrap_or_default().trim();
         let target = target.strip_suffix(".md").unwrap_or(target);
-        // An embedded picture is no note.
+        // An embedded picture is not a note.
         let is_file = target.rsplit_once('.').is_some_and(|(_, ending)| {
             (2..=4).contains(&ending.len())
                 && ending.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
@@ -271,7 +272,7 @@ pub(super) fn links(line: &str) -> Vec<String> {
     found
 }
 
-/// `#tag` and `#tag/below`, at the beginning of a word; a number alone is none.
+/// Returns `#tag` and `#tag/below` at the start of a word; a number alone is not a tag.
 fn tags(line: &str) -> Vec<String> {
     let words = line.split_whitespace().filter_map(|word| word.strip_prefix('#'));
     words

@@ -1,4 +1,4 @@
-//! `memory.jsonl` of the MCP memory server: entities with what was observed of them, and relations between them.
+//! `memory.jsonl` of the MCP memory server: entities with observations, and relations between them.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -13,7 +13,7 @@ use crate::base::{Error, Result};
 use crate::records::graph::{ENTITY_TYPE, OBSERVATIONS, guard};
 use crate::records::session::import::{Item as Read, Values};
 
-/// The most relations that are held until the end of the file.
+/// The maximum number of relations that are held until the end of the file.
 const MOST: usize = 2_000_000;
 
 pub(super) fn claims(path: &Path) -> bool {
@@ -46,7 +46,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
                         let ends = [from, predicate, to].map(str::to_owned);
                         relations.push((item.number, ends));
                     }
-                    _ => sink.skip(&place, "a relation without both ends"),
+                    _ => sink.skip(&place, "a relation without source or target"),
                 }
             }
             _ => sink.skip(&place, "neither an entity nor a relation"),
@@ -94,7 +94,7 @@ fn entity(source: &Source, number: usize, name: &str, value: &Value, sink: &mut 
         }
     }
     for _ in 0..broken {
-        sink.skip(&format!("{}:{number}", source.name), "an observation that is no text");
+        sink.skip(&format!("{}:{number}", source.name), "an observation that is not text");
     }
     sink.end(&format!("entity {name}"))
 }

@@ -1,4 +1,4 @@
-//! A dump of mem0: `results[]` of its answers, an array of memories, or one a line.
+//! A dump of mem0: `results[]` of its answers, an array of memories, or one per line.
 
 use std::fmt;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::base::Error;
 use crate::records::entry::EntryType;
 use crate::records::session::import::{Item as Read, Values, moment};
 
-/// The most bytes of a dump that is one object; lines and arrays have no limit.
+/// The maximum size in bytes of a dump that is one object; lines and arrays have no limit.
 const LARGEST: u64 = 256 << 20;
 
 pub(super) fn claims(path: &Path) -> bool {
@@ -28,7 +28,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> crate::base::Result<
     let head = head(&source.path);
     let start = String::from_utf8_lossy(&head);
     let start = start.trim_start();
-    // An answer of the program as it is: an object over many lines, or with all of it on one.
+    // An unmodified API answer: an object over many lines, or on one line.
     if start.starts_with('{')
         && start
             .get(..start.find("\"memory\"").unwrap_or(0))
@@ -48,7 +48,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> crate::base::Result<
         };
         let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file.take(LARGEST)));
         let read = reader.deserialize_map(Dump(each));
-        // The first has stopped the second.
+        // An error in the first stopped the second.
         taken?;
         read.map_err(|problem| bad(format!("is not JSON: {problem}")))?;
         return Ok(());
@@ -66,8 +66,8 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> crate::base::Result<
     Ok(())
 }
 
-/// The object with `results`, which are handed over one by one: all of them at once take seven times their text. What they
-/// are handed to says whether it goes on.
+/// The object with `results`, which are passed on one by one: all of them at once take seven times the memory
+/// of their text. The receiver decides whether to continue.
 struct Dump<F>(F);
 
 impl<'de, F: FnMut(Value) -> bool> Visitor<'de> for Dump<F> {
@@ -139,7 +139,7 @@ fn one(source: &Source, number: usize, value: &Value, sink: &mut Sink<'_>) -> cr
     }
     let at = moment(&value["updated_at"]).or_else(|| moment(&value["created_at"]));
     let path = source.path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    // Without an id it is known by what it says.
+    // Without an id it is identified by its text.
     let key = if id.is_empty() { super::identity::hash(&[text]) } else { id.clone() };
     sink.item(Item {
         key: "memory".to_owned(),
@@ -148,6 +148,6 @@ fn one(source: &Source, number: usize, value: &Value, sink: &mut Sink<'_>) -> cr
         private: false,
         thing: Thing::Entry { r#type: EntryType::Fact, content: text.to_owned(), tags },
     });
-    // An id means the same memory in whatever dump.
+    // An id means the same memory in every dump.
     sink.end_of(&key)
 }

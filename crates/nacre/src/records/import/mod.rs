@@ -1,11 +1,13 @@
-//! Other memories brought in (I5): a source ▶ the reader of its format ▶ items ▶ entries, documents, the graph, sessions.
+//! Imports other programs' memories: a source ▶ the reader of its format ▶ items ▶ entries, documents, the
+//! graph, sessions.
 //!
-//! A format is one row of [`FORMATS`] and one file here. Its reader walks the source and hands items to the `Sink`, part by
-//! part: a part is a file or a record, read to its end. `take` makes of each item what it becomes here. `identity` knows an
-//! item again, so that twice is once and a change at the source is a change here.
+//! A format is one row of [`FORMATS`] and one file here. Its reader walks the source and passes items to the
+//! `Sink`, part by part; a part is a file or a record that was read completely. `take` turns each item into a
+//! record. `identity` recognises an item, so that importing it twice has no effect and a change at the source
+//! becomes a change here.
 //!
-//! All of it is other people's text: nothing stops the reading but a source that is none of the format, and whatever is
-//! passed over is counted by its reason and named.
+//! The input is untrusted: only a source of the wrong format stops an import. Skipped items are counted by
+//! reason and named.
 
 mod chat;
 mod claude_code;
@@ -38,19 +40,19 @@ pub(crate) use identity::{forget, of_entry};
 use source::Source;
 use take::Sink;
 
-/// A memory of another program that can be brought in.
+/// A format of another program's memory.
 pub struct Format {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// What is read.
+    /// The files that are read.
     pub reads: &'static str,
-    /// What becomes of it.
+    /// The records that they become.
     pub becomes: &'static str,
-    /// Where it usually stands below the person's own folder, the best first.
+    /// Its usual locations relative to the user's home folder, best first.
     pub usual: &'static [&'static str],
-    /// What of a folder is meant, where it has that.
+    /// The subfolder to read instead of the folder itself, if it exists.
     inner: &'static str,
-    /// Its items are known by where they stand in it, so that its name must mean one source.
+    /// Whether items are identified by their place in the source, so that a name must mean one source.
     named: bool,
     /// Tells whether a file or folder is of this format.
     claims: fn(&Path) -> bool,
@@ -61,7 +63,7 @@ pub struct Format {
 pub const FORMATS: &[Format] = &[
     Format {
         name: "openclaw",
-        reads: "a workspace of OpenClaw",
+        reads: "an OpenClaw workspace",
         becomes: "MEMORY.md and memory/*.md: entries; USER.md, SOUL.md and the like: documents",
         usual: &[".openclaw/workspace"],
         inner: "workspace",
@@ -72,7 +74,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "claude-code",
         reads: "the memory folders of Claude Code",
-        becomes: "one entry a file, links to the graph",
+        becomes: "one entry per file; links become relations in the graph",
         usual: &[".claude/projects"],
         inner: "projects",
         named: false,
@@ -112,7 +114,7 @@ pub const FORMATS: &[Format] = &[
     Format {
         name: "basic-memory",
         reads: "a folder of basic-memory",
-        becomes: "documents; observations and relations to the graph",
+        becomes: "documents; observations and relations go to the graph",
         usual: &["basic-memory"],
         inner: "",
         named: true,
@@ -121,8 +123,8 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "obsidian",
-        reads: "a vault of Obsidian",
-        becomes: "documents; links, aliases and tags to the graph",
+        reads: "an Obsidian vault",
+        becomes: "documents; links, aliases and tags go to the graph",
         usual: &[],
         inner: "",
         named: true,
@@ -131,7 +133,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "mem0",
-        reads: "a dump of mem0: results[] or JSON lines",
+        reads: "a mem0 dump: results[] or JSON lines",
         becomes: "entries",
         usual: &[],
         inner: "",
@@ -141,7 +143,7 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "chatgpt",
-        reads: "an export of ChatGPT: the zip, its folder or conversations.json",
+        reads: "a ChatGPT export: the zip, its folder or conversations.json",
         becomes: "sessions",
         usual: &[],
         inner: "",
@@ -151,8 +153,8 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: "claude",
-        reads: "an export of claude.ai: the zip, its folder or conversations.json",
-        becomes: "sessions; what projects know: documents; memories: entries",
+        reads: "a claude.ai export: the zip, its folder or conversations.json",
+        becomes: "sessions; project knowledge: documents; memories: entries",
         usual: &[],
         inner: "",
         named: false,
@@ -171,13 +173,13 @@ pub const FORMATS: &[Format] = &[
     },
 ];
 
-/// Returns the format of that name.
+/// Returns the format with this name.
 pub fn format(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
 }
 
 impl Format {
-    /// Returns where it stands on this machine, if it is in a usual place. `person` is the person's own folder.
+    /// Returns its location on this machine, if it is in a usual place. `person` is the user's home folder.
     pub fn at_home(&self, person: &Path) -> Option<PathBuf> {
         self.usual.iter().map(|usual| person.join(usual)).find(|path| self.is_at(path))
     }
@@ -194,28 +196,28 @@ impl fmt::Debug for Format {
     }
 }
 
-/// How an import is done.
+/// Options of an import.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// Only says what would come in.
+    /// Only reports what would be imported.
     pub dry_run: bool,
-    /// What the source is called here; `None`: as its folder or file is.
+    /// The name of the source here; `None` means the name of its folder or file.
     pub name: Option<String>,
 }
 
-/// What became of the items of one kind.
+/// The number of items of one kind, by result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// They are new here.
+    /// New.
     pub added: usize,
-    /// They were imported before and say something else now.
+    /// Imported before, and changed at the source.
     pub changed: usize,
-    /// They are here already, as they are.
+    /// Unchanged.
     pub present: usize,
-    /// Their source says them no more.
+    /// No longer in the source.
     #[serde(skip_serializing_if = "is_zero")]
     pub ended: usize,
-    /// They were changed or deleted here, which counts.
+    /// Changed or deleted here, which takes precedence.
     #[serde(skip_serializing_if = "is_zero")]
     pub kept: usize,
 }
@@ -225,31 +227,31 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// What an import did, or would do.
+/// The result of an import or a dry run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
     /// The name of the format.
     pub format: &'static str,
-    /// What was read.
+    /// The path that was read.
     pub path: PathBuf,
-    /// Nothing was written.
+    /// Whether nothing was written.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub dry_run: bool,
     /// By kind: entry, document, fact, relation, alias, message.
     pub kinds: BTreeMap<&'static str, Counts>,
-    /// How many sessions messages came from.
+    /// The number of sessions that messages came from.
     #[serde(skip_serializing_if = "is_zero")]
     pub sessions: usize,
-    /// What was passed over, by reason.
+    /// The number of skipped items, by reason.
     pub skipped: BTreeMap<String, usize>,
-    /// The first of what was passed over or left as it is.
+    /// The first items that were skipped or left unchanged.
     pub notes: Vec<Passed>,
-    /// The first of what would come in.
+    /// The first items that would be imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
 }
 
-/// Something that was passed over or left as it is.
+/// An item that was skipped or left unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "what and why")]
 pub struct Passed {
@@ -257,7 +259,7 @@ pub struct Passed {
     pub why: String,
 }
 
-/// Something that would come in.
+/// An item that would be imported.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "what it is and says")]
 pub struct Sample {
@@ -265,8 +267,8 @@ pub struct Sample {
     pub text: String,
 }
 
-/// Brings the memory of another program in (I5). What was brought in before is known again: what is the same stays, what
-/// changed at its source is changed here. `progress` is told how many items have been read.
+/// Imports the memory of another program. Items that were imported before are recognised: unchanged ones
+/// stay, and changes at the source are applied. `progress` gets the number of items read.
 pub fn import(
     view: &mut View<'_>,
     format: &'static Format,
@@ -282,9 +284,9 @@ pub fn import(
     let inner = path.join(format.inner);
     let meant = if !format.inner.is_empty() && inner.exists() { &inner } else { path };
     let source = Source::open(meant, options.name.as_deref()).map_err(bad)?;
-    // It would come in once more with every import.
+    // Otherwise it would be imported again with every import.
     if std::fs::canonicalize(view.folder()).is_ok_and(|own| source.path.starts_with(own)) {
-        return Err(bad("is in the group's own folder, which is searched as it is".to_owned()));
+        return Err(bad("is in the group's own folder, which is already searched".to_owned()));
     }
     if !format.is_at(&source.path) {
         return Err(bad(format!("is not {}", format.reads)));
@@ -303,7 +305,8 @@ pub fn import(
     Ok(report)
 }
 
-/// Has one name mean one source: two folders of the same name must not take each other for changed.
+/// Makes sure that one name means one source: two folders of the same name must not overwrite each other's
+/// items.
 fn claim_name(view: &mut View<'_>, format: &Format, source: &Source) -> Result<()> {
     let caller = view.caller();
     let here = source.path.to_string_lossy().into_owned();
@@ -322,7 +325,7 @@ fn claim_name(view: &mut View<'_>, format: &Format, source: &Source) -> Result<(
     })
 }
 
-/// Puts what became of messages into a report.
+/// Adds the results for messages to a report.
 fn add_messages(report: &mut Report, recorded: &Recorded) {
     let counts = report.kinds.entry("message").or_default();
     counts.added += recorded.added;

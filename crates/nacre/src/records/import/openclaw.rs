@@ -1,4 +1,5 @@
-//! A workspace of OpenClaw: MEMORY.md and memory/*.md are discrete memories, what tells who it is for are documents.
+//! A workspace of OpenClaw: MEMORY.md and memory/*.md contain separate memories; the files about the user and
+//! the agent are kept as documents.
 
 use std::path::Path;
 
@@ -40,7 +41,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Offers the discrete memories of a file.
+/// Passes the separate memories of a file to the sink.
 pub(super) fn take_memories(text: &Text, path: &str, sink: &mut Sink<'_>) {
     let private = sink.is_private(path, &text.text);
     let at = time_of(text);
@@ -49,7 +50,7 @@ pub(super) fn take_memories(text: &Text, path: &str, sink: &mut Sink<'_>) {
     }
 }
 
-/// When what a file says was written: as it says, as its name says, as the file system says.
+/// Returns the time of a file: from its text, its name, or the file system.
 pub(super) fn time_of(text: &Text) -> Option<Time> {
     let name = text.path.rsplit('/').next().unwrap_or_default();
     markdown::front(&text.text).0.time().or_else(|| Time::in_name(name)).or(text.at)
@@ -73,20 +74,20 @@ pub(super) fn entry(memory: &Memory, path: &str, at: Option<Time>, private: bool
     }
 }
 
-/// A file kept whole.
+/// Returns an item for a file that is kept whole.
 pub(super) fn document(text: Text, path: &str, author: Author) -> Item {
     let at = time_of(&text);
     Item {
         key: path.to_owned(),
         origin: Origin { path: path.to_owned(), author, ..Origin::default() },
         at,
-        // By its name or its front matter, which the sink looks at.
+        // The sink checks its name and its front matter.
         private: false,
         thing: Thing::Document { path: path.to_owned(), text: text.text },
     }
 }
 
-/// What sort of memory stands under these headings.
+/// Returns the type of the memories under these headings.
 fn type_of(section: &[String]) -> EntryType {
     const WORDS: &[(&str, EntryType)] = &[
         ("preference", EntryType::Preference),

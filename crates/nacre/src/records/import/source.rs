@@ -1,4 +1,5 @@
-//! What is read: a file or folder of another program. Links are not followed, and nothing is read whole that has no limit.
+//! The source of an import: a file or folder of another program. Links are not followed, and every read has a
+//! limit.
 
 use std::fs::{self, File};
 use std::io::{self, Read as _};
@@ -7,17 +8,17 @@ use std::path::{Path, PathBuf};
 use crate::base::Time;
 use crate::base::text::decode;
 
-/// The most bytes of one text file that are read.
+/// The maximum size of a text file, in bytes.
 pub(super) const LARGEST: u64 = 4 << 20;
-/// The most files of a folder, and how deep they stand.
+/// The maximum number of files in a folder, and their maximum depth.
 const MOST_FILES: usize = 1_000_000;
 const DEEPEST: usize = 64;
 
-/// A file or folder that is brought in.
+/// A file or folder to import.
 pub(super) struct Source {
-    /// From the root, without links.
+    /// The absolute path, without links.
     pub(super) path: PathBuf,
-    /// What it is called here.
+    /// Its name here.
     pub(super) name: String,
 }
 
@@ -30,12 +31,12 @@ pub(super) struct Text {
     pub(super) at: Option<Time>,
 }
 
-/// What a walk found in a folder.
+/// The result of a walk through a folder.
 #[derive(Default)]
 pub(super) struct Found {
     /// Markdown files, by their path within the source.
     pub(super) files: Vec<String>,
-    /// What was passed over, and why.
+    /// Skipped files, and why.
     pub(super) passed: Vec<(String, String)>,
 }
 
@@ -47,7 +48,7 @@ impl Source {
         Ok(Source { path, name })
     }
 
-    /// The file of that path within the source; the source itself where it is a file.
+    /// Returns the file with this path within the source; the source itself if it is a file.
     pub(super) fn at(&self, path: &str) -> PathBuf {
         if path.is_empty() { self.path.clone() } else { self.path.join(path) }
     }
@@ -75,7 +76,7 @@ impl Source {
                 let Ok(kind) = entry.file_type() else { continue };
                 let why = match () {
                     () if shown.starts_with('.') => continue,
-                    () if kind.is_symlink() => "a link, which is not followed",
+                    () if kind.is_symlink() => "a link, and links are not followed",
                     () if name.to_str().is_none() => "a name that is not UTF-8",
                     () if kind.is_dir() && depth >= DEEPEST => "too deep",
                     () if kind.is_dir() => {
@@ -98,7 +99,7 @@ impl Source {
         found
     }
 
-    /// Reads a text file of the source; the error says why not.
+    /// Reads a text file of the source; the error is the reason why it can't be read.
     pub(super) fn text(&self, path: &str) -> Result<Text, String> {
         let file = self.at(path);
         let (bytes, at) = read_plain(&file, LARGEST)?;
@@ -108,12 +109,14 @@ impl Source {
     }
 }
 
-/// Reads a plain file whole; the error says why not.
+/// Reads a regular file; the error is the reason why it can't be read.
 pub(super) fn read_plain(path: &Path, most: u64) -> Result<(Vec<u8>, Option<Time>), String> {
     let cant = |problem: io::Error| format!("can't be read: {}", problem.kind());
     let stat = fs::symlink_metadata(path).map_err(cant)?;
     if !stat.is_file() {
-        return Err(if stat.is_symlink() { "a link, which is not followed" } else { "not a file" }.to_owned());
+        return Err(
+            if stat.is_symlink() { "a link, and links are not followed" } else { "not a file" }.to_owned()
+        );
     }
     let too_large = || format!("larger than {} MiB", most >> 20);
     if stat.len() > most {
@@ -129,13 +132,13 @@ pub(super) fn read_plain(path: &Path, most: u64) -> Result<(Vec<u8>, Option<Time
     Ok((bytes, at))
 }
 
-/// Returns the first bytes of a file, for telling what it is.
+/// Returns the first bytes of a file, to detect its format.
 pub(super) fn head(path: &Path) -> Vec<u8> {
     const HEAD: u64 = 64 << 10;
     let mut bytes = Vec::new();
     let plain = fs::metadata(path).is_ok_and(|stat| stat.is_file());
     if plain && let Ok(file) = File::open(path) {
-        // What can't be read is of no format.
+        // A file that can't be read has no format.
         let _ = file.take(HEAD).read_to_end(&mut bytes);
     }
     bytes

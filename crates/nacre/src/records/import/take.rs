@@ -1,8 +1,8 @@
-//! Items ▶ what they become here: entries, documents, the graph, sessions.
+//! Turns items into records: entries, documents, the graph, sessions.
 //!
-//! Parts go in batch by batch, each batch one transaction with its audit row, so that an import that was stopped goes on where
-//! it was when it is run again. A document's file is written before the row that knows it: whoever finds the file without the
-//! row takes it for their own if it says the same.
+//! Parts are written in batches, each in one transaction with its audit row, so that an interrupted import
+//! continues where it stopped when it is run again. A document's file is written before its row: a later run
+//! that finds the file without the row adopts it if the content is the same.
 
 mod place;
 mod record;
@@ -30,33 +30,33 @@ use place::{FOLDER, Placed, place, safe};
 use record::{Done, Taker};
 use step::{claim_kind, key_of, kind_of, steps, unchanged};
 
-/// How many items go into one transaction, and how many bytes.
+/// The maximum number of items, and of bytes, in one transaction.
 const BATCH: usize = 2_000;
 const BATCH_BYTES: usize = 8 << 20;
-/// How many notes and samples a report has.
+/// The maximum number of notes and samples in a report.
 const NOTES: usize = 20;
 const SAMPLES: usize = 5;
 
-/// One thing of a source.
+/// One item of a source.
 pub(super) struct Item {
-    /// What names it within its part.
+    /// Its name within its part.
     pub(super) key: String,
     pub(super) origin: Origin,
     /// Its own time.
     pub(super) at: Option<Time>,
-    /// Shared sessions never see it, whatever it becomes.
+    /// Whether shared sessions never see it, whatever it becomes.
     pub(super) private: bool,
     pub(super) thing: Thing,
 }
 
-/// What an item becomes.
+/// The record that an item becomes.
 pub(super) enum Thing {
     Entry {
         r#type: EntryType,
         content: String,
         tags: Vec<String>,
     },
-    /// `path` is within the folder of the format.
+    /// `path` is relative to the folder of the format.
     Document {
         path: String,
         text: String,
@@ -79,13 +79,13 @@ pub(super) enum Thing {
 }
 
 impl Item {
-    /// What it says, as it is compared.
+    /// Returns the hash of its content, for comparison.
     fn hash(&self) -> String {
         self.thing.hash(self.private)
     }
 }
 
-/// What an entry says, as it is compared: one that has become private at its source has changed.
+/// Returns the content of an entry, for comparison: one that has become private at its source has changed.
 fn said(r#type: EntryType, content: &str, private: bool) -> String {
     if private { hash(&[r#type.as_str(), content, "private"]) } else { hash(&[r#type.as_str(), content]) }
 }
@@ -122,13 +122,14 @@ impl Thing {
     }
 }
 
-/// A file or record of a source with all that it says: what it said before and is not among the items, it says no more.
+/// A file or record of a source with all its items: an earlier item that is missing here was removed from the
+/// source.
 struct Part {
     hash: String,
     items: Vec<Item>,
 }
 
-/// Takes items in, and keeps count.
+/// Imports items and counts the results.
 pub(super) struct Sink<'a> {
     view: View<'a>,
     caller: &'a Caller,
@@ -139,7 +140,7 @@ pub(super) struct Sink<'a> {
     parts: Vec<Part>,
     waiting: (usize, usize),
     taken: usize,
-    /// Documents that have been written: two names of a source may become one path here.
+    /// Documents that have been written: two names in a source may map to one path here.
     paths: HashSet<String>,
     progress: &'a mut dyn FnMut(usize),
 }
@@ -178,7 +179,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Offers an item of the part under way.
+    /// Adds an item to the current part.
     pub(super) fn item(&mut self, mut item: Item) {
         item.at = item.at.map(|at| at.min(self.caller.now));
         if let Thing::Entry { r#type, content, tags, .. } = &mut item.thing {
@@ -187,7 +188,7 @@ impl<'a> Sink<'a> {
             }
             match entry::checked(content) {
                 Ok(clean) => *content = clean,
-                // What is too long for an entry is found as well in a document.
+                // A text that is too long for an entry becomes a document, which is searchable as well.
                 Err(Error::ContentTooLong { .. }) => {
                     let path = format!("{}-{}.md", item.origin.path, &hash(&[&item.key])[..8]);
                     let text = std::mem::take(content);
@@ -205,7 +206,7 @@ impl<'a> Sink<'a> {
         if let Thing::Fact { value, .. } = &item.thing
             && strip_injected(value).trim().is_empty()
         {
-            return self.skip(&named(&item), "text that Nacre put there itself");
+            return self.skip(&named(&item), "text that Nacre itself added");
         }
         if let Thing::Document { text, .. } = &item.thing {
             item.private |= self.is_private(&item.origin.path, text);
@@ -215,11 +216,11 @@ impl<'a> Sink<'a> {
                 return self.skip(&named(&item), format!("larger than {} MiB", LARGEST >> 20));
             }
             if strip_injected(text).trim().is_empty() {
-                let why = if text.trim().is_empty() { "empty" } else { "text that Nacre put there itself" };
+                let why = if text.trim().is_empty() { "empty" } else { "text that Nacre itself added" };
                 return self.skip(&named(&item), why.to_owned());
             }
             *path = safe(&format!("{FOLDER}/{}/{path}", self.format.name));
-            // What was private by a name that it has no more says so itself.
+            // A document that was private by its name gets a private mark, because its name changes.
             if item.private && !self.is_private(path, text) {
                 *text = marked(text);
             }
@@ -227,7 +228,7 @@ impl<'a> Sink<'a> {
         self.items.push(item);
     }
 
-    /// Counts something that is passed over.
+    /// Counts a skipped item.
     pub(super) fn skip(&mut self, what: &str, why: impl Into<String>) {
         let why = why.into();
         self.note(what, &why);
@@ -241,7 +242,7 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Ends a part of the source, which was read whole.
+    /// Ends a part of the source, which was read completely.
     pub(super) fn end(&mut self, part: &str) -> Result<()> {
         self.close(hash(&[&self.source.name, part]))
     }
@@ -270,7 +271,7 @@ impl<'a> Sink<'a> {
         Ok(self.report)
     }
 
-    /// Takes a transcript in. What it is named after is only for errors.
+    /// Imports a transcript. `name` is used in errors.
     pub(super) fn messages(&mut self, input: impl BufRead, name: &str) -> Result<()> {
         let before = self.taken;
         let mut far = before;
@@ -334,7 +335,7 @@ impl<'a> Sink<'a> {
         self.report.kinds.entry(kind).or_default()
     }
 
-    /// Takes the parts that wait.
+    /// Writes the collected parts.
     fn flush(&mut self) -> Result<()> {
         let parts = std::mem::take(&mut self.parts);
         self.waiting = (0, 0);
@@ -352,7 +353,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Says what would become of parts.
+    /// Reports what would happen to parts, for a dry run.
     fn look(&mut self, parts: &[Part]) -> Result<()> {
         for part in parts {
             let (steps, gone) = self.view.read_all(|db| steps(db, self.format, part))?;
@@ -380,7 +381,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Writes the files of documents, and then the rows by which they are known.
+    /// Writes the files of documents, and then their rows.
     fn write_documents(&mut self, parts: &[Part]) -> Result<()> {
         let is_document = |item: &&Item| matches!(item.thing, Thing::Document { .. });
         if !parts.iter().flat_map(|part| &part.items).any(|item| is_document(&item)) {
@@ -446,11 +447,11 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Writes all but documents.
+    /// Writes all records except documents.
     fn write_records(&mut self, parts: &[Part]) -> Result<()> {
         let (caller, format) = (self.caller, self.format);
         let known = |view: &View<'_>| view.read_all(|db| unchanged(db, format, parts));
-        // A source that is as it was costs no write.
+        // An unchanged source costs no write.
         if let Some(present) = known(&self.view)? {
             for (kind, count) in present {
                 self.count(kind).present += count;
@@ -486,7 +487,7 @@ impl<'a> Sink<'a> {
         Ok(())
     }
 
-    /// Whether what a file says is private here: by its name, or because it says so.
+    /// Tells whether a file is private here: by its name or its front matter.
     pub(super) fn is_private(&self, path: &str, text: &str) -> bool {
         is_private(&self.view.settings().visibility.private, path) || is_marked(text)
     }
@@ -496,7 +497,7 @@ impl<'a> Sink<'a> {
     }
 }
 
-/// A document with the mark of what is private in its front matter.
+/// Returns a document with a private mark in its front matter.
 fn marked(text: &str) -> String {
     let own = text.strip_prefix('\u{feff}').unwrap_or(text);
     match own.strip_prefix("---\n") {
@@ -511,7 +512,7 @@ fn named(item: &Item) -> String {
     line.map_or_else(|| place.clone(), |line| format!("{place}:{line}"))
 }
 
-/// How many of the messages are here.
+/// Returns how many of the messages exist already.
 fn known_messages(db: &Connection, references: &[String]) -> Result<usize> {
     let sql = "SELECT EXISTS (SELECT 1 FROM passages WHERE kind = 'message' AND ref = $1)";
     let mut known = 0;

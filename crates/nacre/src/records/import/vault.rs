@@ -1,5 +1,5 @@
-//! Folders of notes: vaults of Obsidian, folders of basic-memory, plain Markdown. Each note is kept whole as a document; what
-//! it says of others by links, relations and observations also goes to the graph.
+//! Folders of notes: Obsidian vaults, folders of basic-memory, plain Markdown. Each note is kept whole as a
+//! document; its links, relations and observations also go to the graph.
 
 use std::fs;
 use std::path::Path;
@@ -12,7 +12,7 @@ use super::take::{Item, Sink, Thing};
 use crate::base::Result;
 use crate::records::graph::OBSERVATIONS;
 
-/// What of a note goes to the graph.
+/// The part of a note that goes to the graph.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Graph {
     Nothing,
@@ -24,13 +24,13 @@ pub(super) fn is_obsidian(path: &Path) -> bool {
     path.join(".obsidian").is_dir()
 }
 
-/// It has no mark of its own: its notes have a permalink in front.
+/// The format has no marker of its own, but its notes have a permalink in their front matter.
 pub(super) fn is_basic_memory(path: &Path) -> bool {
     let is_note = |path: &Path| {
         let head = super::source::head(path);
         markdown::front(&String::from_utf8_lossy(&head)).0.first("permalink").is_some()
     };
-    // Looked for in a few places: a folder may be anything.
+    // Only a limited number of files is checked, because the folder may be anything.
     let mut left = 500;
     let mut folders = vec![path.to_owned()];
     while let Some(folder) = folders.pop() {

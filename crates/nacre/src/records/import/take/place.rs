@@ -1,4 +1,4 @@
-//! Where a document's file goes, and what stands there already.
+//! The location of a document's file, and conflicts with existing files.
 
 use std::collections::HashSet;
 
@@ -8,21 +8,21 @@ use crate::base::{Result, Time};
 use crate::records::workspace::FilePath;
 use crate::store::{Files, Replaced};
 
-/// The folder that imported documents stand in.
+/// The folder of imported documents.
 pub(super) const FOLDER: &str = "memory/imports";
 
-/// What became of a document's file.
+/// The result of writing a document's file.
 #[derive(Clone, Copy)]
 pub(super) enum Placed {
     Added,
     Changed,
-    /// It stood there, without being known.
+    /// The file existed, but had no row.
     Adopted,
     Same,
     Kept(&'static str),
 }
 
-/// Writes a document's file, unless a person's is in the way.
+/// Writes a document's file, unless a file of the user is in the way.
 pub(super) fn place(
     files: &Files,
     (path, text, at): (&str, &str, Option<Time>),
@@ -31,9 +31,9 @@ pub(super) fn place(
     taken: &mut HashSet<String>,
 ) -> Result<(Placed, String)> {
     let mut path = known.map_or(path, |row| &row.reference).to_owned();
-    // Two names of a source may be one to a file system, or once they are made safe.
+    // Two names in a source may be the same to a file system, or become the same when made safe.
     if !taken.insert(folded(&path)) && known.is_none() {
-        // In a folder of its own: by its name it may be private.
+        // In a folder of its own, and with the same name, because the name may make it private.
         let (folder, name) = path.rsplit_once('/').expect("it is in the folder of imports");
         path = format!("{folder}/{}/{name}", &new[..8]);
         taken.insert(folded(&path));
@@ -41,7 +41,7 @@ pub(super) fn place(
     let file: FilePath = path.parse()?;
     let there = files.read(&file, LARGEST + 1)?;
     let placed = match (&there, known) {
-        (None, Some(_)) => Placed::Kept("was deleted here, and stays so"),
+        (None, Some(_)) => Placed::Kept("was deleted here and stays deleted"),
         (Some(there), _) if there == text.as_bytes() => {
             if known.is_some_and(|row| row.hash == new) {
                 Placed::Same
@@ -51,14 +51,14 @@ pub(super) fn place(
         }
         (Some(_), Some(row)) if row.hash == new => Placed::Same,
         (Some(there), Some(row)) if hash(&[&String::from_utf8_lossy(there)]) == row.hash => Placed::Changed,
-        (Some(_), Some(_)) => Placed::Kept("was changed here and at its source; what is here stays"),
-        (Some(_), None) => Placed::Kept("another file stands there"),
+        (Some(_), Some(_)) => Placed::Kept("was changed here and at its source; the version here is kept"),
+        (Some(_), None) => Placed::Kept("another file has this path"),
         (None, None) => Placed::Added,
     };
     if let Placed::Added | Placed::Changed = placed
         && files.replace(&file, there.as_deref(), Some(text.as_bytes()))? == Replaced::Changed
     {
-        return Ok((Placed::Kept("was changed here in this moment"), path));
+        return Ok((Placed::Kept("was changed here at the same moment"), path));
     }
     if let (Placed::Added | Placed::Changed, Some(at)) = (placed, at) {
         files.set_time(&file, at)?;
@@ -66,8 +66,8 @@ pub(super) fn place(
     Ok((placed, path))
 }
 
-/// Makes a path of the workspace out of whatever a source calls its files. One that had to be changed has a hash in it, so
-/// that two never become one.
+/// Turns a file name of a source into a path of the workspace. A name that had to be changed gets a hash, so
+/// that two names never collide.
 pub(super) fn safe(path: &str) -> String {
     const LONGEST: usize = 120;
     const WHOLE: usize = 480;
@@ -96,7 +96,7 @@ pub(super) fn safe(path: &str) -> String {
     let made = if changed { format!("{joined}-{}.md", &hash(&[path])[..8]) } else { format!("{joined}.md") };
     match made.parse::<FilePath>() {
         Ok(_) => made,
-        // A device, or what else a name can be.
+        // A device name, or another invalid name.
         Err(_) => {
             let format = names.get(2).map_or("other", String::as_str);
             format!("{FOLDER}/{format}/{}.md", hash(&[path]))

@@ -1,4 +1,4 @@
-//! Entries and claims of the graph, taken in within one transaction.
+//! Imports entries and graph statements within one transaction.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::records::entry::{self, Edit, Entry, EntryType, Tags};
 use crate::records::graph;
 use crate::store::Connection;
 
-/// What became of a batch.
+/// The result of a batch.
 #[derive(Default)]
 pub(super) struct Done {
     pub(super) kinds: BTreeMap<&'static str, Counts>,
@@ -25,7 +25,7 @@ impl Done {
     }
 }
 
-/// Takes records in, within one transaction.
+/// Imports records within one transaction.
 pub(super) struct Taker<'a> {
     pub(super) tx: &'a Connection,
     pub(super) caller: &'a Caller,
@@ -47,7 +47,7 @@ impl Taker<'_> {
                         done.count(kind_of(row)).present += 1;
                     }
                     (_, Some(row)) if row.hash.is_empty() => done.count(kind).kept += 1,
-                    // Changes and aliases make writers of their own.
+                    // Changes and aliases create index writers of their own.
                     (Thing::Alias { .. }, _) | (Thing::Entry { .. }, Some(_)) => later.push((part, step)),
                     _ => self.add(&mut writer, part, &step, done)?,
                 }
@@ -104,7 +104,7 @@ impl Taker<'_> {
         }
     }
 
-    /// Keeps what the graph has no room for as an entry.
+    /// Stores a statement that the graph rejects as an entry.
     fn keep_words(
         &self,
         writer: &mut Writer<'_>,
@@ -138,7 +138,7 @@ impl Taker<'_> {
         identity::put(self.tx, &known)
     }
 
-    /// Stores an entry, or finds the one that says the same. Tells whether it is new.
+    /// Stores an entry, or finds the one with the same content. Returns whether it is new.
     fn store(&self, writer: &mut Writer<'_>, item: &Item) -> Result<(EntryId, bool)> {
         let Thing::Entry { r#type, content, tags } = &item.thing else { unreachable!("asked before") };
         if let Some(same) = entry::same_content(self.tx, self.caller.visibility, (content, None), None)? {
@@ -173,7 +173,7 @@ impl Taker<'_> {
         Ok((entry::insert_with(self.tx, writer, entry, None)?.id, true))
     }
 
-    /// Changes an entry whose source says something else now.
+    /// Updates an entry whose source has changed.
     fn change(&self, part: &Part, step: &Step<'_>, row: &Row, done: &mut Done) -> Result<()> {
         let Thing::Entry { r#type, content, tags, .. } = &step.item.thing else { return Ok(()) };
         let named_by = row.reference.parse().map(EntryRef::Id);
@@ -185,13 +185,15 @@ impl Taker<'_> {
             identity::drop(self.tx, self.format.name, &row.key)?;
         }
         if !row.own || current.is_none() {
-            // What was here before is not the import's to change; what was superseded here is past.
+            // The import must not change an entry that existed before it, and a superseded entry is history.
             return index::write(self.tx, |writer| self.add(writer, part, step, done));
         }
         if !untouched {
             done.count("entry").kept += 1;
-            done.notes
-                .push((named(step.item), "was changed here and at its source; what is here stays".into()));
+            done.notes.push((
+                named(step.item),
+                "was changed here and at its source; the version here is kept".into(),
+            ));
             return self.know(part, step, &row.reference, true);
         }
         let group = self.group.parse()?;
@@ -223,7 +225,7 @@ impl Taker<'_> {
         }
     }
 
-    /// Ends a claim that its source makes no more.
+    /// Ends a statement that its source no longer makes.
     fn end(&self, row: &Row) -> Result<()> {
         match row.kind.as_str() {
             "fact" => graph::fact::end_by_id(self.tx, &row.reference, self.caller.now)?,
@@ -234,13 +236,13 @@ impl Taker<'_> {
                     Err(error) => return Err(error),
                 }
             }
-            // It may have been taken away here.
+            // It may have been removed here.
             _ => drop(graph::name::remove_alias(self.tx, &row.reference)),
         }
         identity::drop(self.tx, self.format.name, &row.key)
     }
 
-    /// Counts a claim and knows it by its id from now on.
+    /// Counts a statement and stores its id.
     fn claimed(
         &self,
         part: &Part,
@@ -276,7 +278,7 @@ impl Taker<'_> {
             since: item.at.unwrap_or(self.caller.now),
             source: graph::Source::Import,
             session: Some(&self.caller.session),
-            // What is known already and private is not made public by a source that does not say so.
+            // A private fact stays private if the source does not mark it.
             private: item.private.then_some(true),
             visibility: self.caller.visibility,
         }

@@ -1,4 +1,5 @@
-//! What is known of the items of a part: which are new, which say something else now, which are said no more.
+//! Compares the items of a part with their stored state: which are new, which changed, and which were
+//! removed.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -8,12 +9,12 @@ use crate::base::ids::EntryRef;
 use crate::records::entry;
 use crate::store::Connection;
 
-/// The share of their words that a memory has in common with what it was before.
+/// The minimum share of common words between a memory and its earlier version.
 const ALIKE: f64 = 0.4;
-/// The most comparisons for it within one part.
+/// The maximum number of comparisons within one part.
 const COMPARED: usize = 250_000;
 
-/// An item with what is known of it.
+/// An item with its stored state.
 pub(super) struct Step<'a> {
     pub(super) item: &'a Item,
     pub(super) key: String,
@@ -25,7 +26,7 @@ pub(super) fn key_of(part: &Part, item: &Item) -> String {
     hash(&[&part.hash, item.thing.kind(), &item.key])
 }
 
-/// What an item became: a claim that the graph had no room for is an entry.
+/// Returns the kind of the record that an item became: a statement that the graph rejected is an entry.
 pub(super) fn kind_of(row: &Row) -> &'static str {
     ["entry", "document"]
         .into_iter()
@@ -34,13 +35,13 @@ pub(super) fn kind_of(row: &Row) -> &'static str {
         .unwrap_or("other")
 }
 
-/// The kinds of claims, which end with the last source that makes them.
+/// Returns the kind of a graph statement, which ends with the last source that makes it.
 pub(super) fn claim_kind(kind: &str) -> Option<&'static str> {
     ["fact", "relation", "alias"].into_iter().find(|claim| *claim == kind)
 }
 
-/// Returns what is known of each item, and what a part said before and says no more. A memory that is nearly the same as one
-/// that went is that one, changed.
+/// Returns the stored state of each item, and the items that a part no longer has. A memory that is similar
+/// to a removed one is that one, changed.
 pub(super) fn steps<'a>(
     db: &Connection,
     format: &Format,
@@ -100,7 +101,7 @@ fn alike(one: &HashSet<String>, other: &HashSet<String>) -> f64 {
     shared as f64 / (one.len() + other.len() - shared).max(1) as f64
 }
 
-/// Counts the records of parts by kind, if all of them are known as they are; documents apart.
+/// Counts the records of parts by kind, if all of them are stored unchanged; documents are excluded.
 pub(super) fn unchanged(
     db: &Connection,
     format: &Format,
