@@ -115,7 +115,7 @@ pub fn install(home: &Path, from: &Path, accept: Weights) -> Result<ModelInfo> {
     };
     let path = path(home);
     files::create_folder(path.parent().expect("it stands in a folder"))?;
-    files::write_whole(&path, &packed)?;
+    files::write_atomically(&path, &packed)?;
     Ok(describe(packed))
 }
 

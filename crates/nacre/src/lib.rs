@@ -54,8 +54,8 @@ pub use context::brief::{Brief, BriefEntry, MadeBy};
 pub use context::{promote, turn};
 pub use group::{Group, View};
 pub use index::embed::{Builtin, Embedder, http};
-pub use index::fill::Embedded;
-pub use index::{Renewed, Scope, embed};
+pub use index::fill::EmbeddingProgress;
+pub use index::{ReembeddingProgress, Scope, embed};
 pub use jiff::tz::TimeZone;
 pub use records::entry::{
     Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags,
@@ -67,8 +67,8 @@ pub use records::workspace::{
 };
 pub use records::{collection, export, graph, import, project, reindex, session, workspace};
 pub use search::{
-    DocumentHit, EntryHit, Found, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, ScorePart,
-    TaskHit, Why,
+    DocumentHit, EntryHit, GraphHit, Hit, ItemHit, MessageHit, PARTS as SCORE_PARTS, ScorePart,
+    SearchResults, TaskHit, Why,
 };
 pub use store::{event, sqlite_version};
 pub use tools as call;

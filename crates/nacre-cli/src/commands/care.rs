@@ -376,14 +376,14 @@ pub fn index(context: &Context) -> Result<ExitCode> {
 }
 
 /// Says how many built-in vectors were rebuilt.
-fn made_anew(renewed: &nacre::Renewed) -> String {
+fn made_anew(renewed: &nacre::ReembeddingProgress) -> String {
     let left = if renewed.left() > 0 { " (`nacre index` or a running server rebuilds the rest)" } else { "" };
     format!("{} of {} rebuilt{left}", renewed.made, renewed.all)
 }
 
 /// Says how many vectors the provider has made.
-fn vectors(embedded: &nacre::Embedded) -> String {
-    let nacre::Embedded { model, done, refused, left } = embedded;
+fn vectors(embedded: &nacre::EmbeddingProgress) -> String {
+    let nacre::EmbeddingProgress { model, done, refused, left } = embedded;
     let model =
         if model.is_empty() { "a model that is not available (`nacre index` says why)" } else { model };
     let refused = if *refused > 0 { format!(", {refused} refused") } else { String::new() };

@@ -112,7 +112,7 @@ fn set(context: &Context, key: &str, value: Option<&str>) -> Result<()> {
     let text = document.to_string();
     Settings::from_layers(None, &[context::text_layer(&file, &text)?])?;
     if changed {
-        nacre::files::write_whole(&file, text.as_bytes())?;
+        nacre::files::write_atomically(&file, text.as_bytes())?;
     }
     let now = in_force_with(&text, &file, key)?;
     if context.global.json {

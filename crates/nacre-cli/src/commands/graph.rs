@@ -8,7 +8,7 @@ use nacre::call::{
     AliasRequest, Entities, EntitiesRequest, EntityAct, EntityRequest, FactRemoveRequest, FactRequest,
     FactsRequest, GraphRequest, RelationEndRequest, RelationRequest, RelationsRequest, RuleRequest,
 };
-use nacre::graph::{KeptOut, Known};
+use nacre::graph::{GraphMatch, KeptOut};
 use nacre::redact::Redact as _;
 
 use super::input::words_or_dash;
@@ -45,7 +45,7 @@ pub fn graph(context: &Context, args: &Graph) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn shown(known: &Known, explain: bool) -> String {
+fn shown(known: &GraphMatch, explain: bool) -> String {
     let paint = Paint::stdout();
     let cite = known.cites.first().map(|cite| format!("  {}:{}", line(&cite.path, usize::MAX), cite.line));
     let linked = if known.linked { "  linked" } else { "" };
@@ -53,7 +53,7 @@ fn shown(known: &Known, explain: bool) -> String {
     let beside = format!("{}{linked}{until}  [{}]", cite.unwrap_or_default(), line(&known.id, usize::MAX));
     let mut text = format!("{}{}\n", paint.bold(&line(&known.text, usize::MAX)), paint.dim(&beside));
     if explain {
-        let Known { score, combined, why, .. } = known;
+        let GraphMatch { score, combined, why, .. } = known;
         // As JSON has them: a whole number keeps its decimal.
         text.push_str(&format!("    {score:?} ({combined:?} with activation): {}\n", line(why, usize::MAX)));
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::call::{Items, ItemsRequest, TaskAct, TaskRequest, TaskUpdateRequest, TasksRequest};
-use nacre::project::{Extracted, Item, ItemOf};
+use nacre::project::{ExtractReport, Item, ProjectItem};
 use nacre::{Outcome, ProjectName};
 
 use super::input::words_or_stdin;
@@ -70,7 +70,7 @@ pub fn extract(context: &Context, args: &Extract) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn say(done: &Extracted) -> String {
+fn say(done: &ExtractReport) -> String {
     /// More are counted, not listed; `--json` has them all.
     const SHOWN: usize = 20;
     let items =
@@ -128,7 +128,7 @@ fn list(Items { items, total, .. }: &Items) -> String {
     let paint = Paint::stdout();
     let width = render::width().unwrap_or(100).saturating_sub(12);
     let mut text = String::new();
-    for ItemOf { item, project } in items {
+    for ProjectItem { item, project } in items {
         let file = line(&item.source_file, usize::MAX);
         let place = format!("{}: {file}:{}", line(project.as_str(), usize::MAX), item.line_number);
         // As JSON has it: a whole number keeps its decimal.

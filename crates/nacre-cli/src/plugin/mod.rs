@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use nacre::settings::{Hook, Plugin as Settings};
-use nacre::turn::{self, BriefPlugin, Said};
+use nacre::turn::{self, BriefPlugin, PluginLine};
 use nacre::{GroupName, Home, MadeBy, SETTINGS_FILE, SessionId};
 use serde_json::json;
 
@@ -62,12 +62,12 @@ pub struct Asked {
     answered: Cell<bool>,
 }
 
-type Heard = (Running, Result<Vec<Said>, Trouble>);
+type Heard = (Running, Result<Vec<PluginLine>, Trouble>);
 
 /// What a plugin answered: who it is, and its lines.
 pub struct Answered {
     pub about: About,
-    pub said: Vec<Said>,
+    pub said: Vec<PluginLine>,
     pub took: Duration,
 }
 

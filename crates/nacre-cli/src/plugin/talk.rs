@@ -6,7 +6,7 @@ use std::process::{ChildStdin, ChildStdout};
 use std::sync::Arc;
 
 use nacre::settings::Hook;
-use nacre::turn::Said;
+use nacre::turn::PluginLine;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ pub struct Question {
 
 #[derive(Deserialize)]
 struct Answer {
-    lines: Vec<Said>,
+    lines: Vec<PluginLine>,
 }
 
 /// Why there is no answer.
@@ -73,7 +73,7 @@ pub enum Trouble {
 impl Running {
     /// Has it introduce itself, where it has not yet, and asks it where there is something to ask and it
     /// claims that hook.
-    pub fn converse(&mut self, question: Option<Question>) -> Result<Vec<Said>, Trouble> {
+    pub fn converse(&mut self, question: Option<Question>) -> Result<Vec<PluginLine>, Trouble> {
         if self.about.is_none() {
             let about: About =
                 self.ask("initialize", json!({ "protocol": PROTOCOL, "nacre": env!("CARGO_PKG_VERSION") }))?;

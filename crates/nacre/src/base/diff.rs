@@ -9,7 +9,7 @@ use std::ops::Range;
 use crate::base::redact;
 
 /// Lines shown around a change.
-const AROUND: usize = 2;
+const CONTEXT_LINES: usize = 2;
 
 /// The difference of two texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,7 +83,7 @@ impl Diff {
         for (place, Block { before, after }) in blocks.iter().enumerate() {
             let last = place.checked_sub(1).map_or(0, |last| blocks[last].before.end);
             let next = blocks.get(place + 1).map_or(old_lines.len(), |next| next.before.start);
-            let head = before.start.saturating_sub(AROUND).max(last);
+            let head = before.start.saturating_sub(CONTEXT_LINES).max(last);
             // Unchanged lines between two nearby changes belong to the first one's hunk.
             let joined = hunks.last().is_some_and(|hunk| hunk.before.end >= head);
             if !joined {
@@ -99,7 +99,7 @@ impl Diff {
             }
             hunk.lines.append(&mut out);
             hunk.lines.append(&mut into);
-            let tail = (before.end + AROUND).min(next);
+            let tail = (before.end + CONTEXT_LINES).min(next);
             hunk.lines.extend((before.end..tail).map(|at| line(Mark::Same, at)));
             hunk.before.end = tail;
             hunk.after.end = after.end + (tail - before.end);

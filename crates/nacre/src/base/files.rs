@@ -8,12 +8,12 @@ use crate::base::{Error, Result};
 
 /// Replaces a file atomically: writes `bytes` to a temporary file in the same folder and renames it, so that
 /// a reader sees either the old file or the new one.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
+pub fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, bytes, File::sync_all)
 }
 
 /// Does the same without waiting for the disk: a power failure may leave an empty file.
-pub(crate) fn write_quickly(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write_without_sync(path: &Path, bytes: &[u8]) -> Result<()> {
     write(path, bytes, |_| Ok(()))
 }
 

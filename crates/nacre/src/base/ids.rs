@@ -125,7 +125,7 @@ pub struct TaskId(pub(crate) i64);
 
 impl TaskId {
     /// The highest number that an imported task may have.
-    const LAST: i64 = 999_999_999;
+    const MAX_NUMBER: i64 = 999_999_999;
 }
 
 impl FromStr for TaskId {
@@ -137,7 +137,7 @@ impl FromStr for TaskId {
         let number = Some(digits).filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
         // After the highest number that a column can hold, no further task could be added.
         let number = number.and_then(|digits| digits.parse().ok());
-        let number = number.filter(|number| (1..=TaskId::LAST).contains(number));
+        let number = number.filter(|number| (1..=TaskId::MAX_NUMBER).contains(number));
         number.map(TaskId).ok_or_else(|| BadId::TaskId { given: shorten(text) })
     }
 }

@@ -10,11 +10,11 @@ use std::borrow::Cow;
 use super::frame;
 
 /// Longer lines are data, not prose.
-const LONGEST_LINE: usize = 20_000;
+const MAX_LINE_BYTES: usize = 20_000;
 /// A longer number at the start of a line is a year or an amount, not a list number.
 const MAX_DIGITS: usize = 3;
 /// The maximum size of a wrapped paragraph, in bytes.
-const LONGEST_BLOCK: usize = 8_000;
+const MAX_BLOCK_BYTES: usize = 8_000;
 
 /// The metadata of a document, between a first line `---` and the next `---` or `...`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -205,7 +205,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             continue;
         }
         let mut bare = full.trim_start_matches('\u{feff}').trim_end();
-        if bare.len() > LONGEST_LINE {
+        if bare.len() > MAX_LINE_BYTES {
             flush(&mut open, &mut each);
             each(Block::Long { text: bare, line });
             continue;
@@ -276,7 +276,7 @@ pub(crate) fn walk<'a>(text: &'a str, mut each: impl FnMut(Block<'a>)) {
             flush(&mut open, &mut each);
         } else if let Some(Block::Bullet { text, .. } | Block::Paragraph(text)) =
             open.as_mut().filter(|_| !after_blank)
-            && text.text.len() < LONGEST_BLOCK
+            && text.text.len() < MAX_BLOCK_BYTES
         {
             text.push(content);
         } else {

@@ -8,8 +8,8 @@ use crate::base::{Error, Result};
 
 /// The maximum length of a path and of one name in it, in bytes: below the limit of every file system, with
 /// space for the suffixes of temporary files.
-const LONGEST: usize = 512;
-const LONGEST_NAME: usize = 200;
+const MAX_PATH_BYTES: usize = 512;
+const MAX_NAME_BYTES: usize = 200;
 
 /// Names that Windows treats as devices, whatever their extension.
 const DEVICES: &[&str] = &["con", "prn", "aux", "nul", "conin$", "conout$"];
@@ -59,7 +59,7 @@ fn problem(text: &str) -> Option<&'static str> {
     if text.is_empty() {
         return Some("is empty");
     }
-    if text.len() > LONGEST {
+    if text.len() > MAX_PATH_BYTES {
         return Some("is too long");
     }
     if text.contains(|c: char| c.is_control() || c == '\u{2028}' || c == '\u{2029}') {
@@ -114,7 +114,7 @@ fn name_problem(name: &str) -> Option<&'static str> {
         _ if name.ends_with(['.', ' ']) || name.starts_with(' ') => {
             Some("contains a name that ends in a dot or a space")
         }
-        _ if name.len() > LONGEST_NAME => Some("contains a name that is too long"),
+        _ if name.len() > MAX_NAME_BYTES => Some("contains a name that is too long"),
         _ if DEVICES.contains(&stem.as_str()) || numbered("com") || numbered("lpt") => {
             Some("contains the name of a device")
         }

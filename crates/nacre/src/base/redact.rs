@@ -170,7 +170,7 @@ pub static PATTERNS: [Pattern; 18] = [
 ];
 
 /// The minimum length of a secret, in characters: a shorter one can't be distinguished from a word.
-const SHORTEST: usize = 10;
+const MIN_SECRET_CHARS: usize = 10;
 
 /// Masks every credential in a text.
 pub fn text(text: &str) -> Cow<'_, str> {
@@ -191,7 +191,7 @@ enum Lines {
 }
 
 fn masked(text: &str, lines: Lines) -> Cow<'_, str> {
-    if text.len() < SHORTEST {
+    if text.len() < MIN_SECRET_CHARS {
         return Cow::Borrowed(text);
     }
     let mut lower = text.to_ascii_lowercase();

@@ -26,7 +26,7 @@ pub(crate) fn percent_decode(text: &str) -> Option<String> {
 }
 
 /// How many bytes of a file are inspected to decide whether it is binary.
-const PROBED: usize = 8 << 10;
+const BINARY_PROBE_BYTES: usize = 8 << 10;
 
 /// Decodes bytes as text with `\n` line endings, and reports any repair. The error says why the bytes are not
 /// text.
@@ -41,7 +41,7 @@ pub(crate) fn decode(bytes: &[u8]) -> Result<(String, Option<String>), String> {
     let (text, note) = match bytes {
         [0xff, 0xfe, after @ ..] if !after.starts_with(&[0, 0]) => utf16(u16::from_le_bytes),
         [0xfe, 0xff, ..] => utf16(u16::from_be_bytes),
-        _ if bytes[..bytes.len().min(PROBED)].contains(&0) => return Err("is binary".into()),
+        _ if bytes[..bytes.len().min(BINARY_PROBE_BYTES)].contains(&0) => return Err("is binary".into()),
         _ => match std::str::from_utf8(bytes) {
             Ok(text) => (text.to_owned(), None),
             Err(problem) => {
@@ -114,10 +114,10 @@ fn edits(left: &[char], right: &[char]) -> usize {
 
 /// Shortens the caller's input for a message, so that a huge value is not echoed in full.
 pub(crate) fn shorten(text: &str) -> String {
-    const SHOWN: usize = 60;
+    const MAX_SHOWN_CHARS: usize = 60;
     let mut shown: String =
-        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(SHOWN).collect();
-    if text.chars().nth(SHOWN).is_some() {
+        text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).take(MAX_SHOWN_CHARS).collect();
+    if text.chars().nth(MAX_SHOWN_CHARS).is_some() {
         shown.push('…');
     }
     shown

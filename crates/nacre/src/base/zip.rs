@@ -9,14 +9,14 @@ use flate2::Crc;
 use flate2::bufread::DeflateDecoder;
 
 /// The size of the end record, which locates the central directory, without the comment that may follow.
-const END: u64 = 22;
-const COMMENT: u64 = 65_535;
+const END_RECORD_BYTES: u64 = 22;
+const MAX_COMMENT_BYTES: u64 = 65_535;
 /// The maximum size of the central directory, and of one file, in bytes.
-const LIST: u64 = 64 << 20;
-const LARGEST: u64 = 4 << 30;
+const MAX_DIRECTORY_BYTES: u64 = 64 << 20;
+const MAX_FILE_BYTES: u64 = 4 << 30;
 /// The maximum compression ratio. No text compresses further; an archive that claims more is a zip bomb.
-const RATIO: u64 = 200;
-const SMALL: u64 = 64 << 20;
+const MAX_RATIO: u64 = 200;
+const RATIO_CHECK_BYTES: u64 = 64 << 20;
 
 /// An archive and the files in it.
 pub struct Archive<'a> {
@@ -78,7 +78,7 @@ impl<'a> Archive<'a> {
         let cut = || "is a damaged archive: its list of files can't be read".to_owned();
         let mut file = source.open().map_err(|_| cut())?;
         let size = file.seek(SeekFrom::End(0)).map_err(|_| cut())?;
-        let tail = size.min(END + COMMENT);
+        let tail = size.min(END_RECORD_BYTES + MAX_COMMENT_BYTES);
         let tail = bytes_at(&mut file, size - tail, tail).ok_or_else(cut)?;
         let end = (0..=tail.len().saturating_sub(22)).rev().find(|at| tail[*at..].starts_with(b"PK\x05\x06"));
         let end = &tail[end.ok_or_else(cut)?..];
@@ -87,7 +87,7 @@ impl<'a> Archive<'a> {
         if start == u32::MAX || count == u16::MAX {
             return Err("is an archive of more than 4 GiB; unpack it and pass its folder".to_owned());
         }
-        if u64::from(length) > LIST {
+        if u64::from(length) > MAX_DIRECTORY_BYTES {
             return Err("has a list of files that is too long".to_owned());
         }
         let list = bytes_at(&mut file, u64::from(start), u64::from(length)).ok_or_else(cut)?;
@@ -122,11 +122,11 @@ impl<'a> Archive<'a> {
     /// Reads a file of the archive; the error says why it can't be read.
     pub fn read(&self, name: &str) -> Result<Unpacked<'a>, String> {
         let member = self.members.iter().find(|member| member.name == name).ok_or("does not exist")?;
-        let too_large = member.unpacked > LARGEST;
+        let too_large = member.unpacked > MAX_FILE_BYTES;
         if member.flags & 1 != 0 {
             return Err("is encrypted".to_owned());
         }
-        if too_large || member.unpacked > SMALL && member.unpacked / RATIO > member.packed {
+        if too_large || member.unpacked > RATIO_CHECK_BYTES && member.unpacked / MAX_RATIO > member.packed {
             return Err(format!(
                 "would unpack from {1} to {0} bytes, which is not allowed",
                 member.unpacked, member.packed
@@ -258,7 +258,7 @@ mod tests {
     fn read(bytes: &[u8]) -> Result<Vec<u8>, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.zip");
-        crate::base::files::write_whole(&path, bytes).unwrap();
+        crate::base::files::write_atomically(&path, bytes).unwrap();
         let archive = Archive::open(&path)?;
         let name = archive.names().next().ok_or("is empty")?.to_owned();
         let mut content = Vec::new();

@@ -227,8 +227,8 @@ const ABSENT: &str = "is not there";
 
 /// Reads a file as text, with what had to be repaired, or says why it can't be had.
 fn read(view: &View<'_>, path: &FilePath) -> Result<(String, Option<String>), String> {
-    let bytes = match view.files().read(path, walk::LARGEST + 1) {
-        Ok(Some(bytes)) if bytes.len() as u64 <= walk::LARGEST => bytes,
+    let bytes = match view.files().read(path, walk::MAX_DOCUMENT_BYTES + 1) {
+        Ok(Some(bytes)) if bytes.len() as u64 <= walk::MAX_DOCUMENT_BYTES => bytes,
         Ok(Some(_)) => return Err(walk::too_large()),
         Ok(None) => return Err(ABSENT.into()),
         Err(Error::BadPath { problem, .. }) => return Err(problem.into()),

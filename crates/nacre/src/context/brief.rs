@@ -103,7 +103,7 @@ pub(crate) fn make(
 pub(crate) fn of_plugin(
     db: &Connection,
     name: &str,
-    said: &[turn::Said],
+    said: &[turn::PluginLine],
     limits: &settings::Brief,
     now: Time,
 ) -> Result<Brief> {

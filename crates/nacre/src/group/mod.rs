@@ -19,15 +19,15 @@ use crate::base::ids::{CollectionName, EntryId, GroupName};
 use crate::base::{Error, Result, Settings, Time};
 use crate::index::database::{Database, Owner, Snapshot};
 use crate::index::{self, Lexicon, Schema};
-use crate::store::audit::{self, Verified};
+use crate::store::audit::{self, AuditCheck};
 use crate::store::event::{Event, Events, payload};
 use crate::store::{Connection, Files};
 
-pub use plugin::{BriefPlugin, MakeBrief, Said};
+pub use plugin::{BriefPlugin, MakeBrief, PluginLine};
 pub(crate) use services::Services;
 
 /// The database's name in the group's folder.
-const FILE: &str = "memory.db";
+const DATABASE_FILE: &str = "memory.db";
 
 /// One open group. Its content is read and written through a [`View`].
 pub struct Group {
@@ -40,12 +40,12 @@ pub struct Group {
     collections: BTreeMap<CollectionName, Database>,
     events: Events,
     services: Services,
-    kept: Kept,
+    kept: HandleState,
 }
 
 /// The state of a handle between two calls.
 #[derive(Default)]
-struct Kept {
+struct HandleState {
     pending: Pending,
     /// The state of higher layers, by type.
     state: Vec<Box<dyn Any + Send>>,
@@ -68,7 +68,7 @@ pub(crate) struct Pending {
     /// Lines of MEMORY.md that were used, by hash.
     pub(crate) used_lines: BTreeMap<String, Time>,
     /// Entries and facts that were returned together in one answer.
-    pub(crate) recalled: Vec<Recalled>,
+    pub(crate) recalled: Vec<JointRecall>,
     /// The queries of the last minute.
     asked: Vec<(String, Time)>,
 }
@@ -87,7 +87,7 @@ impl Pending {
 }
 
 /// Entries, facts and relations that were returned together in one answer, best first.
-pub(crate) struct Recalled {
+pub(crate) struct JointRecall {
     pub(crate) entries: Vec<EntryId>,
     pub(crate) graph: Vec<String>,
     pub(crate) at: Time,
@@ -106,8 +106,8 @@ impl Group {
         let folder = home.join("groups").join(name.as_str());
         let events = Events::new(home, &settings.telemetry);
         let owner = Owner { group: name, collection: None };
-        let memory = Database::open(folder.join(FILE), owner, &records.schema, &settings, now)?;
-        let (files, collections, kept) = (Files::in_folder(&folder), BTreeMap::new(), Kept::default());
+        let memory = Database::open(folder.join(DATABASE_FILE), owner, &records.schema, &settings, now)?;
+        let (files, collections, kept) = (Files::in_folder(&folder), BTreeMap::new(), HandleState::default());
         let mut group =
             Group { folder, files, settings, records, memory, collections, events, services, kept };
         group.opened(now)?;
@@ -260,7 +260,7 @@ impl<'g> View<'g> {
     }
 
     /// Checks the audit chain.
-    pub fn verify_audit(&self) -> Result<Verified> {
+    pub fn verify_audit(&self) -> Result<AuditCheck> {
         self.group.memory.read(audit::verify)
     }
 
@@ -384,18 +384,18 @@ impl<'g> View<'g> {
     }
 
     /// Notes which memories a query recalled. The same query within a minute counts once.
-    pub(crate) fn note_recalled(&mut self, query: &str, recalled: Recalled) {
-        const MINUTE: f64 = 1.0 / 1440.0;
-        const LAST: usize = 10;
+    pub(crate) fn note_recalled(&mut self, query: &str, recalled: JointRecall) {
+        const MINUTE_IN_DAYS: f64 = 1.0 / 1440.0;
+        const MAX_RECENT_QUERIES: usize = 10;
         let Pending { asked, recalled: all, .. } = &mut self.group.kept.pending;
         let now = recalled.at;
-        asked.retain(|(_, at)| (0.0..MINUTE).contains(&now.days_since(*at)));
+        asked.retain(|(_, at)| (0.0..MINUTE_IN_DAYS).contains(&now.days_since(*at)));
         let query = index::analyse::fold(query);
         let nothing = recalled.entries.is_empty() && recalled.graph.is_empty();
         if nothing || asked.iter().any(|(asked, _)| *asked == query) {
             return;
         }
-        if asked.len() == LAST {
+        if asked.len() == MAX_RECENT_QUERIES {
             asked.remove(0);
         }
         asked.push((query, now));
@@ -416,7 +416,7 @@ impl<'g> View<'g> {
 
     /// Drops all cached state, after the records were replaced.
     pub(crate) fn forget_state(&mut self) {
-        self.group.kept = Kept::default();
+        self.group.kept = HandleState::default();
         self.group.look_again();
     }
 

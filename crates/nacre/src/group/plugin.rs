@@ -16,11 +16,11 @@ pub struct BriefPlugin {
 }
 
 /// The function by which a plugin makes a brief.
-pub type MakeBrief = dyn Fn(&SessionId) -> Result<Vec<Said>, String> + Send + Sync;
+pub type MakeBrief = dyn Fn(&SessionId) -> Result<Vec<PluginLine>, String> + Send + Sync;
 
 /// One line returned by a plugin.
 #[derive(Clone, Debug, Default, Deserialize)]
-pub struct Said {
+pub struct PluginLine {
     /// The text for the agent.
     pub text: String,
     /// Why the plugin returned it.

@@ -16,7 +16,7 @@ use crate::base::words::{self, List};
 pub(crate) const VERSION: &str = "1";
 
 /// Longer words are truncated: nobody types them, and base64 would fill the index.
-const LONGEST: usize = 64;
+const MAX_WORD_CHARS: usize = 64;
 
 /// The language of the stemmer (`search.language`). Everything else is the same for all languages.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -149,7 +149,7 @@ impl Words {
     }
 
     fn push(&mut self, word: &str) {
-        let word: String = word.chars().flat_map(char::to_lowercase).take(LONGEST).collect();
+        let word: String = word.chars().flat_map(char::to_lowercase).take(MAX_WORD_CHARS).collect();
         if word.chars().nth(1).is_none() {
             return;
         }

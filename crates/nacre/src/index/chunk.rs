@@ -11,11 +11,11 @@ use crate::base::markdown::{Fence, Fenced, heading};
 pub(crate) const VERSION: &str = "1";
 
 /// The size of a chunk in characters: about 400 tokens.
-const SIZE: usize = 1_600;
+const CHUNK_CHARS: usize = 1_600;
 /// The overlap of two chunks in characters: about 80 tokens.
-const OVERLAP: usize = 320;
+const OVERLAP_CHARS: usize = 320;
 /// The maximum number of characters of a heading in a title.
-const HEADING: usize = 120;
+const MAX_HEADING_CHARS: usize = 120;
 
 /// A slice of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,14 +36,14 @@ pub(crate) fn chunks(text: &str) -> Vec<Chunk<'_>> {
     // characters.
     let (mut start, mut fresh, mut chars) = (0, 0, 0);
     for (at, piece) in pieces.iter().enumerate() {
-        // At most OVERLAP characters are carried over, so that every chunk has content of its own and the
-        // longest has SIZE plus OVERLAP characters.
-        let full = chars > OVERLAP && chars + piece.chars > SIZE;
-        let section = piece.heading.is_some() && chars * 2 >= SIZE;
+        // At most OVERLAP_CHARS characters are carried over, so that every chunk has content of its own and the
+        // longest has CHUNK_CHARS plus OVERLAP_CHARS characters.
+        let full = chars > OVERLAP_CHARS && chars + piece.chars > CHUNK_CHARS;
+        let section = piece.heading.is_some() && chars * 2 >= CHUNK_CHARS;
         if full || section {
             chunks.push(outline.chunk(text, &pieces, start, fresh, at));
             (start, fresh, chars) = (at, at, 0);
-            while !section && start > 0 && chars + pieces[start - 1].chars <= OVERLAP {
+            while !section && start > 0 && chars + pieces[start - 1].chars <= OVERLAP_CHARS {
                 start -= 1;
                 chars += pieces[start].chars;
             }
@@ -75,14 +75,14 @@ fn pieces(text: &str) -> Vec<Piece<'_>> {
         let chars = line.chars().count();
         let bare = line.trim_start_matches('\u{feff}').trim_end();
         let heading = if fence.next(bare) == Fenced::Outside { heading(bare) } else { None };
-        if chars <= SIZE {
+        if chars <= CHUNK_CHARS {
             pieces.push(Piece { start, end, chars, line: index + 1, heading });
         } else {
             // Parts have the length of the overlap, so that two chunks share exactly one of them.
             let mut from = start;
             while from < end {
                 let rest = &text[from..end];
-                let length = rest.char_indices().nth(OVERLAP).map_or(rest.len(), |(at, _)| at);
+                let length = rest.char_indices().nth(OVERLAP_CHARS).map_or(rest.len(), |(at, _)| at);
                 let chars = rest[..length].chars().count();
                 pieces.push(Piece { start: from, end: from + length, chars, line: index + 1, heading: None });
                 from += length;
@@ -130,7 +130,7 @@ impl<'a> Outline<'a> {
         self.read = until;
         let named = self.path.iter().filter(|(_, heading)| !heading.is_empty());
         let words: Vec<String> =
-            named.map(|(_, heading)| heading.chars().take(HEADING).collect::<String>()).collect();
+            named.map(|(_, heading)| heading.chars().take(MAX_HEADING_CHARS).collect::<String>()).collect();
         words.join(" > ")
     }
 }
@@ -152,7 +152,11 @@ mod tests {
             let (start, end) = (offset(chunk), offset(chunk) + chunk.text.len());
             assert!(start <= covered && covered < end, "nothing is left out and every chunk has its own");
             covered = end;
-            assert!(chunk.text.chars().count() <= SIZE * 5 / 4, "{} characters", chunk.text.chars().count());
+            assert!(
+                chunk.text.chars().count() <= CHUNK_CHARS * 5 / 4,
+                "{} characters",
+                chunk.text.chars().count()
+            );
             let line_of =
                 |byte: usize| text.as_bytes()[..byte].iter().filter(|byte| **byte == b'\n').count() + 1;
             assert_eq!(chunk.lines, (line_of(start), line_of(end - 1)));

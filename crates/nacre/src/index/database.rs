@@ -88,7 +88,7 @@ impl Database {
             space: RefCell::default(),
             lexicon: Lexicon::default(),
         };
-        database.arrive()?;
+        database.after_open()?;
         Ok(database)
     }
 
@@ -115,7 +115,7 @@ impl Database {
         self.db = Self::open_file(&self.path, &self.owner, self.schema, there, now)?;
         (self.public, self.shared) = (false, OnceCell::new());
         self.identity = identity(&self.path);
-        self.arrive()?;
+        self.after_open()?;
         Ok(true)
     }
 
@@ -138,7 +138,7 @@ impl Database {
             if let Some(collection) = &owner.collection {
                 tx.run(sql, ("collection", collection))?;
             }
-            index::take_over(tx, lexicon, schema, language, 0)
+            index::upgrade(tx, lexicon, schema, language, 0)
         })?;
         self.made_by = self.db.read(index::made_by)?;
         self.check_owner()
@@ -211,9 +211,9 @@ impl Database {
     ) -> Result<T> {
         /// How many passages of another version a write re-embeds in addition: this takes a few milliseconds
         /// at most, and a memory that is only used from the command line is complete after some writes.
-        const SHARE: usize = 64;
+        const REEMBEDDED_PER_WRITE: usize = 64;
         self.create(now)?;
-        Ok(self.write_besides(SHARE, work)?.1)
+        Ok(self.write_and_renew(REEMBEDDED_PER_WRITE, work)?.1)
     }
 
     /// Does the same for data that can be rebuilt from its source. It does not wait for the disk; if a power
@@ -238,10 +238,10 @@ impl Database {
     /// Upgrades the index to this version, and re-embeds at most `most` passages of another version. Returns
     /// how many were re-embedded.
     pub(crate) fn renew(&mut self, most: usize) -> Result<usize> {
-        Ok(self.write_besides(most, |_, _| Ok(()))?.0)
+        Ok(self.write_and_renew(most, |_, _| Ok(()))?.0)
     }
 
-    fn write_besides<T>(
+    fn write_and_renew<T>(
         &mut self,
         most: usize,
         work: impl FnOnce(&Connection, &mut Lexicon) -> Result<T>,
@@ -289,14 +289,14 @@ impl Database {
 
     /// Runs for every file that was just opened, and checks its owner. Writers rebuild an index of another
     /// version, unless it is small or can't be read at all; then it is rebuilt here.
-    fn arrive(&mut self) -> Result<()> {
+    fn after_open(&mut self) -> Result<()> {
         self.check_owner()?;
         if !self.db.on_disk() {
             return Ok(());
         }
         let (language, schema, lexicon) = (self.language, self.schema, &mut self.lexicon);
         if self.db.read(|db| index::is_due(db, language))? {
-            match self.db.write(|tx| index::take_over(tx, lexicon, schema, language, usize::MAX)) {
+            match self.db.write(|tx| index::upgrade(tx, lexicon, schema, language, usize::MAX)) {
                 // A read-only home can still be read.
                 Err(Error::ReadOnly { .. }) => {}
                 taken => drop(taken?),

@@ -13,9 +13,9 @@ use crate::index::embed::Embedder;
 use crate::store::Connection;
 
 /// The key in `meta` that names the model.
-const MODEL: &str = "embedding";
+const MODEL_KEY: &str = "embedding";
 /// Stored for a text that the provider refused, so that it is not sent again.
-const REFUSED: &[u8] = &[0];
+const REFUSED_MARK: &[u8] = &[0];
 
 /// A passage without vectors.
 pub(crate) struct Pending {
@@ -24,7 +24,7 @@ pub(crate) struct Pending {
 }
 
 /// A passage and the vectors of its pieces; `None` if the provider refused the text.
-type Made = (Pending, Option<Vec<Vec<f32>>>);
+type PassageVectors = (Pending, Option<Vec<Vec<f32>>>);
 
 /// The progress of embedding by the provider.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(crate) struct Progress {
 
 /// Returns the model that made the vectors.
 pub(crate) fn model(db: &Connection) -> Result<Option<String>> {
-    state::value(db, MODEL)
+    state::value(db, MODEL_KEY)
 }
 
 /// Sets the model of the vectors. Vectors of another model can't be compared and are deleted.
@@ -45,13 +45,13 @@ pub(crate) fn adopt(tx: &Connection, version: &str) -> Result<()> {
         return Ok(());
     }
     forget(tx)?;
-    state::set_value(tx, MODEL, version)
+    state::set_value(tx, MODEL_KEY, version)
 }
 
 /// Deletes the provider's vectors and makes readers drop their copies.
 pub(crate) fn forget(tx: &Connection) -> Result<()> {
     tx.run("DELETE FROM embedded", ())?;
-    state::forget_what_was_read(tx)
+    state::invalidate_readers(tx)
 }
 
 /// Returns passages without vectors, newest first, because recent passages are the most likely to be
@@ -63,7 +63,7 @@ pub(crate) fn pending(db: &Connection, most: usize) -> Result<Vec<Pending>> {
 }
 
 /// Requests the vectors of passages from the model.
-pub(crate) fn vectors(embedder: &dyn Embedder, passages: &mut Vec<Pending>) -> Result<Vec<Made>> {
+pub(crate) fn vectors(embedder: &dyn Embedder, passages: &mut Vec<Pending>) -> Result<Vec<PassageVectors>> {
     // Text sent to a provider is redacted.
     let sent: Vec<String> = passages.iter().map(|passage| redact::text(&passage.text).into_owned()).collect();
     let pieces: Vec<Vec<&str>> = sent.iter().map(|text| pieces(text)).collect();
@@ -84,17 +84,17 @@ pub(crate) fn vectors(embedder: &dyn Embedder, passages: &mut Vec<Pending>) -> R
 /// Returns the pieces of a text that get a vector. They are longer than those of the built-in model, because
 /// these models read words in order.
 fn pieces(text: &str) -> Vec<&str> {
-    const WORDS: usize = 120;
-    piece::cut(text, WORDS)
+    const MAX_PIECE_WORDS: usize = 120;
+    piece::cut(text, MAX_PIECE_WORDS)
 }
 
 /// Writes the vectors of passages. Passages that changed in the meantime stay pending.
-pub(crate) fn write(tx: &Connection, embedded: &[Made]) -> Result<()> {
+pub(crate) fn write(tx: &Connection, embedded: &[PassageVectors]) -> Result<()> {
     let stamp = state::next_stamp(tx)?;
     let sql = "INSERT INTO embedded (passage, stamp, data) SELECT id, $2, $3 FROM passages WHERE id = $1 AND text = $4
         ON CONFLICT (passage) DO UPDATE SET stamp = excluded.stamp, data = excluded.data";
     for (passage, vectors) in embedded {
-        let data = vectors.as_ref().map_or_else(|| REFUSED.to_vec(), |vectors| pack(vectors));
+        let data = vectors.as_ref().map_or_else(|| REFUSED_MARK.to_vec(), |vectors| pack(vectors));
         tx.run(sql, (passage.id, stamp, data, &passage.text))?;
     }
     Ok(())
@@ -166,7 +166,7 @@ impl Dense {
     }
 
     /// Tells whether there are vectors that can be compared with this model's query vectors.
-    pub(crate) fn is_of(&self, embedder: &dyn Embedder) -> bool {
+    pub(crate) fn is_by(&self, embedder: &dyn Embedder) -> bool {
         !self.rows.is_empty() && self.model == embedder.version()
     }
 

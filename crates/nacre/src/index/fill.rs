@@ -7,14 +7,14 @@ use serde::Serialize;
 
 use super::database::Database;
 use super::embed::Embedder;
-use super::{Renewed, dense};
+use super::{ReembeddingProgress, dense};
 use crate::base::{Result, Time};
 use crate::store::Connection;
 
 /// The progress of embedding by the provider.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "named after what they count")]
-pub struct Embedded {
+pub struct EmbeddingProgress {
     pub model: String,
     pub done: i64,
     /// Texts that the provider refused.
@@ -22,12 +22,12 @@ pub struct Embedded {
     pub left: i64,
 }
 
-pub(crate) fn embedded(db: &Connection, embedder: &dyn Embedder) -> Result<Embedded> {
+pub(crate) fn embedded(db: &Connection, embedder: &dyn Embedder) -> Result<EmbeddingProgress> {
     let model = embedder.version().to_owned();
     let of_this = dense::model(db)?.as_deref() == Some(&model);
     let dense::Progress { done, refused, all } = dense::progress(db)?;
     let (done, refused) = if of_this { (done, refused) } else { (0, 0) };
-    Ok(Embedded { model, done, refused, left: all - done - refused })
+    Ok(EmbeddingProgress { model, done, refused, left: all - done - refused })
 }
 
 /// Upgrades one database's index from another version: its words at once, its vectors in batches.
@@ -35,23 +35,23 @@ pub(crate) fn renew(
     database: &mut Database,
     now: Time,
     most: usize,
-    progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
-) -> Result<Renewed> {
+    progress: &mut dyn FnMut(&ReembeddingProgress) -> ControlFlow<()>,
+) -> Result<ReembeddingProgress> {
     /// Passages per transaction: the work lost if the process is killed.
-    const BATCH: usize = 500;
+    const BATCH_PASSAGES: usize = 500;
     if !database.on_disk() {
-        return Ok(Renewed::default());
+        return Ok(ReembeddingProgress::default());
     }
     database.refresh(now)?;
     if database.is_stale()? {
         database.renew(0)?;
         let all = database.read(super::lookup::count)?;
-        return Ok(Renewed { made: all, all });
+        return Ok(ReembeddingProgress { made: all, all });
     }
-    let Some(mut so_far) = database.read(super::renewed)? else { return Ok(Renewed::default()) };
+    let Some(mut so_far) = database.read(super::renewed)? else { return Ok(ReembeddingProgress::default()) };
     let mut taken = 0;
     while taken < most {
-        let made = database.renew((most - taken).min(BATCH))?;
+        let made = database.renew((most - taken).min(BATCH_PASSAGES))?;
         if made == 0 {
             break;
         }
@@ -63,7 +63,7 @@ pub(crate) fn renew(
     }
     // Other processes may have made some too.
     let all = so_far.all;
-    Ok(database.read(super::renewed)?.unwrap_or(Renewed { made: all, all }))
+    Ok(database.read(super::renewed)?.unwrap_or(ReembeddingProgress { made: all, all }))
 }
 
 /// Computes the missing vectors of one database.
@@ -72,16 +72,19 @@ pub(crate) fn fill(
     embedder: &dyn Embedder,
     now: Time,
     most: usize,
-    progress: &mut dyn FnMut(&Embedded),
-) -> Result<Embedded> {
+    progress: &mut dyn FnMut(&EmbeddingProgress),
+) -> Result<EmbeddingProgress> {
     /// Passages per transaction: the work lost if the process is killed.
-    const BATCH: usize = 128;
+    const BATCH_PASSAGES: usize = 128;
     if embedder.version().is_empty() {
         // The error says why the model can't be used.
         embedder.embed_documents(&["a text"])?;
     }
     if !database.on_disk() {
-        return Ok(Embedded { model: embedder.version().to_owned(), ..Embedded::default() });
+        return Ok(EmbeddingProgress {
+            model: embedder.version().to_owned(),
+            ..EmbeddingProgress::default()
+        });
     }
     database.refresh(now)?;
     let mut so_far = database.read(|db| embedded(db, embedder))?;
@@ -90,7 +93,7 @@ pub(crate) fn fill(
     }
     let mut made = 0;
     while made < most && so_far.left > 0 {
-        let mut pending = database.read(|db| dense::pending(db, (most - made).min(BATCH)))?;
+        let mut pending = database.read(|db| dense::pending(db, (most - made).min(BATCH_PASSAGES)))?;
         if pending.is_empty() {
             break;
         }

@@ -15,9 +15,9 @@ use super::piece::{self, Cut};
 use crate::index::embed::wordpiece;
 
 /// The number of runs in a shelf: as many as a hash table of 65,536 slots takes.
-const SHELF: usize = 7 << 13;
+const SHELF_RUNS: usize = 7 << 13;
 /// The number of words kept from one transaction to the next.
-const WORDS: usize = 2 * SHELF;
+const MAX_CACHED_WORDS: usize = 2 * SHELF_RUNS;
 /// The cached words.
 #[derive(Default)]
 pub(crate) struct Lexicon {
@@ -116,7 +116,7 @@ impl Lexicon {
     /// Prepares for texts in this language. Clears the cache if it belongs to another language or has grown
     /// too large; words then get new numbers.
     pub(crate) fn open(&mut self, language: Language) {
-        if language != self.language || self.words.len() > WORDS {
+        if language != self.language || self.words.len() > MAX_CACHED_WORDS {
             *self = Lexicon { language, ..Lexicon::default() };
         }
     }
@@ -140,14 +140,14 @@ impl Lexicon {
 
     /// Returns the number of words as a person would count them.
     fn read_run(&mut self, run: &str, reading: &mut Reading) -> usize {
-        let Some(key) = key(run) else { return self.find_out(run, reading).0 };
+        let Some(key) = key(run) else { return self.read_uncached(run, reading).0 };
         if let Some((length, _)) = self.shelf.find(key, reading) {
             return length;
         }
         let from = (reading.words.len(), reading.joined.len(), reading.rows.len());
         let found = self.older.find(key, reading);
-        let (length, hints) = found.unwrap_or_else(|| self.find_out(run, reading));
-        if self.shelf.runs.len() >= SHELF {
+        let (length, hints) = found.unwrap_or_else(|| self.read_uncached(run, reading));
+        if self.shelf.runs.len() >= SHELF_RUNS {
             self.older = std::mem::take(&mut self.shelf);
         }
         self.shelf.keep(key, reading, from, length, hints);
@@ -155,7 +155,7 @@ impl Lexicon {
     }
 
     /// Reads a run that is not cached.
-    fn find_out(&mut self, run: &str, reading: &mut Reading) -> (usize, Hints) {
+    fn read_uncached(&mut self, run: &str, reading: &mut Reading) -> (usize, Hints) {
         for word in analyse::words(run, self.language) {
             reading.joined.push_str(&word);
             reading.joined.push(' ');
@@ -300,11 +300,11 @@ mod tests {
     #[test]
     fn what_is_known_has_bounds() {
         let (mut lexicon, mut reading) = (Lexicon::default(), Reading::default());
-        for number in 0..=WORDS {
+        for number in 0..=MAX_CACHED_WORDS {
             lexicon.read(&format!("cat dog{number}"), 60, &mut reading);
             assert_eq!(reading.words[0], 0, "the cat is known by its number");
         }
-        assert!(lexicon.shelf.runs.len() <= SHELF && lexicon.older.runs.len() <= SHELF);
+        assert!(lexicon.shelf.runs.len() <= SHELF_RUNS && lexicon.older.runs.len() <= SHELF_RUNS);
         assert!(lexicon.shelf.runs.contains_key(&key("cat").unwrap()), "what comes again is not forgotten");
         lexicon.open(Language::default());
         assert_eq!(lexicon.len(), 0);

@@ -12,7 +12,7 @@ use crate::base::Time;
 use crate::base::words::{self, List};
 
 /// The size of a packed mark, in bytes.
-pub(crate) const BYTES: usize = 16;
+pub(crate) const MARK_BYTES: usize = 16;
 
 /// One passage's mark.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,8 +101,8 @@ impl Mark {
         self.flags & flags == flags
     }
 
-    pub(crate) fn to_bytes(self) -> [u8; BYTES] {
-        let mut bytes = [0; BYTES];
+    pub(crate) fn to_bytes(self) -> [u8; MARK_BYTES] {
+        let mut bytes = [0; MARK_BYTES];
         bytes[..4].copy_from_slice(&self.session.to_le_bytes());
         bytes[4..8].copy_from_slice(&self.minute.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.author.to_le_bytes());
@@ -111,7 +111,7 @@ impl Mark {
         bytes
     }
 
-    pub(crate) fn from_bytes(bytes: &[u8; BYTES]) -> Mark {
+    pub(crate) fn from_bytes(bytes: &[u8; MARK_BYTES]) -> Mark {
         let [a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p] = *bytes;
         Mark {
             session: u32::from_le_bytes([a, b, c, d]),

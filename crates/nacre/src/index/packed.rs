@@ -11,20 +11,20 @@ use super::dense::Dense;
 use super::mark::{self, Mark};
 use super::scan::{self, Quantised, VECTOR_BYTES};
 use super::sketch::Sketches;
-use super::state::{self, EPOCH, Renewed, forget_what_was_read, number};
+use super::state::{self, EPOCH_KEY, ReembeddingProgress, invalidate_readers, number};
 use crate::base::Result;
 use crate::store::Connection;
 
 /// The number of records in one row.
-const MARKS: usize = 1024;
-const VECTORS: usize = 256;
+const MARKS_PER_ROW: usize = 1024;
+const VECTORS_PER_ROW: usize = 256;
 /// The number of vectors by which a row grows. A row that grows is rewritten; otherwise it is updated in
 /// place.
-const STEP: usize = 32;
+const ROW_GROWTH_VECTORS: usize = 32;
 /// Deletes all packed rows and makes readers drop their copies.
-pub(crate) fn start_anew(db: &Connection) -> Result<()> {
+pub(crate) fn clear_packed(db: &Connection) -> Result<()> {
     db.batch("DELETE FROM marks; DELETE FROM vectors;")?;
-    forget_what_was_read(db)
+    invalidate_readers(db)
 }
 
 /// Marks to write, by row.
@@ -36,27 +36,27 @@ pub(crate) struct Marks {
 impl Marks {
     pub(crate) fn set(&mut self, db: &Connection, id: i64, mark: &Mark) -> Result<()> {
         let (row, at) = self.row(db, id)?;
-        row[at..at + mark::BYTES].copy_from_slice(&mark.to_bytes());
+        row[at..at + mark::MARK_BYTES].copy_from_slice(&mark.to_bytes());
         Ok(())
     }
 
     pub(crate) fn get(&mut self, db: &Connection, id: i64) -> Result<Mark> {
         let (row, at) = self.row(db, id)?;
-        Ok(Mark::from_bytes(row[at..at + mark::BYTES].try_into().expect("the bytes of one mark")))
+        Ok(Mark::from_bytes(row[at..at + mark::MARK_BYTES].try_into().expect("the bytes of one mark")))
     }
 
     fn row(&mut self, db: &Connection, id: i64) -> Result<(&mut Vec<u8>, usize)> {
-        let (chunk, place) = split(id, MARKS);
+        let (chunk, place) = split(id, MARKS_PER_ROW);
         let row = match self.rows.entry(chunk) {
             Entry::Occupied(row) => row.into_mut(),
             Entry::Vacant(free) => {
                 let sql = "SELECT data FROM marks WHERE chunk = $1";
                 let mut row: Vec<u8> = db.row(sql, [chunk], |row| row.get(0))?.unwrap_or_default();
-                row.resize(MARKS * mark::BYTES, 0);
+                row.resize(MARKS_PER_ROW * mark::MARK_BYTES, 0);
                 free.insert(row)
             }
         };
-        Ok((row, place * mark::BYTES))
+        Ok((row, place * mark::MARK_BYTES))
     }
 
     pub(crate) fn flush(&mut self, db: &Connection, stamp: i64) -> Result<()> {
@@ -79,7 +79,7 @@ pub(crate) struct Vectors {
 impl Vectors {
     pub(crate) fn open(db: &Connection) -> Result<Vectors> {
         let sql = "SELECT chunk, used FROM vectors ORDER BY chunk DESC LIMIT 1";
-        let rows = i64::try_from(VECTORS).expect("a small number");
+        let rows = i64::try_from(VECTORS_PER_ROW).expect("a small number");
         let next = db.row(sql, (), |row| Ok(row.get::<i64>(0)? * rows + row.get::<i64>(1)?))?;
         Ok(Vectors { next: next.unwrap_or(0), held: Vec::new() })
     }
@@ -98,7 +98,7 @@ impl Vectors {
     ) -> Result<()> {
         self.held.extend_from_slice(&record(passage, vector));
         self.next += 1;
-        if split(self.next, VECTORS).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
+        if split(self.next, VECTORS_PER_ROW).1 == 0 { self.flush(db, stamp) } else { Ok(()) }
     }
 
     /// Writes the held records; they fit the last row, because a full row is written at once.
@@ -108,7 +108,7 @@ impl Vectors {
         }
         let count = self.held.len() / VECTOR_BYTES;
         let first = self.next - i64::try_from(count).expect("one row at most");
-        let (chunk, place) = split(first, VECTORS);
+        let (chunk, place) = split(first, VECTORS_PER_ROW);
         let (start, used) = (place * VECTOR_BYTES, i64::try_from(place + count).expect("a row's length"));
         let mut row = Vec::new();
         if place > 0 {
@@ -126,7 +126,7 @@ impl Vectors {
             blob.close()?;
         }
         row.append(&mut self.held);
-        row.resize((place + count).next_multiple_of(STEP) * VECTOR_BYTES, 0);
+        row.resize((place + count).next_multiple_of(ROW_GROWTH_VECTORS) * VECTOR_BYTES, 0);
         let sql = "INSERT INTO vectors (chunk, stamp, used, data) VALUES ($1, $2, $3, $4)
             ON CONFLICT (chunk) DO UPDATE SET stamp = excluded.stamp, used = excluded.used, data = excluded.data";
         db.run(sql, (chunk, stamp, used, row))?;
@@ -137,7 +137,7 @@ impl Vectors {
     pub(crate) fn clear(&mut self, db: &Connection, stamp: i64, slot: i64, count: i64) -> Result<()> {
         self.flush(db, stamp)?;
         for number in slot..slot + count {
-            let (chunk, place) = split(number, VECTORS);
+            let (chunk, place) = split(number, VECTORS_PER_ROW);
             let mut blob = db.sqlite().blob_open(MAIN_DB, "vectors", "data", chunk, false)?;
             blob.write_at(&[0; VECTOR_BYTES], place * VECTOR_BYTES)?;
             blob.close()?;
@@ -166,7 +166,7 @@ impl Rows {
         let fits = places.end - places.start >= i64::try_from(vectors.len()).unwrap_or(i64::MAX);
         let mut vectors = vectors.iter().take(if fits { usize::MAX } else { 0 });
         for number in places {
-            let (chunk, place) = split(number, VECTORS);
+            let (chunk, place) = split(number, VECTORS_PER_ROW);
             let row = match self.rows.entry(chunk) {
                 Entry::Occupied(row) => row.into_mut(),
                 Entry::Vacant(free) => {
@@ -213,7 +213,7 @@ pub(crate) struct Space {
     /// The concatenated records of `vectors`.
     vectors: Vec<u8>,
     passages: usize,
-    usual_words: f32,
+    average_words: f32,
     years: Vec<i16>,
     dense: Dense,
     sketches: Sketches,
@@ -228,7 +228,7 @@ impl Space {
         if now == self.stamp {
             return Ok(());
         }
-        if now < self.stamp || number(db, EPOCH)? > self.stamp {
+        if now < self.stamp || number(db, EPOCH_KEY)? > self.stamp {
             *self = Space::default();
         }
         let old = state::old(db)?;
@@ -236,12 +236,14 @@ impl Space {
         self.old = id(old.start)..id(old.end);
         let changed = "SELECT chunk, data FROM marks WHERE stamp > $1 ORDER BY chunk";
         db.each(changed, [self.stamp], |row| {
-            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * MARKS;
+            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * MARKS_PER_ROW;
             let data = row.bytes(1)?;
-            if self.marks.len() < start + MARKS {
-                self.marks.resize(start + MARKS, Mark::default());
+            if self.marks.len() < start + MARKS_PER_ROW {
+                self.marks.resize(start + MARKS_PER_ROW, Mark::default());
             }
-            for (mark, bytes) in self.marks[start..].iter_mut().zip(data.as_chunks::<{ mark::BYTES }>().0) {
+            for (mark, bytes) in
+                self.marks[start..].iter_mut().zip(data.as_chunks::<{ mark::MARK_BYTES }>().0)
+            {
                 *mark = Mark::from_bytes(bytes);
             }
             Ok(ControlFlow::Continue(()))
@@ -251,8 +253,8 @@ impl Space {
         let since = if self.old == (0..u32::MAX) { i64::MAX } else { self.stamp };
         let mut sketched = Vec::new();
         db.each(changed, [since], |row| {
-            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * VECTORS * VECTOR_BYTES;
-            let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(VECTORS) * VECTOR_BYTES;
+            let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * VECTORS_PER_ROW * VECTOR_BYTES;
+            let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(VECTORS_PER_ROW) * VECTOR_BYTES;
             let data = row.bytes(2)?;
             if self.vectors.len() < start + used {
                 self.vectors.resize(start + used, 0);
@@ -293,7 +295,7 @@ impl Space {
             reason = "a mean of small numbers"
         )]
         let usual = (words as f64 / self.passages.max(1) as f64) as f32;
-        self.usual_words = usual;
+        self.average_words = usual;
         self.years = years;
     }
 
@@ -308,18 +310,18 @@ impl Space {
     }
 
     /// Returns the progress of re-embedding; `None` if it is complete.
-    pub(crate) fn renewed(&self) -> Option<Renewed> {
+    pub(crate) fn renewed(&self) -> Option<ReembeddingProgress> {
         let there = (0u32..).zip(&self.marks).filter(|(_, mark)| mark.flags != 0);
         let (mut made, mut all) = (0, 0);
         for (passage, _) in there.take(if self.old.is_empty() { 0 } else { usize::MAX }) {
             (made, all) = (made + i64::from(!self.old.contains(&passage)), all + 1);
         }
-        (made < all).then_some(Renewed { made, all })
+        (made < all).then_some(ReembeddingProgress { made, all })
     }
 
     /// Returns the average number of words of a passage.
-    pub(crate) fn usual_words(&self) -> f32 {
-        self.usual_words
+    pub(crate) fn average_words(&self) -> f32 {
+        self.average_words
     }
 
     /// Returns the years that passages are from, which a date without a year may refer to.
@@ -394,7 +396,10 @@ mod tests {
         let (vectors, room) = written(COUNT);
         assert_eq!(vectors.len(), COUNT as usize);
         assert!(vectors.iter().zip(1..).all(|(record, passage)| record[..4] == u32::to_le_bytes(passage)));
-        assert!((room as usize) < (COUNT as usize + STEP) * VECTOR_BYTES, "no more room than a step");
+        assert!(
+            (room as usize) < (COUNT as usize + ROW_GROWTH_VECTORS) * VECTOR_BYTES,
+            "no more room than a step"
+        );
         for at_once in [1, 7, 33, 256, 300] {
             assert!(written(at_once) == (vectors.clone(), room), "{at_once} at once");
         }

@@ -18,12 +18,12 @@ pub(crate) const VERSION: &str = "2";
 
 /// The maximum number of words of a piece, in conversations and in pages. A longer sentence is a piece of its
 /// own.
-const WORDS: usize = 25;
-const WORDS_OF_PAGES: usize = 60;
+const MAX_TALK_WORDS: usize = 25;
+const MAX_PAGE_WORDS: usize = 60;
 
 /// Returns the maximum number of words of a piece of this passage.
 pub(super) fn longest(passage: &Passage) -> usize {
-    if is_page(passage) { WORDS_OF_PAGES } else { WORDS }
+    if is_page(passage) { MAX_PAGE_WORDS } else { MAX_TALK_WORDS }
 }
 
 /// Returns the additional piece of a passage, if it has one.
@@ -79,17 +79,17 @@ impl Cut {
 
 /// Tells whether a sentence ends with this run of characters.
 pub(super) fn ends_sentence(run: &str) -> bool {
-    run.ends_with(ENDS)
+    run.ends_with(SENTENCE_ENDS)
 }
 
-const ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
+const SENTENCE_ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
 
 /// Returns the ends of sentences and lines, the end of the text included.
 fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
     let mut ended = false;
     let ends = text.char_indices().filter(move |(_, c)| {
         let end = *c == '\n' || (ended && c.is_whitespace());
-        ended = ENDS.contains(c);
+        ended = SENTENCE_ENDS.contains(c);
         end
     });
     ends.map(|(at, _)| at).chain([text.len()])

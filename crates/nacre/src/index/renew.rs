@@ -11,8 +11,10 @@ use std::ops::ControlFlow;
 
 use super::lexicon::{Lexicon, Reading};
 use super::passage::Passage;
-use super::state::{MADE_BY, Stale, adopt, last, made_by, maker, noted, set_old, set_value, stale};
-use super::write::{self, STORED};
+use super::state::{
+    StaleParts, VERSION_KEY, adopt, current_version, last, made_by, noted, set_old, set_value, stale,
+};
+use super::write::{self, STORED_COLUMNS};
 use super::{Language, dense, packed, state};
 use crate::base::Result;
 use crate::index::embed::builtin;
@@ -55,7 +57,7 @@ pub(crate) fn rebuild(
         Documents::Forget => "DELETE FROM documents; DELETE FROM passages WHERE kind = 'chunk';",
         Documents::Keep => "UPDATE documents SET mtime = NULL;",
     })?;
-    packed::start_anew(db)?;
+    packed::clear_packed(db)?;
     dense::sweep(db)?;
     let kept = write::rederive(db)?;
     let mut passages = Vec::new();
@@ -70,13 +72,13 @@ pub(crate) fn rebuild(
 /// small.
 pub(crate) fn is_due(db: &Connection, language: Language) -> Result<bool> {
     /// An index of this many passages is rebuilt in about ten milliseconds.
-    const FEW: i64 = 500;
-    let Stale { unknown, words, chunks, vectors } = stale(db, language)?;
-    Ok(unknown || (chunks && !words) || ((words || vectors) && last(db)? <= FEW))
+    const SMALL_INDEX_PASSAGES: i64 = 500;
+    let StaleParts { unknown, words, chunks, vectors } = stale(db, language)?;
+    Ok(unknown || (chunks && !words) || ((words || vectors) && last(db)? <= SMALL_INDEX_PASSAGES))
 }
 
 /// Upgrades an index to this version, except for vectors beyond the first `most`.
-pub(crate) fn take_over(
+pub(crate) fn upgrade(
     tx: &Connection,
     lexicon: &mut Lexicon,
     schema: &Schema,
@@ -94,19 +96,19 @@ pub(crate) fn take_over(
 }
 
 /// Starts an upgrade. It is cheap, whatever the size of the index.
-fn begin(tx: &Connection, stale: Stale, language: Language) -> Result<()> {
+fn begin(tx: &Connection, stale: StaleParts, language: Language) -> Result<()> {
     if stale.chunks {
         tx.run("UPDATE documents SET mtime = NULL", ())?;
     }
     if stale.vectors {
         set_old(tx, &(0..last(tx)? + 1))?;
-        state::forget_what_was_read(tx)?;
+        state::invalidate_readers(tx)?;
     }
-    set_value(tx, MADE_BY, &maker(language).join(" "))
+    set_value(tx, VERSION_KEY, &current_version(language).join(" "))
 }
 
 /// The work on vectors that a write does in addition.
-pub(crate) struct Beside {
+pub(crate) struct ExtraWork {
     /// The number of passages that were re-embedded by this version.
     pub(crate) renewed: usize,
     /// Set if a newer version has upgraded the index since it was opened here: the last passage before this
@@ -122,19 +124,19 @@ pub(crate) fn before_write(
     schema: &Schema,
     (found, language): (Option<&str>, Language),
     most: usize,
-) -> Result<Beside> {
+) -> Result<ExtraWork> {
     let made_by = made_by(tx)?;
-    let stale = Stale::of(made_by.as_deref().unwrap_or_default(), language);
+    let stale = StaleParts::of(made_by.as_deref().unwrap_or_default(), language);
     if (stale.vectors || stale.words) && made_by.as_deref() != found {
         // Reverting it would make two versions rebuild everything in turns.
         let foreign_after = if stale.vectors { Some(last(tx)?) } else { None };
-        return Ok(Beside { renewed: 0, foreign_after });
+        return Ok(ExtraWork { renewed: 0, foreign_after });
     }
-    Ok(Beside { renewed: take_over(tx, lexicon, schema, language, most)?, foreign_after: None })
+    Ok(ExtraWork { renewed: upgrade(tx, lexicon, schema, language, most)?, foreign_after: None })
 }
 
 /// Runs after a write.
-pub(crate) fn after_write(tx: &Connection, beside: &Beside) -> Result<()> {
+pub(crate) fn after_write(tx: &Connection, beside: &ExtraWork) -> Result<()> {
     let Some(before) = beside.foreign_after else { return Ok(()) };
     let (last, old) = (last(tx)?, noted(tx)?);
     if last == before {
@@ -156,7 +158,7 @@ fn renew(tx: &Connection, lexicon: &mut Lexicon, most: usize) -> Result<usize> {
     let mut rows = packed::Rows::default();
     let (mut reading, mut longer, mut count, mut end) = (Reading::default(), Vec::new(), 0, old.start);
     let sql = format!(
-        "SELECT {STORED}, slot, pieces FROM passages WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3"
+        "SELECT {STORED_COLUMNS}, slot, pieces FROM passages WHERE id >= $1 AND id < $2 ORDER BY id DESC LIMIT $3"
     );
     tx.each(&sql, (old.start, old.end, most), |row| {
         let (id, passage) = write::stored(row)?;

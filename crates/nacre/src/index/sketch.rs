@@ -8,7 +8,7 @@ use super::scan::{self, Quantised, Record, Signs};
 
 /// Up to this number of vectors, all are compared exactly and there are no sketches. Tests use a smaller
 /// number.
-pub(crate) const MANY: usize = if cfg!(test) { 1_000 } else { 100_000 };
+pub(crate) const MAX_EXACT_VECTORS: usize = if cfg!(test) { 1_000 } else { 100_000 };
 
 /// The sketches of all vectors, in order.
 #[derive(Default)]
@@ -23,7 +23,7 @@ pub(crate) struct Sketches {
 impl Sketches {
     /// Updates the sketches after these ranges of the vectors changed.
     pub(super) fn refresh(&mut self, records: &[Record], changed: &[Range<usize>]) {
-        if records.len() <= MANY {
+        if records.len() <= MAX_EXACT_VECTORS {
             return;
         }
         let known = self.signs.len();
@@ -74,13 +74,13 @@ impl Sketches {
 
 /// The order of the bits does not matter, as long as it is the same for all.
 fn signs(components: &[u8]) -> Signs {
-    const HIGHEST: u64 = 0x8080_8080_8080_8080;
+    const HIGH_BITS: u64 = 0x8080_8080_8080_8080;
     // Gathers the highest bits of eight bytes.
     const GATHER: u64 = 0x0002_0408_1020_4081;
     let mut signs = Signs::default();
     for (signs, components) in signs.iter_mut().zip(components.as_chunks::<64>().0) {
         for (at, eight) in components.as_chunks::<8>().0.iter().enumerate() {
-            let bits = (u64::from_le_bytes(*eight) & HIGHEST).wrapping_mul(GATHER) >> 56;
+            let bits = (u64::from_le_bytes(*eight) & HIGH_BITS).wrapping_mul(GATHER) >> 56;
             *signs |= bits << (8 * at);
         }
     }
@@ -114,9 +114,9 @@ mod tests {
         let question: Quantised = (1.0, [-1; DIMS]);
         // Two vectors per passage.
         let mut records: Vec<_> =
-            (0..MANY + 2).zip(0u32..).map(|(_, place)| record(place / 2 + 1, 1)).collect();
+            (0..MAX_EXACT_VECTORS + 2).zip(0u32..).map(|(_, place)| record(place / 2 + 1, 1)).collect();
         let mut sketches = Sketches::default();
-        sketches.refresh(&records[..MANY], &[]);
+        sketches.refresh(&records[..MAX_EXACT_VECTORS], &[]);
         assert!(sketches.is_empty(), "too few");
         sketches.refresh(&records, &[]);
         assert_eq!(sketches.places(7), 12..14);

@@ -10,26 +10,26 @@ use super::{Language, analyse, chunk, piece};
 use crate::base::Result;
 use crate::store::Connection;
 
-const STAMP: &str = "index_stamp";
+const STAMP_KEY: &str = "index_stamp";
 /// The stamp at which the whole index was last rebuilt.
-pub(super) const EPOCH: &str = "index_epoch";
+pub(super) const EPOCH_KEY: &str = "index_epoch";
 
 /// Increments the stamp, for a write.
 pub(crate) fn next_stamp(db: &Connection) -> Result<i64> {
-    let next = number(db, STAMP)? + 1;
-    set_number(db, STAMP, next)?;
+    let next = number(db, STAMP_KEY)? + 1;
+    set_number(db, STAMP_KEY, next)?;
     Ok(next)
 }
 
 /// Returns the stamp of the last write.
 pub(crate) fn last_stamp(db: &Connection) -> Result<i64> {
-    number(db, STAMP)
+    number(db, STAMP_KEY)
 }
 
 /// Makes every reader read all rows again.
-pub(crate) fn forget_what_was_read(db: &Connection) -> Result<()> {
+pub(crate) fn invalidate_readers(db: &Connection) -> Result<()> {
     let epoch = next_stamp(db)?;
-    set_number(db, EPOCH, epoch)
+    set_number(db, EPOCH_KEY, epoch)
 }
 
 pub(super) fn number(db: &Connection, key: &str) -> Result<i64> {
@@ -41,21 +41,21 @@ fn set_number(db: &Connection, key: &str, value: i64) -> Result<()> {
 }
 
 /// The key in `meta` that names the version that built the index.
-pub(super) const MADE_BY: &str = "analyser";
+pub(super) const VERSION_KEY: &str = "analyser";
 /// The key in `meta` that holds the range of passages with vectors of another version: first, and one past
 /// the last.
-const OLD: &str = "old_vectors";
+const OLD_VECTORS_KEY: &str = "old_vectors";
 
 /// The progress of re-embedding for this version's model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Renewed {
+pub struct ReembeddingProgress {
     /// The number of passages that are done.
     pub made: i64,
     /// The number of all passages.
     pub all: i64,
 }
 
-impl Renewed {
+impl ReembeddingProgress {
     /// Returns the number of passages that are left.
     pub fn left(&self) -> i64 {
         self.all - self.made
@@ -64,7 +64,7 @@ impl Renewed {
 
 /// The parts of an index that another version built.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Stale {
+pub(crate) struct StaleParts {
     /// The format differs so much that the other fields are meaningless.
     pub(super) unknown: bool,
     /// The analyser or the language: everything must be rebuilt.
@@ -78,16 +78,16 @@ pub(crate) struct Stale {
 /// The version of an index: the analyser, the model, the ways texts are split, the language. A change in the
 /// format of rows (such as marks) must change the number of parts: such an index is rebuilt before it is
 /// read.
-pub(super) fn maker(language: Language) -> [&'static str; 5] {
+pub(super) fn current_version(language: Language) -> [&'static str; 5] {
     [analyse::VERSION, builtin::VERSION, chunk::VERSION, piece::VERSION, language.name()]
 }
 
-impl Stale {
-    pub(super) fn of(made_by: &str, language: Language) -> Stale {
-        let (made_by, now): (Vec<&str>, _) = (made_by.split(' ').collect(), maker(language));
+impl StaleParts {
+    pub(super) fn of(made_by: &str, language: Language) -> StaleParts {
+        let (made_by, now): (Vec<&str>, _) = (made_by.split(' ').collect(), current_version(language));
         let unknown = made_by.len() != now.len();
         let differs = |part: usize| unknown || made_by[part] != now[part];
-        Stale {
+        StaleParts {
             unknown,
             words: differs(0) || differs(4),
             chunks: differs(2),
@@ -97,13 +97,13 @@ impl Stale {
 }
 
 /// Returns the parts of the index that another version built.
-pub(crate) fn stale(db: &Connection, language: Language) -> Result<Stale> {
-    Ok(Stale::of(&made_by(db)?.unwrap_or_default(), language))
+pub(crate) fn stale(db: &Connection, language: Language) -> Result<StaleParts> {
+    Ok(StaleParts::of(&made_by(db)?.unwrap_or_default(), language))
 }
 
 /// Returns the version that built the index.
 pub(crate) fn made_by(db: &Connection) -> Result<Option<String>> {
-    value(db, MADE_BY)
+    value(db, VERSION_KEY)
 }
 
 /// Returns the language of an index. Words must be removed and queried in the language in which they were
@@ -115,7 +115,7 @@ pub(crate) fn language(db: &Connection) -> Result<Language> {
 
 /// Marks the index as built by this version, with nothing left to do.
 pub(super) fn adopt(db: &Connection, language: Language) -> Result<()> {
-    set_value(db, MADE_BY, &maker(language).join(" "))?;
+    set_value(db, VERSION_KEY, &current_version(language).join(" "))?;
     set_old(db, &(0..0))
 }
 
@@ -123,35 +123,36 @@ pub(super) fn adopt(db: &Connection, language: Language) -> Result<()> {
 /// them and re-embedding has not started.
 pub(super) fn old(db: &Connection) -> Result<Range<i64>> {
     match made_by(db)? {
-        Some(made_by) if Stale::of(&made_by, language(db)?).vectors => Ok(0..i64::MAX),
+        Some(made_by) if StaleParts::of(&made_by, language(db)?).vectors => Ok(0..i64::MAX),
         _ => noted(db),
     }
 }
 
 /// Returns the progress of re-embedding; `None` if there is nothing to do.
-pub(crate) fn renewed(db: &Connection) -> Result<Option<Renewed>> {
+pub(crate) fn renewed(db: &Connection) -> Result<Option<ReembeddingProgress>> {
     let old = old(db)?;
     if old.is_empty() {
         return Ok(None);
     }
     // No WHERE clause, so that SQLite reads the smallest index instead of the texts.
     let sql = "SELECT count(*) FILTER (WHERE id < $1 OR id >= $2), count(*) FROM passages";
-    let renewed =
-        db.one(sql, (old.start, old.end), |row| Ok(Renewed { made: row.get(0)?, all: row.get(1)? }))?;
+    let renewed = db.one(sql, (old.start, old.end), |row| {
+        Ok(ReembeddingProgress { made: row.get(0)?, all: row.get(1)? })
+    })?;
     Ok((renewed.left() > 0).then_some(renewed))
 }
 
 pub(super) fn noted(db: &Connection) -> Result<Range<i64>> {
-    let range = value(db, OLD)?.unwrap_or_default();
+    let range = value(db, OLD_VECTORS_KEY)?.unwrap_or_default();
     let ends = range.split_once(' ').and_then(|(start, end)| Some(start.parse().ok()?..end.parse().ok()?));
     Ok(ends.unwrap_or_default())
 }
 
 pub(super) fn set_old(db: &Connection, range: &Range<i64>) -> Result<()> {
     if range.is_empty() {
-        return db.run("DELETE FROM meta WHERE key = $1", [OLD]).map(drop);
+        return db.run("DELETE FROM meta WHERE key = $1", [OLD_VECTORS_KEY]).map(drop);
     }
-    set_value(db, OLD, &format!("{} {}", range.start, range.end))
+    set_value(db, OLD_VECTORS_KEY, &format!("{} {}", range.start, range.end))
 }
 
 /// Returns the highest passage id ever used.

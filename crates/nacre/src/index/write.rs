@@ -240,7 +240,7 @@ pub(super) fn read_text(lexicon: &mut Lexicon, passage: &Passage, reading: &mut 
 }
 
 /// The columns of a passage from which all its derived data can be rebuilt.
-pub(super) const STORED: &str = "id, ref, text, title, author, at, live, session, seq, kind";
+pub(super) const STORED_COLUMNS: &str = "id, ref, text, title, author, at, live, session, seq, kind";
 
 /// Reads a passage and its id from its row.
 pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
@@ -271,7 +271,7 @@ pub(super) fn stored(row: &Row<'_>) -> Result<(i64, Passage)> {
 pub(super) fn rederive(db: &Connection) -> Result<usize> {
     let mut lexicon = Lexicon::default();
     let mut writer = Writer::new(db, &mut lexicon)?;
-    let sql = format!("SELECT {STORED} FROM passages WHERE kind IN ('message', 'chunk') ORDER BY id");
+    let sql = format!("SELECT {STORED_COLUMNS} FROM passages WHERE kind IN ('message', 'chunk') ORDER BY id");
     let mut count = 0;
     db.each(&sql, (), |row| {
         let (id, passage) = stored(row)?;

@@ -5,8 +5,8 @@
 //! `collections`, is derived from the sources: it can be lost and made anew. One process at a time writes to it,
 //! under a lock that dies with the process; anyone may search it meanwhile.
 
-use crate::index::Renewed;
-use crate::index::fill::Embedded;
+use crate::index::ReembeddingProgress;
+use crate::index::fill::EmbeddingProgress;
 use crate::store::{Connection, Row};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -25,7 +25,7 @@ use crate::index;
 use crate::index::database::{self, Database, Identity, Owner};
 use crate::records::workspace::{self, Synced};
 use crate::store::audit;
-use crate::store::walk::{self, Seen};
+use crate::store::walk::{self, WalkedFile};
 use crate::store::{self, beside};
 
 /// The folder of the databases, in the group's folder.
@@ -327,7 +327,7 @@ fn sync(
         }
         database.write(caller.now, |tx, _| index::rebuild(tx, schema, index::Documents::Forget, language))?;
     }
-    let read = |seen: &Seen| walk::read(&seen.file, seen.stat);
+    let read = |seen: &WalkedFile| walk::read(&seen.file, seen.stat);
     workspace::sync_database(database, caller, found, &read, false, progress)
 }
 
@@ -433,15 +433,15 @@ pub fn written(view: &mut View<'_>) -> Result<Written> {
 pub fn renew(
     view: &mut View<'_>,
     most: usize,
-    progress: &mut dyn FnMut(&Renewed) -> ControlFlow<()>,
-) -> Result<Renewed> {
+    progress: &mut dyn FnMut(&ReembeddingProgress) -> ControlFlow<()>,
+) -> Result<ReembeddingProgress> {
     let now = view.now();
     let mut sum = index::fill::renew(view.memory(), now, most, progress)?;
     for record in view.read_all(all)? {
         // Of one that can't be opened every search says so.
         let Ok(database) = open(view, &record.name) else { continue };
         let of_one = index::fill::renew(database, now, most, progress)?;
-        sum = Renewed { made: sum.made + of_one.made, all: sum.all + of_one.all };
+        sum = ReembeddingProgress { made: sum.made + of_one.made, all: sum.all + of_one.all };
     }
     Ok(sum)
 }
@@ -449,13 +449,17 @@ pub fn renew(
 /// Makes vectors by the provider for passages of the memory and of its collections that have none, at
 /// most so many, the newest first. `progress` is told what is done and what is left. What a provider that
 /// fails leaves undone is done by the next call; search goes on meanwhile.
-pub fn embed(view: &mut View<'_>, most: usize, progress: &mut dyn FnMut(&Embedded)) -> Result<Embedded> {
-    let Some(embedder) = view.services().embedder.clone() else { return Ok(Embedded::default()) };
+pub fn embed(
+    view: &mut View<'_>,
+    most: usize,
+    progress: &mut dyn FnMut(&EmbeddingProgress),
+) -> Result<EmbeddingProgress> {
+    let Some(embedder) = view.services().embedder.clone() else { return Ok(EmbeddingProgress::default()) };
     let now = view.now();
     let mut sum = index::fill::fill(view.memory(), &*embedder, now, most, progress)?;
     for record in view.read_all(all)? {
         let of_one = index::fill::fill(open(view, &record.name)?, &*embedder, now, most, progress)?;
-        sum = Embedded {
+        sum = EmbeddingProgress {
             model: sum.model,
             done: sum.done + of_one.done,
             refused: sum.refused + of_one.refused,

@@ -59,8 +59,8 @@ pub(crate) struct Records {
     /// Exchanges and lessons.
     #[serde(default, skip_serializing_if = "Turns::is_empty")]
     turns: Turns,
-    #[serde(default, skip_serializing_if = "task::Kept::is_empty")]
-    tasks: task::Kept,
+    #[serde(default, skip_serializing_if = "task::TaskRecords::is_empty")]
+    tasks: task::TaskRecords,
     /// Which projects there were, and their folders; what was taken out of them is made again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) projects: BTreeMap<String, String>,
@@ -162,7 +162,7 @@ pub(crate) fn write(
         collection::all(db)?.into_iter().map(|record| (record.name, record.sources)).collect();
     let readable = readable(&entries, &collections, group, now);
     let group = group.to_string();
-    let (graph, turns, tasks) = (graph::Records::all(db)?, Turns::read(db)?, task::Kept::read(db)?);
+    let (graph, turns, tasks) = (graph::Records::all(db)?, Turns::read(db)?, task::TaskRecords::read(db)?);
     let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
     let (projects, rows) = (projects(db)?, Rows::all(db)?);
     let records = Records {
@@ -191,13 +191,13 @@ pub(crate) fn write(
     files.extend(tree::folders(records.files.as_deref().unwrap_or_default()));
     // Through `Value`, whose keys are sorted: the same records are the same bytes.
     let records = serde_json::to_string_pretty(&serde_json::to_value(&records)?)?;
-    files::write_whole(&folder.join(RECORDS), records.as_bytes())?;
-    files::write_whole(&folder.join(READABLE), readable.as_bytes())?;
-    files::write_whole(&folder.join(AUDIT), audit_lines.as_bytes())?;
-    files::write_whole(&folder.join(SESSIONS), session::lines(db)?.as_bytes())?;
+    files::write_atomically(&folder.join(RECORDS), records.as_bytes())?;
+    files::write_atomically(&folder.join(READABLE), readable.as_bytes())?;
+    files::write_atomically(&folder.join(AUDIT), audit_lines.as_bytes())?;
+    files::write_atomically(&folder.join(SESSIONS), session::lines(db)?.as_bytes())?;
     let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
-    files::write_whole(&folder.join(ITEMS), items.as_bytes())?;
-    files::write_whole(&folder.join(TASKS), task::as_file(db)?.as_bytes())?;
+    files::write_atomically(&folder.join(ITEMS), items.as_bytes())?;
+    files::write_atomically(&folder.join(TASKS), task::as_file(db)?.as_bytes())?;
     Ok(Exported { folder: folder.to_owned(), files, entries: count })
 }
 
@@ -306,7 +306,7 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
         graph: graph::Records::all(&db).unwrap_or_default(),
         // Of an older schema there are none.
         turns: Turns::read(&db).unwrap_or_default(),
-        tasks: task::Kept::read(&db).unwrap_or_default(),
+        tasks: task::TaskRecords::read(&db).unwrap_or_default(),
         projects: projects(&db).unwrap_or_default(),
         rows: Rows::all(&db).unwrap_or_default(),
         session_formats: session::formats(&db).unwrap_or_default(),
@@ -342,7 +342,7 @@ impl Copy {
         match fs::copy(file, &copy.0) {
             Ok(1..) => {}
             // One empty page, so that the log is read for what it is.
-            _ if logged => files::write_whole(&copy.0, &[0; 4096])?,
+            _ if logged => files::write_atomically(&copy.0, &[0; 4096])?,
             Ok(_) => {}
             Err(source) => return Err(Error::Io { path: file.to_owned(), source }),
         }
@@ -387,9 +387,9 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
         }
         done.added += 1;
     }
-    done.graph = records.graph.take_in(db)?;
+    done.graph = records.graph.import(db)?;
     (done.exchanges, done.lessons) = records.turns.take_in(db)?;
-    done.tasks = records.tasks.take_in(db)?.added;
+    done.tasks = records.tasks.import(db)?.added;
     done.proposals = records.rows.take_in(db)?;
     Ok(done)
 }

@@ -3,7 +3,7 @@
 use super::workspace::memory_file;
 use super::{entry, erase, graph, project, session};
 use crate::base::Result;
-use crate::group::{Pending, Recalled, Records};
+use crate::group::{JointRecall, Pending, Records};
 use crate::index::Schema;
 use crate::store::{Connection, FromSql, Migrations};
 
@@ -52,7 +52,7 @@ fn migration_functions(db: &Connection) -> Result<()> {
 fn settle(tx: &Connection, pending: &Pending) -> Result<()> {
     entry::note_returned(tx, &pending.returned)?;
     memory_file::write_used(tx, &pending.used_lines)?;
-    for Recalled { entries, graph, at } in &pending.recalled {
+    for JointRecall { entries, graph, at } in &pending.recalled {
         entry::link::note(tx, entries)?;
         graph::activation::note(tx, graph, *at)?;
     }

@@ -15,7 +15,7 @@ use crate::store::Connection;
 
 /// The answer to a search.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Found {
+pub struct SearchResults {
     /// Best first.
     pub hits: Vec<Hit>,
     /// Standing instructions and preferences of the user that may apply and are not among the hits, in the
@@ -35,11 +35,11 @@ pub struct Found {
 }
 
 redact! {
-    Found { hits, standing, missing, note / infrastructure_seen }
+    SearchResults { hits, standing, missing, note / infrastructure_seen }
 }
 
 /// Turns a ranking into the answer.
-pub(super) fn answer(ranking: Ranking, corpora: &[Corpus<'_>], request: &Request) -> Result<Found> {
+pub(super) fn answer(ranking: Ranking, corpora: &[Corpus<'_>], request: &Request) -> Result<SearchResults> {
     let Ranking { hits, standing, remarks } = ranking;
     let mut hits: Vec<Hit> = shown(hits).collect();
     if let Some(memory) = memory(corpora) {
@@ -51,13 +51,13 @@ pub(super) fn answer(ranking: Ranking, corpora: &[Corpus<'_>], request: &Request
 }
 
 /// Lists the newest entries: the answer to an empty query.
-pub(super) fn newest(corpora: &[Corpus<'_>], request: &Request) -> Result<Found> {
+pub(super) fn newest(corpora: &[Corpus<'_>], request: &Request) -> Result<SearchResults> {
     let mut hits: Vec<Hit> = Vec::new();
     // Only entries are listed without a question.
     if let Some(memory) = memory(corpora).filter(|_| request.scope.contains(&Scope::Entries)) {
         let take = |entry: Entry| {
             if request.admits(&entry) {
-                hits.push(Hit::of_entry(entry, Evidence::of_lane("recent", 0.0)));
+                hits.push(Hit::of_entry(entry, Evidence::of_retriever("recent", 0.0)));
             }
             hits.len() < request.limit
         };
@@ -100,7 +100,7 @@ fn neighbours(db: &Connection, hits: &[Hit], request: &Request) -> Result<Vec<Hi
     }
     let linked = entry::link::neighbours(db, &found)?;
     let entries = entry::get_all(db, linked.iter().take(room).map(String::as_str))?;
-    let evidence = || Evidence::of_lane("linked", f64::from(i16::MIN));
+    let evidence = || Evidence::of_retriever("linked", f64::from(i16::MIN));
     let admitted = entries.into_iter().filter(|entry| request.admits(entry));
     Ok(admitted.map(|entry| Hit::of_entry(entry, evidence())).collect())
 }
@@ -112,13 +112,13 @@ fn finish(
     mut remarks: Remarks,
     corpora: &[Corpus<'_>],
     request: &Request,
-) -> Found {
+) -> SearchResults {
     for (place, hit) in hits.iter_mut().enumerate() {
         hit.why.iter_mut().for_each(|why| why.rank = place + 1);
     }
     let missing = remarks.missing();
     let note = remarks.note.or_else(|| hits.is_empty().then(|| why_nothing(corpora, request).to_owned()));
-    Found { hits, standing, missing, note, infrastructure_seen: false }
+    SearchResults { hits, standing, missing, note, infrastructure_seen: false }
 }
 
 /// Explains why nothing was found.

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::corpus::{Corpus, Remarks};
 use super::graph;
-use super::lanes::{self, Cosines, TermHits};
 use super::question::Question;
 use super::request::Request;
+use super::retrievers::{self, Cosines, TermHits};
 use crate::base::caller::Visibility;
 use crate::base::{Result, settings};
 use crate::index::embed::Embedder;
@@ -80,9 +80,9 @@ impl<'a> Candidates<'a> {
             df => df,
         };
         let df = |term: &str| self.pools.iter().map(|pool| count(pool, term)).sum::<Result<i64>>();
-        let vector = lanes::question_vector(question, passages, df)?;
+        let vector = retrievers::question_vector(question, passages, df)?;
         for pool in &mut self.pools {
-            pool.cosines = lanes::meaning(pool.space(), &pool.members, pool.is_large, &vector);
+            pool.cosines = retrievers::meaning(pool.space(), &pool.members, pool.is_large, &vector);
         }
         if let Some(embedder) = embedder {
             self.add_model(question, embedder);
@@ -96,14 +96,14 @@ impl<'a> Candidates<'a> {
     /// Runs the model of the settings if it has made vectors. If it fails, only the built-in vectors are
     /// used.
     fn add_model(&mut self, question: &Question, embedder: &dyn Embedder) {
-        let has_vectors = self.pools.iter().any(|pool| pool.space().dense().is_of(embedder));
+        let has_vectors = self.pools.iter().any(|pool| pool.space().dense().is_by(embedder));
         // An unavailable model has no version. It is called anyway, to get the reason.
         if !has_vectors && !embedder.version().is_empty() {
             return;
         }
-        match lanes::model_vector(question, embedder) {
+        match retrievers::model_vector(question, embedder) {
             Ok(vector) => {
-                for pool in self.pools.iter_mut().filter(|pool| pool.space().dense().is_of(embedder)) {
+                for pool in self.pools.iter_mut().filter(|pool| pool.space().dense().is_by(embedder)) {
                     let space = pool.space();
                     pool.model_cosines = space.dense().cosines(space.marks().len(), &vector);
                 }
@@ -137,9 +137,10 @@ impl<'a> Candidates<'a> {
 impl<'a> Pool<'a> {
     fn by_words(corpus: &'a Corpus<'a>, question: &Question, request: &Request) -> Result<Pool<'a>> {
         let members = members(corpus, request)?;
-        let terms = lanes::words(corpus.db, question, corpus.space)?;
+        let terms = retrievers::words(corpus.db, question, corpus.space)?;
         // Filters that need the rows are applied when these are read, so any passage may be needed.
-        let is_large = members.len() > index::MANY && !request.is_for_entries() && !request.includes_past();
+        let is_large =
+            members.len() > index::MAX_EXACT_VECTORS && !request.is_for_entries() && !request.includes_past();
         Ok(Pool {
             corpus,
             members,

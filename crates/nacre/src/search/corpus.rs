@@ -6,7 +6,7 @@ use super::request::Request;
 use crate::base::caller::Visibility;
 use crate::base::ids::CollectionName;
 use crate::base::{Error, Result};
-use crate::index::{Kinds, Renewed, Scope, Space};
+use crate::index::{Kinds, ReembeddingProgress, Scope, Space};
 use crate::records::collection;
 use crate::store::Connection;
 
@@ -68,7 +68,7 @@ impl Remarks {
 
     /// Describes the progress of re-embedding, if it is running in a corpus.
     pub(super) fn add_reembedding(&mut self, corpus: &Corpus<'_>) {
-        let Some(Renewed { made, all }) = corpus.space.renewed() else { return };
+        let Some(ReembeddingProgress { made, all }) = corpus.space.renewed() else { return };
         let prefix = corpus.prefix();
         self.degraded.push(format!(
             "{prefix}vectors: {made} of {all} are recomputed for this version's model, and the rest is found by words only; run `nacre index` or a server to finish"

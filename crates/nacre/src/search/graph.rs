@@ -6,7 +6,7 @@ use super::request::Request;
 use crate::base::Result;
 use crate::index::{Language, Scope};
 use crate::records::graph;
-use crate::records::graph::recall::{self, ENTITY, Known, Speaker};
+use crate::records::graph::recall::{self, GraphMatch, MIN_ENTITY_SCORE, Speaker};
 use crate::store::Connection;
 
 /// The share of a recalled fact's score that the lines it cites get.
@@ -48,7 +48,7 @@ pub(super) fn ask(
     };
     let recalled = recall::recall(db, &recall_request, language)?;
     let passage = "SELECT id FROM passages WHERE kind = $1 AND ref = $2";
-    for known in recalled.known.iter().filter(|known| known.score >= ENTITY && !known.linked) {
+    for known in recalled.known.iter().filter(|known| known.score >= MIN_ENTITY_SCORE && !known.linked) {
         let worth = worth(known.score);
         let id: Option<u32> = db.row(passage, (known.kind, &known.id), |row| row.get(0))?;
         if let Some(id) = id.filter(|id| members.binary_search(id).is_ok()) {
@@ -79,7 +79,7 @@ impl GraphAnswer {
 /// Maps a graph score to 0..1: a matched entity at 65 gives a half, an answer at 95 gives 1.
 #[expect(clippy::cast_possible_truncation, reason = "a share of 1")]
 fn worth(score: f64) -> f32 {
-    (0.5 + (score - ENTITY) / 60.0).clamp(0.0, 1.0) as f32
+    (0.5 + (score - MIN_ENTITY_SCORE) / 60.0).clamp(0.0, 1.0) as f32
 }
 
 fn chunks_at(db: &Connection, path: &str, line: i64) -> Result<Vec<u32>> {
@@ -90,7 +90,7 @@ fn chunks_at(db: &Connection, path: &str, line: i64) -> Result<Vec<u32>> {
 
 /// Returns the passages that still state a value that a fact replaced: chunks, and facts extracted from the
 /// same lines.
-fn outdated(db: &Connection, known: &Known) -> Result<Vec<u32>> {
+fn outdated(db: &Connection, known: &GraphMatch) -> Result<Vec<u32>> {
     let mut passages = Vec::new();
     for cite in graph::fact::replaced_at(db, &known.id)? {
         passages.extend(chunks_at(db, &cite.path, cite.line)?);

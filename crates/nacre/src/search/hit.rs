@@ -12,7 +12,7 @@ use crate::base::{Result, Time};
 use crate::index::{Scope, analyse};
 use crate::records::entry::{self, Entry, EntryType, Tags};
 use crate::records::graph;
-use crate::records::project::{ItemOf, ItemType, Status, item, task};
+use crate::records::project::{ItemType, ProjectItem, Status, item, task};
 use crate::records::session::exchange;
 use crate::store::Row;
 
@@ -194,8 +194,8 @@ pub(super) struct Evidence {
 
 impl Evidence {
     /// Returns the evidence for a hit that was not scored.
-    pub(super) fn of_lane(lane: &'static str, worth: f64) -> Evidence {
-        Evidence { worth, why: vec![Why::of_lane(lane)], ..Evidence::default() }
+    pub(super) fn of_retriever(lane: &'static str, worth: f64) -> Evidence {
+        Evidence { worth, why: vec![Why::of_retriever(lane)], ..Evidence::default() }
     }
 
     fn of_passage(scorer: &Scorer<'_>, id: u32, score: f32, explain: bool) -> Evidence {
@@ -209,7 +209,7 @@ impl Evidence {
 }
 
 impl Why {
-    fn of_lane(lane: &'static str) -> Why {
+    fn of_retriever(lane: &'static str) -> Why {
         Why { lane, rank: 0, words: Vec::new(), similarity: None }
     }
 }
@@ -338,7 +338,7 @@ fn read(
     Ok(Some(Hit { message: Some(MessageHit { session, message, author: row.get(4)? }), ..bare }))
 }
 
-fn of_item(bare: Hit, ItemOf { item, project }: ItemOf) -> Hit {
+fn of_item(bare: Hit, ProjectItem { item, project }: ProjectItem) -> Hit {
     let lines = [item.line_number; 2];
     Hit {
         kind: item::KIND,
@@ -378,17 +378,17 @@ fn why(scorer: &Scorer<'_>, id: u32) -> Vec<Why> {
                 words.push(term.shown.clone());
             }
         }
-        why.push(Why { words, ..Why::of_lane("bm25") });
+        why.push(Why { words, ..Why::of_retriever("bm25") });
     }
     if scorer.is_near(id) {
         let similarity = Some(round(f64::from(scorer.similarity(id))));
-        why.push(Why { similarity, ..Why::of_lane("vectors") });
+        why.push(Why { similarity, ..Why::of_retriever("vectors") });
     }
     if scorer.recalled.contains_key(&id) {
-        why.push(Why::of_lane("graph"));
+        why.push(Why::of_retriever("graph"));
     }
     if why.is_empty() {
-        why.push(Why::of_lane("near"));
+        why.push(Why::of_retriever("near"));
     }
     why
 }

@@ -1,7 +1,7 @@
 //! Search, written once over passages. Each stage is a function from one type to the next:
 //!
 //! ```text
-//! Request ▶ Question ▶ Candidates ▶ Scores ▶ Ranking ▶ Found
+//! Request ▶ Question ▶ Candidates ▶ Scores ▶ Ranking ▶ SearchResults
 //! ```
 //!
 //! The modules are grouped by stage. None uses a module of a later group, and no two use each other.
@@ -18,7 +18,7 @@ mod question;
 // Candidates
 mod candidates;
 mod graph;
-mod lanes;
+mod retrievers;
 
 // Scores
 mod part;
@@ -47,7 +47,7 @@ use question::Question;
 use score::Rules;
 
 pub(crate) use alike::resembling;
-pub use answer::Found;
+pub use answer::SearchResults;
 pub(crate) use answer::behavioral;
 pub(crate) use corpus::Corpus;
 pub(crate) use dates::named as named_days;
@@ -62,7 +62,7 @@ pub(crate) fn run(
     request: &Request,
     settings: &settings::Settings,
     embedder: Option<&dyn Embedder>,
-) -> Result<Found> {
+) -> Result<SearchResults> {
     if !request.is_question() {
         return answer::newest(corpora, request);
     }
@@ -94,7 +94,7 @@ fn authors(db: &Connection) -> Result<Vec<(u32, String)>> {
 }
 
 /// Searches the memory and its collections, as far as they are in scope.
-pub(crate) fn search(view: &mut View<'_>, request: &Request) -> Result<Found> {
+pub(crate) fn search(view: &mut View<'_>, request: &Request) -> Result<SearchResults> {
     let sources = request.scope.contains(&Scope::Sources) && !request.query.trim().is_empty();
     let (names, mut missing) = match sources {
         true => collection::to_search(view, request.collection.as_ref())?,
@@ -126,5 +126,5 @@ pub(crate) fn search(view: &mut View<'_>, request: &Request) -> Result<Found> {
         found.note = Some("this group has no collections".into());
     }
     missing.append(&mut found.missing);
-    Ok(Found { missing, ..found })
+    Ok(SearchResults { missing, ..found })
 }

@@ -24,11 +24,11 @@ pub(super) fn narrow(scorer: &mut Scorer<'_>, enough: usize) {
     let mut by_flags = vec![f32::NAN; 1 << u16::BITS];
     for id in &scorer.members {
         let mark = scorer.mark(*id);
-        let lanes = scorer.lanes(*id);
-        near.take(*id, lanes);
-        good.take(*id, scorer.rough(mark, lanes, &mut by_flags));
+        let retrieval = scorer.retrieval(*id);
+        near.take(*id, retrieval);
+        good.take(*id, scorer.rough(mark, retrieval, &mut by_flags));
         if scorer.is_standing(mark) {
-            standing.take(*id, lanes);
+            standing.take(*id, retrieval);
         }
     }
     let recalled = scorer.recalled.keys().copied();
@@ -37,7 +37,7 @@ pub(super) fn narrow(scorer: &mut Scorer<'_>, enough: usize) {
     kept.retain(|id| scorer.members.binary_search(id).is_ok());
     let mut with_neighbours = around(kept.clone(), NEIGHBOUR_REACH);
     with_neighbours.retain(|id| scorer.is_passage(*id));
-    scorer.look_closely(&with_neighbours);
+    scorer.use_exact_cosines(&with_neighbours);
     scorer.members = kept;
 }
 
@@ -69,11 +69,11 @@ impl Best {
         }
         self.found.push((value, id));
         if self.found.len() == 2 * self.kept {
-            self.drop_the_rest();
+            self.drop_others();
         }
     }
 
-    fn drop_the_rest(&mut self) {
+    fn drop_others(&mut self) {
         if self.found.len() > self.kept {
             let order = |a: &(f32, u32), b: &(f32, u32)| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1));
             self.least = self.found.select_nth_unstable_by(self.kept - 1, order).1.0;
@@ -82,7 +82,7 @@ impl Best {
     }
 
     fn ids(mut self) -> impl Iterator<Item = u32> {
-        self.drop_the_rest();
+        self.drop_others();
         self.found.into_iter().map(|(_, id)| id)
     }
 }
@@ -131,7 +131,7 @@ mod tests {
             words[(seed >> 16) as usize % words.len()]
         };
         let mut talk = String::new();
-        for number in 0..2 * crate::index::MANY {
+        for number in 0..2 * crate::index::MAX_EXACT_VECTORS {
             let (who, session) = (if number % 2 == 0 { "user" } else { "assistant" }, number / 20);
             let said: Vec<String> = (0..1 + number % 3)
                 .map(|_| [pick(&TALK), pick(&DO), pick(&WHAT), pick(&WHEN)].join(" "))

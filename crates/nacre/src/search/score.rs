@@ -14,7 +14,7 @@ use super::corpus::{Corpus, Remarks};
 use super::part::{Part, Parts};
 use super::question::{Mode, Question, Term};
 use super::words::{Spread, WordScores};
-use super::{dates, lanes};
+use super::{dates, retrievers};
 use crate::base::{Time, settings};
 use crate::index::{Language, Mark, Quantised, flag};
 
@@ -52,7 +52,7 @@ pub(super) struct Scorer<'a> {
     pub(super) members: Vec<u32>,
     pub(super) is_large: bool,
     /// The weighted sum of the word and embedding retrievers, by passage id.
-    lanes: Vec<f32>,
+    retrieval: Vec<f32>,
     /// BM25, by passage id.
     words: Vec<f32>,
     cosines: Vec<f32>,
@@ -136,7 +136,7 @@ impl<'a> Scorer<'a> {
             weights: Parts::weights(&rules.search.without),
             members: pool.members,
             is_large: pool.is_large,
-            lanes: Vec::new(),
+            retrieval: Vec::new(),
             words: words.scores,
             cosines: pool.cosines.values,
             model_cosines: pool.model_cosines,
@@ -149,7 +149,7 @@ impl<'a> Scorer<'a> {
             sessions: words.sessions,
             recalled: pool.recalled,
         };
-        scorer.lanes = (0u32..).zip(&scorer.words).map(|(id, _)| scorer.add_lanes(id)).collect();
+        scorer.retrieval = (0u32..).zip(&scorer.words).map(|(id, _)| scorer.add_retrieval(id)).collect();
         scorer
     }
 }
@@ -222,8 +222,8 @@ impl Scorer<'_> {
     }
 
     /// Returns the retriever score of a neighbour, `steps` away.
-    fn neighbour_lanes(&self, id: u32, steps: i64) -> f32 {
-        self.neighbour(id, steps).map_or(0.0, |other| self.lanes(other))
+    fn neighbour_retrieval(&self, id: u32, steps: i64) -> f32 {
+        self.neighbour(id, steps).map_or(0.0, |other| self.retrieval(other))
     }
 
     fn words(&self, id: u32) -> f32 {
@@ -247,21 +247,21 @@ impl Scorer<'_> {
     }
 
     /// Returns the combined score of the word and embedding retrievers.
-    pub(super) fn lanes(&self, id: u32) -> f32 {
-        self.lanes[id as usize]
+    pub(super) fn retrieval(&self, id: u32) -> f32 {
+        self.retrieval[id as usize]
     }
 
-    fn add_lanes(&self, id: u32) -> f32 {
+    fn add_retrieval(&self, id: u32) -> f32 {
         self.weights[Part::Words] * self.words(id) + self.weights[Part::Meaning] * self.meaning(id)
     }
 
     /// Replaces estimates by exact cosines.
-    pub(super) fn look_closely(&mut self, ids: &[u32]) {
+    pub(super) fn use_exact_cosines(&mut self, ids: &[u32]) {
         let Some(vector) = self.estimate else { return };
-        lanes::look_closely(self.corpus.space, ids, &vector, &mut self.cosines);
+        retrievers::use_exact_cosines(self.corpus.space, ids, &vector, &mut self.cosines);
         for id in ids {
-            let lanes = self.add_lanes(*id);
-            self.lanes[*id as usize] = lanes;
+            let retrieval = self.add_retrieval(*id);
+            self.retrieval[*id as usize] = retrieval;
         }
     }
 
@@ -284,11 +284,11 @@ impl Scorer<'_> {
             let weights = self.neighbour_weights(id, mark);
             parts[Part::Words] = self.words(id);
             parts[Part::Meaning] = self.meaning(id);
-            parts[Part::Before] =
-                weights.before * self.neighbour_lanes(id, -1) + weights.around * self.neighbour_lanes(id, -2);
-            parts[Part::After] =
-                weights.after * self.neighbour_lanes(id, 1) + weights.around * self.neighbour_lanes(id, 2);
-            parts[Part::Preference] = self.preference(mark, self.lanes(id));
+            parts[Part::Before] = weights.before * self.neighbour_retrieval(id, -1)
+                + weights.around * self.neighbour_retrieval(id, -2);
+            parts[Part::After] = weights.after * self.neighbour_retrieval(id, 1)
+                + weights.around * self.neighbour_retrieval(id, 2);
+            parts[Part::Preference] = self.preference(mark, self.retrieval(id));
         } else {
             parts[Part::Relevance] = self.relevance(id).max(f32::MIN_POSITIVE).ln();
         }
@@ -320,8 +320,8 @@ impl Scorer<'_> {
     /// Returns a rough score: the retriever score, which may be an estimate, and the parts that the mark
     /// determines. `by_flags` caches the sum of the parts determined by the flags, NaN until it is known,
     /// because most marks share their flags with others.
-    pub(super) fn rough(&self, mark: Mark, lanes: f32, by_flags: &mut [f32]) -> f32 {
-        let with_preference = lanes + self.weights[Part::Preference] * self.preference(mark, lanes);
+    pub(super) fn rough(&self, mark: Mark, retrieval: f32, by_flags: &mut [f32]) -> f32 {
+        let with_preference = retrieval + self.weights[Part::Preference] * self.preference(mark, retrieval);
         let needs_mark = self.question.author.is_some()
             || !self.question.days.is_empty()
             || mark.flags & (flag::ENTRY | flag::DATED) != 0;
@@ -336,9 +336,9 @@ impl Scorer<'_> {
     }
 
     /// Returns the weight of a stated preference, which counts only if advice is asked for.
-    fn preference(&self, mark: Mark, lanes: f32) -> f32 {
+    fn preference(&self, mark: Mark, retrieval: f32) -> f32 {
         let counts = self.question.advice && mark.is(flag::PREFERENCE);
-        if counts { lanes.clamp(0.0, 1.0) } else { 0.0 }
+        if counts { retrieval.clamp(0.0, 1.0) } else { 0.0 }
     }
 
     /// Returns the unweighted parts of a score that the mark alone determines; 0 for the others.
@@ -409,7 +409,7 @@ impl Scorer<'_> {
             let place = *id as usize;
             self.is_standing(self.mark(*id)) && self.coverage[place].max(self.cosines[place]) >= MIN_MATCH
         };
-        self.members.iter().copied().filter(applies).map(|id| (id, self.lanes(id))).collect()
+        self.members.iter().copied().filter(applies).map(|id| (id, self.retrieval(id))).collect()
     }
 
     /// Tells whether it is a standing instruction or preference of the user, of the kind that is asked for.

@@ -3,7 +3,7 @@
 #![expect(clippy::cast_possible_truncation, reason = "scores need no more than an f32")]
 
 use super::candidates::Pool;
-use super::lanes::TermHits;
+use super::retrievers::TermHits;
 
 /// The passages and sessions in scope, and how many of these passages contain each term.
 struct Membership {

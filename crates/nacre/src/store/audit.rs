@@ -12,7 +12,7 @@ use crate::base::{Result, Time};
 use crate::store::Connection;
 
 /// The key in `meta` that names the newest row, so that rows removed from the end are detected too.
-const HEAD: &str = "audit_head";
+const HEAD_KEY: &str = "audit_head";
 
 /// The record of one call.
 pub(crate) struct Row {
@@ -107,7 +107,7 @@ fn append_as(
     );
     db.run(sql, fields)?;
     let sql = "INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value";
-    db.run(sql, (HEAD, line.head()))?;
+    db.run(sql, (HEAD_KEY, line.head()))?;
     Ok(())
 }
 
@@ -187,7 +187,7 @@ pub(crate) fn walk(db: &Connection, mut take: impl FnMut(&Line) -> Result<()>) -
 
 /// The result of checking the chain.
 #[derive(Clone, Debug, Serialize)]
-pub struct Verified {
+pub struct AuditCheck {
     /// Whether every row is unchanged and none is missing.
     pub ok: bool,
     /// How many rows there are.
@@ -198,7 +198,7 @@ pub struct Verified {
 }
 
 /// Checks the chain: every hash, every number, and the newest row.
-pub(crate) fn verify(db: &Connection) -> Result<Verified> {
+pub(crate) fn verify(db: &Connection) -> Result<AuditCheck> {
     let mut rows = 0;
     let mut before = String::new();
     let mut head = None;
@@ -214,9 +214,9 @@ pub(crate) fn verify(db: &Connection) -> Result<Verified> {
         head = Some(line.head());
         Ok(())
     })?;
-    let noted = db.row("SELECT value FROM meta WHERE key = $1", [HEAD], |row| row.get(0))?;
+    let noted = db.row("SELECT value FROM meta WHERE key = $1", [HEAD_KEY], |row| row.get(0))?;
     if problem.is_none() && noted != head {
         problem = Some(format!("rows after row {rows} are missing"));
     }
-    Ok(Verified { ok: problem.is_none(), rows, problem })
+    Ok(AuditCheck { ok: problem.is_none(), rows, problem })
 }

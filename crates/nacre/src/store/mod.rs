@@ -13,5 +13,5 @@ pub(crate) mod walk;
 pub(crate) use crate::base::sql::{FromSql, ToSql, Value};
 pub use db::sqlite_version;
 pub(crate) use db::{Damage, Db, Migrations, Snapshot, beside, set_aside};
-pub(crate) use files::{ARCHIVE, Files, ReadSeek, Replaced};
+pub(crate) use files::{ARCHIVE_FOLDER, Files, ReadSeek, Replacement};
 pub(crate) use sql::{Connection, Params, Row};

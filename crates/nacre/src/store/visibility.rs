@@ -8,7 +8,7 @@ use crate::store::Connection;
 
 /// The part of a table that a shared session sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum VisibleRows {
     /// Everything: it holds no user text, or text that is never returned to a reader.
     All,
     /// The rows that satisfy this condition.
@@ -42,24 +42,24 @@ macro_rules! said_in_public {
 
 /// Every table of a memory, and the part that a shared session sees. A row may rely on the views of the rows
 /// before it.
-pub(crate) const TABLES: &[(&str, Seen)] = &[
-    ("entries", Seen::Where("private = 0")),
-    ("entry_history", Seen::Where("private = 0 AND entry IN (SELECT id FROM public_entries)")),
-    ("entry_links", Seen::All),
+pub(crate) const TABLES: &[(&str, VisibleRows)] = &[
+    ("entries", VisibleRows::Where("private = 0")),
+    ("entry_history", VisibleRows::Where("private = 0 AND entry IN (SELECT id FROM public_entries)")),
+    ("entry_links", VisibleRows::All),
     // The origin of an entry is shown with the entry; the other columns are never returned.
-    ("imports", Seen::Where("kind = 'entry' AND ref IN (SELECT id FROM public_entries)")),
-    ("documents", Seen::Where("private = 0 AND NOT is_private_path(path)")),
-    ("sessions", Seen::Where("private = 0")),
-    ("transcripts", Seen::Where("session IN (SELECT id FROM sessions)")),
-    ("transcript_ids", Seen::Where("session IN (SELECT id FROM sessions)")),
-    ("flushes", Seen::All),
-    ("exchanges", Seen::Where("private = 0")),
-    ("lessons", Seen::Where("private = 0")),
-    ("facts", Seen::Where(concat!("private = 0 AND ", said_in_public!("fact", "facts")))),
-    ("relations", Seen::Where(concat!("private = 0 AND ", said_in_public!("relation", "relations")))),
+    ("imports", VisibleRows::Where("kind = 'entry' AND ref IN (SELECT id FROM public_entries)")),
+    ("documents", VisibleRows::Where("private = 0 AND NOT is_private_path(path)")),
+    ("sessions", VisibleRows::Where("private = 0")),
+    ("transcripts", VisibleRows::Where("session IN (SELECT id FROM sessions)")),
+    ("transcript_ids", VisibleRows::Where("session IN (SELECT id FROM sessions)")),
+    ("flushes", VisibleRows::All),
+    ("exchanges", VisibleRows::Where("private = 0")),
+    ("lessons", VisibleRows::Where("private = 0")),
+    ("facts", VisibleRows::Where(concat!("private = 0 AND ", said_in_public!("fact", "facts")))),
+    ("relations", VisibleRows::Where(concat!("private = 0 AND ", said_in_public!("relation", "relations")))),
     (
         "names",
-        Seen::Where(concat!(
+        VisibleRows::Where(concat!(
             // A public fact or relation is about the named entity, or the name itself was given in public.
             "own AND (EXISTS (SELECT 1 FROM public_facts AS f WHERE f.entity = names.entity)
                 OR EXISTS (SELECT 1 FROM public_relations AS r WHERE r.subject = names.entity)
@@ -71,14 +71,14 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
     // The entity's own name is visible too: otherwise an alias would reveal it.
     (
         "entities",
-        Seen::Where("EXISTS (SELECT 1 FROM public_names AS n WHERE n.entity = entities.id AND n.own)"),
+        VisibleRows::Where("EXISTS (SELECT 1 FROM public_names AS n WHERE n.entity = entities.id AND n.own)"),
     ),
-    ("citations", Seen::Where("path IN (SELECT path FROM public_documents)")),
-    ("kept_out", Seen::Where("path IN (SELECT path FROM public_documents)")),
-    ("items", Seen::Where("private = 0 AND NOT is_private_path(path)")),
+    ("citations", VisibleRows::Where("path IN (SELECT path FROM public_documents)")),
+    ("kept_out", VisibleRows::Where("path IN (SELECT path FROM public_documents)")),
+    ("items", VisibleRows::Where("private = 0 AND NOT is_private_path(path)")),
     (
         "passages",
-        Seen::Where(
+        VisibleRows::Where(
             // The visibility of the passage's owner decides; passages of an unlisted kind are hidden.
             "CASE kind
                 WHEN 'entry' THEN ref IN (SELECT id FROM public_entries)
@@ -93,46 +93,46 @@ pub(crate) const TABLES: &[(&str, Seen)] = &[
                 ELSE 0 END",
         ),
     ),
-    ("proposals", Seen::Where("private = 0 AND NOT is_private_path(target)")),
+    ("proposals", VisibleRows::Where("private = 0 AND NOT is_private_path(target)")),
     // Tasks are shared, like entries that nobody marked private.
-    ("tasks", Seen::All),
-    ("task_blocks", Seen::All),
-    ("task_changes", Seen::All),
+    ("tasks", VisibleRows::All),
+    ("task_blocks", VisibleRows::All),
+    ("task_changes", VisibleRows::All),
     // Names of folders and files, which are never returned to a reader.
-    ("projects", Seen::All),
-    ("project_files", Seen::All),
-    ("jobs", Seen::All),
-    ("line_uses", Seen::All),
-    ("promoted", Seen::All),
-    ("file_changes", Seen::Nothing),
+    ("projects", VisibleRows::All),
+    ("project_files", VisibleRows::All),
+    ("jobs", VisibleRows::All),
+    ("line_uses", VisibleRows::All),
+    ("promoted", VisibleRows::All),
+    ("file_changes", VisibleRows::Nothing),
     // Rows are looked up by session id; a shared session that names another session's id finds nothing
     // private.
-    ("turns", Seen::Where("private = 0")),
-    ("usage", Seen::All),
-    ("seen", Seen::All),
+    ("turns", VisibleRows::Where("private = 0")),
+    ("usage", VisibleRows::All),
+    ("seen", VisibleRows::All),
     // Ids, numbers and sizes.
-    ("audit", Seen::All),
-    ("meta", Seen::All),
-    ("collections", Seen::All),
-    ("recalled_together", Seen::All),
-    ("merges", Seen::All),
-    ("distinct_entities", Seen::All),
-    ("multi_keys", Seen::All),
-    ("categories", Seen::All),
+    ("audit", VisibleRows::All),
+    ("meta", VisibleRows::All),
+    ("collections", VisibleRows::All),
+    ("recalled_together", VisibleRows::All),
+    ("merges", VisibleRows::All),
+    ("distinct_entities", VisibleRows::All),
+    ("multi_keys", VisibleRows::All),
+    ("categories", VisibleRows::All),
     // The index: words and numbers used to find passages. Text is returned only from `passages`.
-    ("passages_fts", Seen::All),
-    ("passages_vocab", Seen::All),
-    ("terms", Seen::All),
-    ("authors", Seen::All),
-    ("marks", Seen::All),
-    ("vectors", Seen::All),
-    ("embedded", Seen::All),
+    ("passages_fts", VisibleRows::All),
+    ("passages_vocab", VisibleRows::All),
+    ("terms", VisibleRows::All),
+    ("authors", VisibleRows::All),
+    ("marks", VisibleRows::All),
+    ("vectors", VisibleRows::All),
+    ("embedded", VisibleRows::All),
 ];
 
 /// Restricts a connection to the data that a shared session sees.
 pub(crate) fn restrict(db: &Connection, private: &[String]) -> Result<()> {
     make_public(db, private)?;
-    for (table, _) in TABLES.iter().filter(|(_, seen)| *seen != Seen::All) {
+    for (table, _) in TABLES.iter().filter(|(_, seen)| *seen != VisibleRows::All) {
         db.batch(&format!("CREATE TEMP VIEW {table} AS SELECT * FROM public_{table};"))?;
     }
     Ok(())
@@ -145,9 +145,9 @@ pub(crate) fn make_public(db: &Connection, private: &[String]) -> Result<()> {
     db.define("is_private_path", move |[path]| Ok(is_private(&private, &path.into_text()?)))?;
     for (table, seen) in TABLES {
         let condition = match seen {
-            Seen::All => continue,
-            Seen::Where(condition) => condition,
-            Seen::Nothing => "0",
+            VisibleRows::All => continue,
+            VisibleRows::Where(condition) => condition,
+            VisibleRows::Nothing => "0",
         };
         db.batch(&format!(
             "CREATE TEMP VIEW IF NOT EXISTS public_{table} AS SELECT * FROM main.{table} WHERE {condition};"

@@ -11,13 +11,13 @@ use serde::{Deserialize, Serialize};
 use crate::base::path::{CHECKPOINTS, SESSIONS, is_in_memories};
 
 /// The maximum size of a document, in bytes.
-pub(crate) const LARGEST: u64 = 20 << 20;
+pub(crate) const MAX_DOCUMENT_BYTES: u64 = 20 << 20;
 /// Folders of the workspace whose files are not documents: transcripts, which are searched as sessions, and
 /// checkpoints.
-const APART: &[&str] = &[SESSIONS, CHECKPOINTS];
+const NON_DOCUMENT_FOLDERS: &[&str] = &[SESSIONS, CHECKPOINTS];
 /// The file name extensions of documents in the workspace, and in a collection.
-const MARKDOWN: &[&str] = &[".md"];
-const TEXT: &[&str] = &[".md", ".markdown", ".txt", ".text"];
+const WORKSPACE_EXTENSIONS: &[&str] = &[".md"];
+const COLLECTION_EXTENSIONS: &[&str] = &[".md", ".markdown", ".txt", ".text"];
 
 /// A remark about a path.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub struct Note {
 
 /// A document found by a walk.
 #[derive(Clone, Debug)]
-pub(crate) struct Seen {
+pub(crate) struct WalkedFile {
     /// Its name in the index: relative to the group's folder, with `/`; in a collection, the absolute path.
     pub(crate) path: String,
     /// Its path on this machine.
@@ -39,8 +39,8 @@ pub(crate) struct Seen {
 
 /// The result of a walk, by path.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
-    pub(crate) seen: Vec<Seen>,
+pub(crate) struct WalkResult {
+    pub(crate) seen: Vec<WalkedFile>,
     /// Files that can't be read as documents although their names suggest it.
     pub(crate) skipped: Vec<Note>,
     /// The number of files with other extensions. Not counted for the workspace, where any file may be kept.
@@ -52,9 +52,9 @@ pub(crate) struct Found {
 }
 
 /// Finds the documents in the folder of a group.
-pub(super) fn documents(folder: &Path) -> Found {
-    let mut found = Found::default();
-    walk(folder, None, MARKDOWN, APART, &mut found);
+pub(super) fn documents(folder: &Path) -> WalkResult {
+    let mut found = WalkResult::default();
+    walk(folder, None, WORKSPACE_EXTENSIONS, NON_DOCUMENT_FOLDERS, &mut found);
     found.others.clear();
     found.sort();
     found
@@ -62,13 +62,17 @@ pub(super) fn documents(folder: &Path) -> Found {
 
 /// Finds the documents of a collection's sources: in a folder, files with a text extension; a source that is
 /// a file is taken whatever its name.
-pub(crate) fn sources(sources: &[String]) -> Found {
-    let mut found = Found::default();
+pub(crate) fn sources(sources: &[String]) -> WalkResult {
+    let mut found = WalkResult::default();
     for source in sources {
         let path = Path::new(source);
         let absent = match fs::symlink_metadata(path) {
             Ok(stat) if stat.is_file() => {
-                found.seen.push(Seen { path: source.clone(), file: path.into(), stat: Stat::of(&stat) });
+                found.seen.push(WalkedFile {
+                    path: source.clone(),
+                    file: path.into(),
+                    stat: Stat::of(&stat),
+                });
                 continue;
             }
             Ok(stat) if stat.is_dir() => {
@@ -82,7 +86,7 @@ pub(crate) fn sources(sources: &[String]) -> Found {
             Some(why) => found.absent.push(Note { path: source.clone(), why }),
             None => {
                 let before = found.seen.len();
-                walk(path, Some(source.trim_end_matches('/')), TEXT, &[], &mut found);
+                walk(path, Some(source.trim_end_matches('/')), COLLECTION_EXTENSIONS, &[], &mut found);
                 if found.seen.len() == before {
                     found.empty.push(source.clone());
                 }
@@ -93,7 +97,7 @@ pub(crate) fn sources(sources: &[String]) -> Found {
     found
 }
 
-impl Found {
+impl WalkResult {
     /// Returns the paths of the documents found.
     pub(crate) fn paths(&self) -> impl Iterator<Item = &str> {
         self.seen.iter().map(|seen| seen.path.as_str())
@@ -138,7 +142,7 @@ impl Stat {
 }
 
 /// Finds the documents below a folder. `root` is the prefix of their paths; the paths in `apart` are skipped.
-fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], found: &mut Found) {
+fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], found: &mut WalkResult) {
     let mut folders = vec![String::new()];
     while let Some(below) = folders.pop() {
         let named = |path: &str| root.map_or(path.to_owned(), |root| format!("{root}/{path}"));
@@ -191,7 +195,7 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
                 folders.push(path);
             } else if let Some(stat) = stat {
                 let (file, stat) = (entry.path(), Stat::of(&stat));
-                found.seen.push(Seen { path: named(&path), file, stat });
+                found.seen.push(WalkedFile { path: named(&path), file, stat });
             } else if is_text {
                 let what =
                     if kind.is_symlink() { "a link, and links are not followed" } else { "not a file" };
@@ -205,7 +209,7 @@ fn walk(folder: &Path, root: Option<&str>, endings: &[&str], apart: &[&str], fou
 }
 
 /// The result of reading a document.
-pub(crate) enum Taken {
+pub(crate) enum ReadResult {
     /// Its bytes. `settled` is false if the file was written to while it was read.
     Bytes { bytes: Vec<u8>, stat: Stat, settled: bool },
     /// The reason why it was not read.
@@ -215,23 +219,23 @@ pub(crate) enum Taken {
 }
 
 /// Reads a whole document.
-pub(crate) fn read(file: &Path, stat: Stat) -> Taken {
-    if u64::try_from(stat.size).unwrap_or(0) > LARGEST {
-        return Taken::Skipped { why: too_large(), retry: false };
+pub(crate) fn read(file: &Path, stat: Stat) -> ReadResult {
+    if u64::try_from(stat.size).unwrap_or(0) > MAX_DOCUMENT_BYTES {
+        return ReadResult::Skipped { why: too_large(), retry: false };
     }
     match read_bytes(file) {
-        Ok(Some((bytes, _, _))) if bytes.len() as u64 > LARGEST => {
-            Taken::Skipped { why: too_large(), retry: true }
+        Ok(Some((bytes, _, _))) if bytes.len() as u64 > MAX_DOCUMENT_BYTES => {
+            ReadResult::Skipped { why: too_large(), retry: true }
         }
-        Ok(Some((bytes, stat, settled))) => Taken::Bytes { bytes, stat, settled },
-        Ok(None) => Taken::Gone,
-        Err(problem) if problem.kind() == io::ErrorKind::NotFound => Taken::Gone,
-        Err(problem) => Taken::Skipped { why: format!("can't be read: {problem}"), retry: true },
+        Ok(Some((bytes, stat, settled))) => ReadResult::Bytes { bytes, stat, settled },
+        Ok(None) => ReadResult::Gone,
+        Err(problem) if problem.kind() == io::ErrorKind::NotFound => ReadResult::Gone,
+        Err(problem) => ReadResult::Skipped { why: format!("can't be read: {problem}"), retry: true },
     }
 }
 
 pub(crate) fn too_large() -> String {
-    format!("is larger than {} MiB", LARGEST >> 20)
+    format!("is larger than {} MiB", MAX_DOCUMENT_BYTES >> 20)
 }
 
 /// Reads a file. Returns `None` if it is not, or no longer, a regular file.
@@ -246,7 +250,7 @@ fn read_bytes(path: &Path) -> io::Result<Option<(Vec<u8>, Stat, bool)>> {
         return Ok(None);
     }
     let mut bytes = Vec::new();
-    file.by_ref().take(LARGEST + 1).read_to_end(&mut bytes)?;
+    file.by_ref().take(MAX_DOCUMENT_BYTES + 1).read_to_end(&mut bytes)?;
     let (before, after) = (Stat::of(&before), Stat::of(&file.metadata()?));
     let settled = before == after && i64::try_from(bytes.len()) == Ok(after.size);
     Ok(Some((bytes, after, settled)))

@@ -16,7 +16,7 @@ use crate::records::workspace::policy::{self, Decision, Target};
 use crate::records::workspace::proposal::{self, Made, State};
 use crate::records::workspace::{FilePath, daily, edit, memory_file};
 use crate::store::audit;
-use crate::store::walk::LARGEST;
+use crate::store::walk::MAX_DOCUMENT_BYTES;
 
 /// The most characters of a file that one answer has.
 const SHOWN: usize = 20_000;
@@ -57,11 +57,11 @@ pub(super) fn show(
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
     let named = visibility.sees(&rules, path.as_str(), "");
     // A file that it does not see is not there for it, whatever stands there.
-    let bytes = if named { call.view().files().read(&path, LARGEST + 1)? } else { None };
+    let bytes = if named { call.view().files().read(&path, MAX_DOCUMENT_BYTES + 1)? } else { None };
     let bytes = bytes.filter(|bytes| visibility.sees_file(&rules, path.as_str(), bytes));
     // What is cut in silence would be taken for all there is.
-    if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
-        return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
+    if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > MAX_DOCUMENT_BYTES) {
+        return Err(Error::FileTooLarge { path: path.to_string(), limit: MAX_DOCUMENT_BYTES });
     }
     let text = lossy(bytes.as_deref().unwrap_or_default());
     // Masked before it is cut: half a key is not known for one.

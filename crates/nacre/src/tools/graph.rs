@@ -12,12 +12,12 @@ use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::redact::redact;
 use crate::base::{Error, Time};
-use crate::group::Recalled as Recalling;
+use crate::group::JointRecall as Recalling;
 use crate::records::entry;
 use crate::records::graph::fact::{self, Draft, Filter};
-use crate::records::graph::name::{self, Removed};
-use crate::records::graph::recall::{self, ENTITY, Speaker};
-use crate::records::graph::{self, Alias, EntityShown, Fact, Recalled, Relation, relation};
+use crate::records::graph::name::{self, RemovedEntity};
+use crate::records::graph::recall::{self, MIN_ENTITY_SCORE, Speaker};
+use crate::records::graph::{self, Alias, EntitySummary, Fact, RecallResult, Relation, relation};
 use crate::records::workspace::checkpoint::Gone;
 use crate::store::Connection;
 
@@ -52,11 +52,11 @@ pub struct GraphRequest {
 }
 
 impl Request for GraphRequest {
-    type Answer = Recalled;
+    type Answer = RecallResult;
     const NAME: &str = "graph_search";
     const ACROSS: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Recalled> {
+    fn run(self, call: &mut Call<'_>) -> Ran<RecallResult> {
         let reads = call.settings().documents.index && call.settings().graph.documents;
         let missing = if reads { call.follow_documents(vec![crate::index::Scope::Memory]).1 } else { None };
         let language = call.settings().search.language();
@@ -76,13 +76,14 @@ impl Request for GraphRequest {
         call.note_seen(&cited.collect::<Vec<_>>());
         let now = call.caller.now;
         call.view().tell_search(&self.query, recalled.known.len());
-        let matched = recalled.known.iter().filter(|known| known.score >= ENTITY && known.until.is_none());
+        let matched =
+            recalled.known.iter().filter(|known| known.score >= MIN_ENTITY_SCORE && known.until.is_none());
         let graph = matched.map(|known| known.id.clone()).collect();
         call.view().note_recalled(&self.query, Recalling { entries: Vec::new(), graph, at: now });
         Ok(recalled)
     }
 
-    fn say(answer: &Recalled, _: Time) -> String {
+    fn say(answer: &RecallResult, _: Time) -> String {
         let mut text = String::new();
         for missing in &answer.missing {
             let _ = writeln!(text, "Missing: {missing}.");
@@ -420,9 +421,9 @@ impl Request for RelationEndRequest {
 
     fn run(self, call: &mut Call<'_>) -> Ran<Relation> {
         let named = match (&self.id, &self.subject, &self.predicate, &self.object) {
-            (Some(id), None, None, None) => relation::Named::Id(id),
+            (Some(id), None, None, None) => relation::RelationRef::Id(id),
             (None, Some(subject), Some(predicate), Some(object)) => {
-                relation::Named::Ends(subject, predicate, object)
+                relation::RelationRef::Ends(subject, predicate, object)
             }
             _ => {
                 let problem = "is missing; give it, or subject, predicate and object";
@@ -433,7 +434,7 @@ impl Request for RelationEndRequest {
         let seen = call.read(|db| relation::find(db, &named))?;
         let named = match call.caller.visibility {
             Visibility::Private => named,
-            Visibility::Shared => relation::Named::Id(&seen.id),
+            Visibility::Shared => relation::RelationRef::Id(&seen.id),
         };
         let mut relation = call.write(|write| {
             let relation = match self.remove {
@@ -547,7 +548,7 @@ pub struct EntitiesRequest {}
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Entities {
     /// By name.
-    pub entities: Vec<EntityShown>,
+    pub entities: Vec<EntitySummary>,
     /// Every name beside an entity's own.
     pub aliases: Vec<Alias>,
 }
@@ -566,10 +567,10 @@ impl Request for EntitiesRequest {
         if answer.entities.is_empty() {
             return "Nobody and nothing is known.".into();
         }
-        let line = |entity: &EntityShown| {
+        let line = |entity: &EntitySummary| {
             let also = entity.aliases.join(", ");
             let also = if also.is_empty() { also } else { format!(", also {also}") };
-            let EntityShown { name, category, facts, relations, .. } = entity;
+            let EntitySummary { name, category, facts, relations, .. } = entity;
             let category = if category.is_empty() { String::new() } else { format!(" ({category})") };
             let count =
                 |count: i64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
@@ -638,7 +639,7 @@ impl Request for EntityRequest {
                 }
                 EntityAct::Remove => {
                     write.spend(Action::Delete)?;
-                    let Removed { name: one, cited, ids } = name::remove(write.db, &self.one)?;
+                    let RemovedEntity { name: one, cited, ids } = name::remove(write.db, &self.one)?;
                     // By these ids a checkpoint knows what not to bring back.
                     ids.iter().for_each(|id| write.record(id, "deleted", 1));
                     gone = ids.into_iter().map(Gone::of).collect();
@@ -652,7 +653,7 @@ impl Request for EntityRequest {
                     return Ok(Joined { one, other: String::new(), note });
                 }
                 EntityAct::Distinct => {
-                    let (one, other) = name::keep_apart(write.db, &self.one, &self.other)?;
+                    let (one, other) = name::mark_distinct(write.db, &self.one, &self.other)?;
                     (one, other, "will never be merged")
                 }
             };

@@ -96,7 +96,7 @@ impl Home {
         files::create_folder(&self.path)?;
         let file = self.path.join(SETTINGS_FILE);
         if !file.exists() {
-            files::write_whole(&file, crate::tools::settings::commented_defaults().as_bytes())?;
+            files::write_atomically(&file, crate::tools::settings::commented_defaults().as_bytes())?;
         }
         Ok(())
     }

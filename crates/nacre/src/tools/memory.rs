@@ -17,7 +17,7 @@ use crate::base::redact::{Redact, redact};
 use crate::base::settings::DefaultType;
 use crate::base::{Error, Result, Time};
 use crate::context::brief::{self, Brief};
-use crate::group::Recalled;
+use crate::group::JointRecall;
 use crate::group::View;
 use crate::index::Scope;
 use crate::records::collection;
@@ -26,7 +26,7 @@ use crate::records::entry::{self, Draft, Edit, Entry, EntryType, Erased, OnDupli
 use crate::records::workspace::checkpoint::Gone;
 use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
-use crate::search::{self, Found};
+use crate::search::{self, SearchResults};
 use crate::store::Connection;
 
 /// Remember one thing across sessions: a preference, fact, standing instruction, context or correction.
@@ -212,11 +212,11 @@ pub struct SearchRequest {
 }
 
 impl Request for SearchRequest {
-    type Answer = Found;
+    type Answer = SearchResults;
     const NAME: &str = "memory_search";
     const ACROSS: bool = true;
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Found> {
+    fn run(self, call: &mut Call<'_>) -> Ran<SearchResults> {
         let filtered = self.r#type.is_some() || !self.tags.is_empty();
         let mut scope = match self.scope.is_empty() {
             true if self.collection.is_some() => vec![Scope::Sources],
@@ -267,14 +267,14 @@ impl Request for SearchRequest {
             let uses = memory_file_uses(&found.hits, &self.query);
             memory_file::note_used(call.view(), &uses);
             if asked {
-                let recalled = Recalled { entries: entries(&found.hits), graph, at: now };
+                let recalled = JointRecall { entries: entries(&found.hits), graph, at: now };
                 call.view().note_recalled(&self.query, recalled);
             }
         }
         Ok(found)
     }
 
-    fn say(answer: &Found, now: Time) -> String {
+    fn say(answer: &SearchResults, now: Time) -> String {
         let mut text = String::new();
         if answer.hits.is_empty() {
             let _ = writeln!(text, "Nothing found: {}.", answer.note.as_deref().unwrap_or("nothing matches"));
@@ -348,14 +348,14 @@ pub struct QueryRequest {
 }
 
 impl Request for QueryRequest {
-    type Answer = Found;
+    type Answer = SearchResults;
     const NAME: &str = "memory_query";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Found> {
+    fn run(self, call: &mut Call<'_>) -> Ran<SearchResults> {
         SearchRequest { query: self.query, limit: self.limit, ..SearchRequest::default() }.run(call)
     }
 
-    fn say(answer: &Found, now: Time) -> String {
+    fn say(answer: &SearchResults, now: Time) -> String {
         SearchRequest::say(answer, now)
     }
 }

@@ -33,7 +33,7 @@ pub mod spool;
 
 pub use crate::base::caller::{Actor, Caller, Role};
 pub use crate::records::workspace::FileListed;
-pub use crate::store::audit::Verified;
+pub use crate::store::audit::AuditCheck;
 pub use across::call_across;
 pub use boot::BootRequest;
 pub use compat::{COMPAT_APIS, COMPAT_TOOLS, CompatApi, OWNERS};

@@ -15,7 +15,7 @@ use crate::base::redact::redact;
 use crate::base::{Error, Time};
 use crate::index::Scope;
 use crate::records::project::task::{self, By, Draft, Filter};
-use crate::records::project::{Change, ItemOf, ItemType, Status, Task, item};
+use crate::records::project::{Change, ItemType, ProjectItem, Status, Task, item};
 use crate::search;
 
 /// The most items of one answer.
@@ -42,7 +42,7 @@ pub struct ItemsRequest {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Items {
     /// By project, file and line; of a question, best first.
-    pub items: Vec<ItemOf>,
+    pub items: Vec<ProjectItem>,
     /// How many there are in all; of a question, how many are shown.
     pub total: i64,
     /// Lanes that are down.
@@ -77,7 +77,7 @@ impl Request for ItemsRequest {
             ..Default::default()
         };
         let found = search::search(call.view(), &request)?;
-        let fits = |of: &ItemOf| {
+        let fits = |of: &ProjectItem| {
             filter.r#type.is_none_or(|wanted| wanted == of.item.r#type)
                 && filter.project.as_ref().is_none_or(|wanted| *wanted == of.project)
         };
@@ -104,7 +104,7 @@ impl Request for ItemsRequest {
         if answer.items.is_empty() {
             return text + "There are no such items.";
         }
-        for ItemOf { item, project } in &answer.items {
+        for ProjectItem { item, project } in &answer.items {
             let (place, kind) = (one_line(&item.source_file), item.r#type.as_str());
             let content = one_line(&item.content);
             let _ = writeln!(text, "[{project}: {place}:{}] [{kind}] {content}", item.line_number);

@@ -75,7 +75,7 @@ pub fn put(home: &Home, group: &GroupName, order: u128, durable: bool, heard: &H
     files::create_folder(&folder)?;
     let file = folder.join(format!("{order:024}-{}.json", std::process::id()));
     let bytes = serde_json::to_vec(heard)?;
-    if durable { files::write_whole(&file, &bytes) } else { files::write_quickly(&file, &bytes) }
+    if durable { files::write_atomically(&file, &bytes) } else { files::write_without_sync(&file, &bytes) }
 }
 
 /// Tells whether something waits in the spool of a group. Costs a look at a folder.

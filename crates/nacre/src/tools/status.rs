@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::base::ids::GroupName;
 use crate::base::{Result, Time};
 use crate::group::View;
-use crate::index::fill::{Embedded, embedded};
-use crate::index::{self, Renewed};
+use crate::index::fill::{EmbeddingProgress, embedded};
+use crate::index::{self, ReembeddingProgress};
 use crate::records::entry::{self, Counts};
 use crate::records::{graph, workspace};
 use crate::store::Connection;
@@ -35,10 +35,10 @@ pub struct Status {
     /// How far built-in vectors have come that are made anew for the model of this version; absent where all
     /// are there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub vectors: Option<Renewed>,
+    pub vectors: Option<ReembeddingProgress>,
     /// How far the vectors of the provider have come; absent where the built-in ones are all.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub embedded: Option<Embedded>,
+    pub embedded: Option<EmbeddingProgress>,
     pub audit_rows: i64,
     pub last_write: Option<Time>,
     pub database_bytes: u64,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use nacre::{Embedded, Embedder, Error, Home, Result};
+use nacre::{Embedder, EmbeddingProgress, Error, Home, Result};
 use serde_json::json;
 
 use crate::sealed::{Place, noon};
@@ -67,7 +67,7 @@ impl Place {
         self.group = home.group(&"main".parse().unwrap(), noon()).unwrap();
     }
 
-    fn embed(&mut self, most: usize) -> Embedded {
+    fn embed(&mut self, most: usize) -> EmbeddingProgress {
         nacre::collection::embed(&mut self.view(), most, &mut |_| {}).unwrap()
     }
 

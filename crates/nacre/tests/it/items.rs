@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use nacre::project::Extracted;
+use nacre::project::ExtractReport;
 use nacre::{Caller, Error, ProjectName};
 use serde_json::{Value, json};
 
@@ -17,14 +17,14 @@ fn write(root: &Path, path: &str, text: impl AsRef<[u8]>) {
     fs::write(&file, text).unwrap();
 }
 
-fn try_extract(place: &mut Place, folder: &Path, name: Option<&str>) -> Result<Extracted, Error> {
+fn try_extract(place: &mut Place, folder: &Path, name: Option<&str>) -> Result<ExtractReport, Error> {
     let caller = Caller::person("a-person".parse().unwrap(), place.caller.now);
     let name: Option<ProjectName> = name.map(|name| name.parse().unwrap());
     nacre::project::extract(&mut place.view_of(&caller), folder, name.as_ref(), &mut |_| {})
 }
 
 #[track_caller]
-fn extract(place: &mut Place, folder: &Path) -> Extracted {
+fn extract(place: &mut Place, folder: &Path) -> ExtractReport {
     try_extract(place, folder, Some("p")).unwrap()
 }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use nacre::http::{Dims, Model, Options, Outcome, Patience, Provider};
+use nacre::http::{Dims, Model, Options, Outcome, Provider, Timeouts};
 use nacre::{Embedder, Error, Secret};
 use serde_json::{Value, json};
 
@@ -187,7 +187,7 @@ type Waits = Arc<Mutex<Vec<u128>>>;
 fn options(server: &Server) -> Options {
     let mut options = Options::new(Provider::OpenAi, &format!("{}/v1", server.url), "m");
     options.key = Some(Secret::new(&format!(" {KEY}\n")));
-    options.documents = Patience { tries: 3, ..Patience::DOCUMENTS };
+    options.documents = Timeouts { tries: 3, ..Timeouts::DOCUMENTS };
     options
 }
 
@@ -294,11 +294,11 @@ fn what_passes_is_tried_again_and_what_stays_is_told() {
 #[test]
 fn waits_have_an_end() {
     let texts = ["about the dog Luna", "the second text", "third, of the cat"];
-    let patience = |tries, longest, all| Patience {
+    let patience = |tries, longest, all| Timeouts {
         tries,
         longest_wait: Duration::from_secs(longest),
         all_waits: Duration::from_secs(all),
-        ..Patience::DOCUMENTS
+        ..Timeouts::DOCUMENTS
     };
     let (busy, down) = ([Reply::Says(429, "Retry-After: 2\r\n", "")], [Reply::Says(502, "", "")]);
     let (busy_ends, down_ends) = ("- - - provider_busy", "- - - provider_down");
@@ -317,7 +317,7 @@ fn waits_have_an_end() {
 fn a_server_that_is_slow_is_left() {
     let server = Server::start(&[Reply::Slow]);
     let mut options = options(&server);
-    options.query = Patience { whole: Duration::from_millis(200), ..Patience::QUERY };
+    options.query = Timeouts { whole: Duration::from_millis(200), ..Timeouts::QUERY };
     let (model, waits) = model(options);
     let error = model.embed_query("the dog", &mut |_| 1.0).unwrap_err();
     assert_eq!(error.code(), "provider_down", "{error}");
@@ -540,7 +540,10 @@ fn dimensions_are_learnt_and_then_kept_to() {
     let (model, _) = model(options(&server));
     model.embed_documents(&["text"]).unwrap();
     let error = model.embed_query("text", &mut |_| 1.0).unwrap_err();
-    assert_eq!(error.to_string(), format!("`{}` returns vectors with 2 components instead of 3", &server.url[7..]));
+    assert_eq!(
+        error.to_string(),
+        format!("`{}` returns vectors with 2 components instead of 3", &server.url[7..])
+    );
 }
 
 #[test]

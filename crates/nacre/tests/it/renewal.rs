@@ -4,7 +4,7 @@
 use std::ops::ControlFlow::Continue;
 use std::path::{Path, PathBuf};
 
-use nacre::{Caller, Renewed};
+use nacre::{Caller, ReembeddingProgress};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 
@@ -112,10 +112,10 @@ fn ask(place: &mut Place) -> Vec<Value> {
 }
 
 fn status(place: &mut Place) -> Option<(i64, i64)> {
-    nacre::status(&place.view()).unwrap().vectors.map(|Renewed { made, all }| (made, all))
+    nacre::status(&place.view()).unwrap().vectors.map(|ReembeddingProgress { made, all }| (made, all))
 }
 
-fn renew(place: &mut Place, most: usize) -> Renewed {
+fn renew(place: &mut Place, most: usize) -> ReembeddingProgress {
     nacre::collection::renew(&mut place.view(), most, &mut |_| Continue(())).unwrap()
 }
 
@@ -142,7 +142,7 @@ fn vectors_of_an_older_model_are_made_anew_step_by_step() {
         assert_eq!(status(&mut place), Some((0, 603)));
         place.check();
         // The newest first; who comes after a kill goes on.
-        assert_eq!(renew(&mut place, 100), Renewed { made: 100, all: 603 });
+        assert_eq!(renew(&mut place, 100), ReembeddingProgress { made: 100, all: 603 });
         let found = answer(&mut place, "kestrel in the tower");
         assert!(found["missing"][0].as_str().unwrap().starts_with("vectors: 100 of 603 are"), "{found:#}");
         place.check();
@@ -150,7 +150,7 @@ fn vectors_of_an_older_model_are_made_anew_step_by_step() {
         assert_eq!(status(&mut place), Some((100, 603)));
         assert_eq!(answer(&mut place, "kestrel in the tower"), found, "whoever opened it when");
         let mut steps = Vec::new();
-        let mut count = |so_far: &Renewed| {
+        let mut count = |so_far: &ReembeddingProgress| {
             steps.push(so_far.made);
             Continue(())
         };
@@ -161,7 +161,7 @@ fn vectors_of_an_older_model_are_made_anew_step_by_step() {
         place.check();
         place.reopen();
         assert!(ask(&mut place) == before, "{pieces:?}: and for who comes after");
-        assert_eq!(renew(&mut place, 100), Renewed::default());
+        assert_eq!(renew(&mut place, 100), ReembeddingProgress::default());
         reindex(&mut place);
         assert!(ask(&mut place) == before, "{pieces:?}: and made all at once");
     }
@@ -231,7 +231,7 @@ fn many_make_vectors_at_once_and_none_twice() {
                 scope.spawn(move || {
                     let mut group = home.group(&"main".parse().unwrap(), noon()).unwrap();
                     let mut steps = 0;
-                    let mut count = |_: &Renewed| {
+                    let mut count = |_: &ReembeddingProgress| {
                         steps += 1;
                         Continue(())
                     };
@@ -301,7 +301,7 @@ fn collections_are_made_anew_as_well() {
     assert!(
         nacre::collection::check(&mut place.view()).unwrap().iter().all(|(_, problems)| problems.is_empty())
     );
-    assert_eq!(renew(&mut place, usize::MAX), Renewed { made: 601, all: 601 });
+    assert_eq!(renew(&mut place, usize::MAX), ReembeddingProgress { made: 601, all: 601 });
     assert_eq!(place.call("memory_search", question).data["missing"], json!([]));
 }
 
@@ -350,14 +350,17 @@ fn words_of_another_maker_are_searched_until_someone_writes() {
     place.reopen();
     let mut found = answer(&mut place, "kestrel in the tower");
     let missing = found["missing"].take();
-    assert!(missing[0].as_str().unwrap().starts_with("words: the index was built by another version"), "{missing}");
+    assert!(
+        missing[0].as_str().unwrap().starts_with("words: the index was built by another version"),
+        "{missing}"
+    );
     found["missing"] = json!([]);
     assert!(found == english, "asked in the language that it is in");
     assert!(nacre::status(&place.view()).unwrap().stale);
     assert_eq!(meta(&database(&place), "analyser"), made_by, "a search writes nothing");
     place.check();
     // One of many ways to write.
-    assert_eq!(renew(&mut place, usize::MAX), Renewed { made: 603, all: 603 });
+    assert_eq!(renew(&mut place, usize::MAX), ReembeddingProgress { made: 603, all: 603 });
     assert!(!nacre::status(&place.view()).unwrap().stale);
     assert_eq!(answer(&mut place, "kestrel in the tower")["missing"], json!([]));
     place.check();

@@ -191,7 +191,7 @@ const SEED: &str = r#"{
   ]
 }"#;
 
-fn import(place: &mut Place, text: &str) -> Result<nacre::project::TasksImported, nacre::Error> {
+fn import(place: &mut Place, text: &str) -> Result<nacre::project::TaskImportReport, nacre::Error> {
     let file = place.folder.path().join("in.json");
     #[expect(clippy::disallowed_methods, reason = "a test writes its own files")]
     fs::write(&file, text).unwrap();
@@ -213,7 +213,7 @@ fn tasks_json_goes_round() {
     assert_eq!(serde_json::from_str::<Value>(&exported(&mut first, "tasks.json")).unwrap(), of_seed);
     assert_eq!(
         import(&mut first, SEED).unwrap(),
-        nacre::project::TasksImported { present: 1, ..Default::default() }
+        nacre::project::TaskImportReport { present: 1, ..Default::default() }
     );
     add(&mut first, json!({ "description": "Write it up", "blocked_by": ["1"], "milestone": "M2" }));
     add(&mut first, json!({ "description": "Over", "priority": 9 }));

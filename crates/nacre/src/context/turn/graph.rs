@@ -8,9 +8,9 @@ use super::{Offer, Turning};
 use crate::base::caller::Visibility;
 use crate::base::frame::one_line;
 use crate::base::{Result, Time};
-use crate::group::{Recalled as Recalling, View};
-use crate::records::graph::Known;
-use crate::records::graph::recall::{self, ENTITY, Speaker};
+use crate::group::{JointRecall as Recalling, View};
+use crate::records::graph::GraphMatch;
+use crate::records::graph::recall::{self, MIN_ENTITY_SCORE, Speaker};
 
 /// From which score on what is asked of an entity is known, and not only who it is.
 const ANSWERS: f64 = 85.0;
@@ -23,13 +23,13 @@ const KEY: usize = 100;
 
 /// What the last questions gave.
 #[derive(Default)]
-pub(crate) struct Cache(Vec<(Key, Time, Vec<Known>)>);
+pub(crate) struct Cache(Vec<(Key, Time, Vec<GraphMatch>)>);
 
 /// A question, and who sees what is known.
 type Key = (String, Visibility);
 
 impl Cache {
-    fn get(&mut self, key: &Key, now: Time) -> Option<Vec<Known>> {
+    fn get(&mut self, key: &Key, now: Time) -> Option<Vec<GraphMatch>> {
         self.0.retain(|(_, at, _)| now.as_millis() - at.as_millis() < KEPT_MS);
         let place = self.0.iter().position(|(known, _, _)| known == key)?;
         // The one asked for last goes last.
@@ -38,7 +38,7 @@ impl Cache {
         self.0.last().map(|(_, _, known)| known.clone())
     }
 
-    fn put(&mut self, key: Key, now: Time, known: Vec<Known>) {
+    fn put(&mut self, key: Key, now: Time, known: Vec<GraphMatch>) {
         if self.0.len() >= KEPT {
             self.0.remove(0);
         }
@@ -47,12 +47,12 @@ impl Cache {
 }
 
 /// Returns what the graph knows of the entities that a message names, best first.
-fn block(view: &mut View<'_>, message: &str, now: Time) -> Result<Vec<Known>> {
+fn block(view: &mut View<'_>, message: &str, now: Time) -> Result<Vec<GraphMatch>> {
     let language = view.settings().search.language();
     let (speaker, limit) = (Speaker::User, MOST);
     let request = recall::Request { query: message, speaker, limit, as_of: None, by_words: false };
     let mut known = view.read(|db| recall::recall(db, &request, language))?.known;
-    known.retain(|one| one.linked || one.score >= ENTITY);
+    known.retain(|one| one.linked || one.score >= MIN_ENTITY_SCORE);
     // What was linked comes only beside what matched.
     if known.iter().all(|one| one.linked) {
         known.clear();

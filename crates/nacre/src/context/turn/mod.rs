@@ -45,7 +45,7 @@ use recall::Recalled;
 use relevance::{Known, Message};
 
 pub use crate::base::text::tokens;
-pub use crate::group::{BriefPlugin, MakeBrief, Said};
+pub use crate::group::{BriefPlugin, MakeBrief, PluginLine};
 pub use crate::records::lesson::Lesson;
 pub use crate::records::session::exchange::Exchange;
 pub use archive::Archived;

@@ -1,7 +1,7 @@
 //! Programs of others that add lines to a turn or make the brief (SPEC B5). How one is started and spoken to
 //! is the caller's part; what it says may be anything, and is made harmless here.
 
-use crate::group::Said;
+use crate::group::PluginLine;
 
 use super::{Offer, exchange};
 use crate::base::frame::{is_ours, one_line, strip_injected, without_own_lines};
@@ -24,7 +24,7 @@ pub struct Plugin<'a> {
     /// The most tokens that its lines may have, heading included.
     pub tokens: usize,
     /// Takes its answer: lines, or what went wrong. Must not wait longer than the turn may take.
-    pub answer: &'a dyn Fn() -> Result<Vec<Said>, String>,
+    pub answer: &'a dyn Fn() -> Result<Vec<PluginLine>, String>,
 }
 
 /// Returns what a plugin is told of a message: what the person wrote, without our own lines and without
@@ -75,7 +75,7 @@ fn cut(line: &str, most: usize) -> String {
 }
 
 /// What a plugin offers to a turn, each line short enough to fit by itself.
-pub(super) fn offers(name: &str, said: &[Said], most: usize) -> Vec<Offer> {
+pub(super) fn offers(name: &str, said: &[PluginLine], most: usize) -> Vec<Offer> {
     let said = said.iter().take(MOST_LINES).filter_map(|one| {
         let text = harmless(&one.text, most.saturating_sub(2));
         let reason = text::cut(&harmless(&one.reason, usize::MAX), MOST_REASON);

@@ -6,7 +6,7 @@
 //!
 //! The file, little-endian: `NACREMB1`; four u32 (components of a row, rows, slots, bytes of the longest
 //! token); six u32, the start of each section and the end of the last; zeros up to byte 64. The sections: the
-//! rows, one i8 per component; a scale for each row, f32; the slots of a hash table, a row or `EMPTY` as u32,
+//! rows, one i8 per component; a scale for each row, f32; the slots of a hash table, a row or `EMPTY_SLOT` as u32,
 //! open addressing by FNV-1a of the token; the start of each token in the names, u32, and the end of the
 //! last; the names.
 
@@ -114,10 +114,10 @@ const _: () = {
 };
 
 /// The length of the longest token, in bytes.
-pub(super) const LONGEST_TOKEN: usize = header(3);
+pub(super) const MAX_TOKEN_BYTES: usize = header(3);
 
 /// Marks an empty slot.
-const EMPTY: u32 = u32::MAX;
+const EMPTY_SLOT: u32 = u32::MAX;
 
 /// The initial value of [`hash`].
 pub(super) const HASH_START: u32 = 0x811c_9dc5;
@@ -134,7 +134,7 @@ pub(super) fn find(hash: u32, lead: &[u8], piece: &[u8]) -> Option<u32> {
     // There are more slots than rows, so the loop reaches an empty one.
     loop {
         let row = u32::from_le_bytes(SLOTS[slot]);
-        if row == EMPTY {
+        if row == EMPTY_SLOT {
             return None;
         }
         if name(row).strip_prefix(lead) == Some(piece) {
@@ -189,7 +189,7 @@ mod tests {
             let (lead, piece) =
                 if name.starts_with(b"##") && name.len() > 2 { name.split_at(2) } else { (&[][..], name) };
             name.is_ascii()
-                && name.len() <= LONGEST_TOKEN
+                && name.len() <= MAX_TOKEN_BYTES
                 && find(hash(HASH_START, name), lead, piece) == u32::try_from(row).ok()
         }));
         for unknown in ["[UNK]", "[unused1]", "nosuchtoken", "", "##"] {

@@ -21,7 +21,7 @@ pub(crate) fn tokens(text: &str, take: impl FnMut(&str, u32)) {
 }
 
 /// Represents a non-ASCII letter in a folded text.
-const FOREIGN: u8 = 0xff;
+const NON_ASCII: u8 = 0xff;
 
 /// Returns a text without case and accents, one byte per character.
 fn fold(text: &str) -> Vec<u8> {
@@ -31,7 +31,7 @@ fn fold(text: &str) -> Vec<u8> {
         .filter(|c| !is_combining_mark(*c) && !is_invisible(*c))
         .map(|c| match u8::try_from(c) {
             Ok(byte) if byte.is_ascii() => byte,
-            _ if c.is_alphanumeric() && !is_ideograph(c) => FOREIGN,
+            _ if c.is_alphanumeric() && !is_ideograph(c) => NON_ASCII,
             // A symbol or an ideograph is a word without a row: it only separates its neighbours.
             _ => b' ',
         })
@@ -125,13 +125,13 @@ impl Word {
 }
 
 /// The vocabulary's prefix of a piece that continues a word.
-const CONTINUED: &[u8] = b"##";
+const CONTINUATION_PREFIX: &[u8] = b"##";
 
 /// Returns the rows of a word's longest known pieces from left to right, or none if they can't cover it.
 fn pieces<'a>(word: &[u8], rows: &'a mut [u32; MAX_WORD_CHARS]) -> &'a [u32] {
     let (mut rest, mut count) = (word, 0);
     while !rest.is_empty() {
-        let lead = if count == 0 { &[] } else { CONTINUED };
+        let lead = if count == 0 { &[] } else { CONTINUATION_PREFIX };
         let Some((row, len)) = longest(lead, rest) else { return &[] };
         rows[count] = row;
         count += 1;
@@ -143,13 +143,13 @@ fn pieces<'a>(word: &[u8], rows: &'a mut [u32; MAX_WORD_CHARS]) -> &'a [u32] {
 /// Returns the row and the length of the longest known piece at the start of `rest`.
 fn longest(lead: &[u8], rest: &[u8]) -> Option<(u32, usize)> {
     // One pass hashes every prefix. Most words are found by the first lookup, of the whole word.
-    let mut hashes = [0; builtin::LONGEST_TOKEN];
+    let mut hashes = [0; builtin::MAX_TOKEN_BYTES];
     let mut hash = builtin::hash(builtin::HASH_START, lead);
     for (place, byte) in hashes.iter_mut().zip(rest) {
         hash = builtin::hash(hash, std::slice::from_ref(byte));
         *place = hash;
     }
-    let most = rest.len().min(builtin::LONGEST_TOKEN - lead.len());
+    let most = rest.len().min(builtin::MAX_TOKEN_BYTES - lead.len());
     (1..=most).rev().find_map(|len| Some((builtin::find(hashes[len - 1], lead, &rest[..len])?, len)))
 }
 

@@ -8,7 +8,7 @@ use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::records::session;
 use crate::records::workspace::{self, FilePath, change};
-use crate::store::{Files, Replaced};
+use crate::store::{Files, Replacement};
 
 /// The folders of an export, for documents and for transcripts.
 const DOCUMENTS: &str = "files";
@@ -29,7 +29,7 @@ pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
         let bytes = match file.path.parse::<FilePath>() {
             Ok(path) => files.read(&path, u64::MAX)?,
             // A name that nothing here would give a file is not put back, but what the file says is not lost.
-            Err(_) => files.read_misnamed(&file.path),
+            Err(_) => files.read_invalid_name(&file.path),
         };
         let Some(bytes) = bytes else { continue };
         let name = format!("{DOCUMENTS}/{}", file.path);
@@ -54,7 +54,7 @@ pub(crate) fn folders(written: &[String]) -> impl Iterator<Item = &'static str> 
 
 fn put(file: &Path, bytes: &[u8]) -> Result<()> {
     crate::base::files::create_folder(file.parent().expect("it is in a folder"))?;
-    crate::base::files::write_whole(file, bytes)
+    crate::base::files::write_atomically(file, bytes)
 }
 
 /// Tells that a folder of an export is no link: whoever made the export would decide what is read.
@@ -90,7 +90,7 @@ pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[Strin
             continue;
         }
         let fits = there.is_none() && bytes.len() as u64 <= change::LARGEST;
-        if !fits || held.files().replace(&path, None, Some(&bytes))? == Replaced::Changed {
+        if !fits || held.files().replace(&path, None, Some(&bytes))? == Replacement::Changed {
             put.kept.push(file.path);
             continue;
         }

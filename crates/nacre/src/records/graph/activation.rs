@@ -11,18 +11,18 @@ use crate::base::{Result, Time};
 use crate::store::Connection;
 
 /// The activation that one recall adds, and the maximum activation of a fact.
-const BUMP: f64 = 0.5;
-const MOST: f64 = 5.0;
+const RECALL_BUMP: f64 = 0.5;
+const MAX_ACTIVATION: f64 = 5.0;
 /// The share of activation that is left after a day.
-const KEPT: f64 = 0.95;
+const DAILY_RETENTION: f64 = 0.95;
 /// The minimum strength of a link for its other end to be recalled too, and the maximum number of facts
 /// recalled that way.
-const STRONG: f64 = 2.0;
-pub(super) const LINKED: usize = 4;
+const MIN_LINK_STRENGTH: f64 = 2.0;
+pub(super) const MAX_LINKED_FACTS: usize = 4;
 /// The maximum strength of a link.
-const TIGHTEST: f64 = 20.0;
+const MAX_LINK_STRENGTH: f64 = 20.0;
 /// How many facts of one answer are linked to each other.
-const WIRED: usize = 8;
+const MAX_WIRED_FACTS: usize = 8;
 
 /// The number of current facts in each tier.
 #[derive(Clone, Copy, Debug, Default, serde::Serialize)]
@@ -56,18 +56,18 @@ pub(crate) fn note(db: &Connection, references: &[String], at: Time) -> Result<(
             if let Some(id) = super::number(kind, reference) {
                 let sql = format!(
                     "UPDATE {table} SET access_count = access_count + 1, last_accessed = $2,
-                        activation = CASE WHEN activation + {BUMP} < {MOST} THEN activation + {BUMP} ELSE {MOST} END
+                        activation = CASE WHEN activation + {RECALL_BUMP} < {MAX_ACTIVATION} THEN activation + {RECALL_BUMP} ELSE {MAX_ACTIVATION} END
                     WHERE id = $1"
                 );
                 db.run(&sql, (id, at))?;
             }
         }
     }
-    let together = &references[..references.len().min(WIRED)];
+    let together = &references[..references.len().min(MAX_WIRED_FACTS)];
     let sql = format!(
         "INSERT INTO recalled_together (one, other, weight, at) VALUES ($1, $2, 1, $3)
          ON CONFLICT (one, other) DO UPDATE SET at = excluded.at, weight =
-            CASE WHEN recalled_together.weight + 1 < {TIGHTEST} THEN recalled_together.weight + 1 ELSE {TIGHTEST} END"
+            CASE WHEN recalled_together.weight + 1 < {MAX_LINK_STRENGTH} THEN recalled_together.weight + 1 ELSE {MAX_LINK_STRENGTH} END"
     );
     for one in together {
         for other in together.iter().filter(|other| *other != one) {
@@ -83,7 +83,7 @@ pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<Strin
     let sql = "SELECT other, weight FROM recalled_together WHERE one = $1 AND weight >= $2";
     let mut weights: BTreeMap<String, f64> = BTreeMap::new();
     for one in references {
-        db.each(sql, (one, STRONG), |row| {
+        db.each(sql, (one, MIN_LINK_STRENGTH), |row| {
             let other: String = row.get(0)?;
             if !references.contains(&other) {
                 *weights.entry(other).or_default() += row.get::<f64>(1)?;
@@ -93,7 +93,7 @@ pub(super) fn linked(db: &Connection, references: &[String]) -> Result<Vec<Strin
     }
     let mut strongest: Vec<(String, f64)> = weights.into_iter().collect();
     strongest.sort_by(|one, other| other.1.total_cmp(&one.1));
-    Ok(strongest.into_iter().take(LINKED * 8).map(|(other, _)| other).collect())
+    Ok(strongest.into_iter().take(MAX_LINKED_FACTS * 8).map(|(other, _)| other).collect())
 }
 
 /// Deletes the links of a removed fact or relation.
@@ -122,7 +122,7 @@ pub(crate) fn decay(db: &Connection, now: Time) -> Result<i64> {
         db.run(sql, [today.to_string()])?;
     }
     if days > 0 {
-        let kept = KEPT.powf(days as f64);
+        let kept = DAILY_RETENTION.powf(days as f64);
         db.run(
             "UPDATE facts SET activation = activation * $1 WHERE NOT permanent AND activation > 0.01",
             [kept],

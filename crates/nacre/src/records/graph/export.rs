@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::fact::{self, Fact};
-use super::name::{self, EntityShown};
+use super::name::{self, EntitySummary};
 use super::relation::{self, Relation};
 use crate::base::Result;
 use crate::base::redact;
@@ -27,7 +27,7 @@ pub enum Format {
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "the words of SPEC G")]
 pub struct Picture {
-    pub entities: Vec<EntityShown>,
+    pub entities: Vec<EntitySummary>,
     pub facts: Vec<Fact>,
     pub relations: Vec<Relation>,
 }
@@ -73,7 +73,7 @@ impl Picture {
         self.entities.iter().position(|entity| entity.name == name).unwrap_or(0)
     }
 
-    fn facts_of<'a>(&'a self, entity: &'a EntityShown) -> impl Iterator<Item = &'a Fact> {
+    fn facts_of<'a>(&'a self, entity: &'a EntitySummary) -> impl Iterator<Item = &'a Fact> {
         self.facts.iter().filter(move |fact| fact.entity == entity.name)
     }
 

@@ -14,9 +14,9 @@ use crate::store::{Connection, Params, Row};
 /// The kind of a fact's passage.
 pub(crate) const KIND: &str = "fact";
 /// The category of an entity whose category is unknown.
-pub(super) const UNSAID: &str = "";
+pub(super) const UNKNOWN_CATEGORY: &str = "";
 /// The importance of a fact if none is given.
-pub(crate) const IMPORTANCE: f64 = 0.5;
+pub(crate) const DEFAULT_IMPORTANCE: f64 = 0.5;
 
 /// One fact.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -65,7 +65,7 @@ pub(crate) struct Draft<'a> {
 }
 
 /// The result of storing a draft.
-pub(crate) struct Set {
+pub(crate) struct SetResult {
     pub(crate) fact: Fact,
     /// The value it replaced.
     pub(crate) replaced: Option<String>,
@@ -133,7 +133,7 @@ pub(super) fn find(db: &Connection, id: i64) -> Result<Option<Fact>> {
 }
 
 /// Stores the value of an entity's key, valid from `origin.since`.
-pub(crate) fn set(db: &Connection, origin: &Origin<'_>, draft: &Draft<'_>) -> Result<Set> {
+pub(crate) fn set(db: &Connection, origin: &Origin<'_>, draft: &Draft<'_>) -> Result<SetResult> {
     index::write(db, |writer| set_with(db, writer, origin, draft))
 }
 
@@ -143,7 +143,7 @@ pub(crate) fn set_with(
     writer: &mut Writer<'_>,
     origin: &Origin<'_>,
     draft: &Draft<'_>,
-) -> Result<Set> {
+) -> Result<SetResult> {
     let key = guard::key(draft.key, origin.checked_as())?;
     let value = guard::value(draft.value, origin.checked_as())?;
     let given = draft.category.map(|category| self::category(db, category)).transpose()?;
@@ -152,12 +152,12 @@ pub(crate) fn set_with(
     let category = match (given, &known) {
         (Some(given), _) => given,
         (None, Some(entity)) if !hidden => entity.category.clone(),
-        (None, _) => UNSAID.to_owned(),
+        (None, _) => UNKNOWN_CATEGORY.to_owned(),
     };
     let entity = match known {
         Some(entity) if !hidden => name::sort(db, entity, &category)?,
         Some(entity) => entity,
-        None => name::find_or_make(db, origin, draft.entity, &category)?,
+        None => name::find_or_create(db, origin, draft.entity, &category)?,
     };
     let multi = is_multi(db, &key)?;
     let before = select(
@@ -185,7 +185,7 @@ pub(crate) fn set_with(
     }
     if multi {
         let holding = before.iter().filter(|fact| fact.until.is_none()).count();
-        let most = guard::most_values(origin.source);
+        let most = guard::max_values(origin.source);
         if holding >= most {
             let what = format!("{}.{key}", entity.name);
             return Err(Error::KeptOut {
@@ -205,8 +205,8 @@ pub(crate) fn set_with(
             until = Some(until.map_or(other.since, |known: Time| known.min(other.since)));
         }
     }
-    let importance = draft.importance.unwrap_or(IMPORTANCE).clamp(0.0, 1.0);
-    let permanent = draft.permanent.unwrap_or_else(|| guard::born_permanent(&category));
+    let importance = draft.importance.unwrap_or(DEFAULT_IMPORTANCE).clamp(0.0, 1.0);
+    let permanent = draft.permanent.unwrap_or_else(|| guard::is_permanent(&category));
     let sql = "INSERT INTO facts (entity, key, value, category, importance, permanent, since, until, source, session, private)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) RETURNING id";
     let values = (
@@ -224,7 +224,7 @@ pub(crate) fn set_with(
     );
     let fact = get(db, db.one(sql, values, |row| row.get(0))?)?;
     writer.insert(&fact.passage())?;
-    Ok(Set { fact, replaced, known: false, changed: true })
+    Ok(SetResult { fact, replaced, known: false, changed: true })
 }
 
 /// Applies the other fields of a draft to a fact that exists already.
@@ -234,12 +234,12 @@ fn confirm(
     known: &Fact,
     draft: &Draft<'_>,
     category: &str,
-) -> Result<Set> {
+) -> Result<SetResult> {
     let was_private = is_private(db, known)?;
     let private = origin.private.unwrap_or(was_private);
     let importance = draft.importance.map_or(known.importance, |given| given.clamp(0.0, 1.0));
     let permanent = draft.permanent.unwrap_or(known.permanent);
-    let category = if known.category == UNSAID { category } else { &known.category };
+    let category = if known.category == UNKNOWN_CATEGORY { category } else { &known.category };
     let changed = private != was_private
         || (importance, permanent, category) != (known.importance, known.permanent, known.category.as_str());
     if changed {
@@ -247,7 +247,7 @@ fn confirm(
             "UPDATE facts SET importance = $2, permanent = $3, category = $4, private = $5 WHERE id = $1";
         db.run(sql, (known.number(), importance, permanent, category, private))?;
     }
-    Ok(Set { fact: get(db, known.number())?, replaced: None, known: true, changed })
+    Ok(SetResult { fact: get(db, known.number())?, replaced: None, known: true, changed })
 }
 
 fn is_private(db: &Connection, fact: &Fact) -> Result<bool> {
@@ -299,7 +299,7 @@ pub(crate) fn set_multi(db: &Connection, now: Time, key: &str, multi: bool) -> R
             // Values from documents that hold at the same time keep doing so.
             let sql = "SELECT DISTINCT facts.id FROM facts JOIN citations ON kind = 'fact' AND citations.id = facts.id
                 WHERE key = $1 AND until IS NOT NULL";
-            hold_again(db, &name::ids(db, sql, [&key])?)?;
+            restore_current(db, &name::ids(db, sql, [&key])?)?;
         }
     } else if guard::is_multi(&key) {
         return Err(Error::KeptOut { what: key, reason: "always has a list of values".into() });
@@ -335,7 +335,7 @@ pub(super) fn end_older(db: &Connection, entity: EntityId, now: Time) -> Result<
 }
 
 /// Restores facts that were ended, unless another value of a single-valued key holds.
-pub(super) fn hold_again(db: &Connection, ids: &[i64]) -> Result<()> {
+pub(super) fn restore_current(db: &Connection, ids: &[i64]) -> Result<()> {
     for id in ids {
         let Some(fact) = find(db, *id)? else { continue };
         let other = "roots.name = $1 AND key = $2 AND until IS NULL LIMIT 1";

@@ -16,7 +16,7 @@ use crate::index::Writer;
 use crate::store::Connection;
 
 /// The statements of a document when it was last read: the row and the line of each.
-type Cited = HashMap<(&'static str, i64), i64>;
+type Citations = HashMap<(&'static str, i64), i64>;
 
 /// Updates the graph to the content of a document; `None` means that the document was deleted.
 pub(crate) fn follow(
@@ -28,7 +28,7 @@ pub(crate) fn follow(
 ) -> Result<()> {
     let before = cited(db, path)?;
     db.run("DELETE FROM kept_out WHERE path = $1", [path])?;
-    let mut now: Cited = HashMap::new();
+    let mut now: Citations = HashMap::new();
     let said = reading.map(|reading| reading.said.as_slice()).unwrap_or_default();
     // Aliases come last: they need an entity.
     let order =
@@ -61,7 +61,7 @@ pub(crate) fn follow(
     retract(db, writer, path, &gone)
 }
 
-fn cited(db: &Connection, path: &str) -> Result<Cited> {
+fn cited(db: &Connection, path: &str) -> Result<Citations> {
     let sql = "SELECT kind, id, line FROM citations WHERE path = $1";
     let rows = db.rows(sql, [path], |row| {
         let kind = match row.text(0)? {
@@ -80,7 +80,7 @@ fn take(
     writer: &mut Writer<'_>,
     origin: &Origin<'_>,
     claim: &Claim,
-    before: &Cited,
+    before: &Citations,
 ) -> Result<Option<(&'static str, i64)>> {
     match claim {
         Claim::Fact { entity, key, value, category, importance, permanent } => {
@@ -122,7 +122,13 @@ fn named(db: &Connection, entity: &str) -> Result<String> {
 }
 
 /// Returns the fact by which this document made the same statement when it was last read.
-fn said_before(db: &Connection, before: &Cited, entity: &str, key: &str, value: &str) -> Result<Option<i64>> {
+fn said_before(
+    db: &Connection,
+    before: &Citations,
+    entity: &str,
+    key: &str,
+    value: &str,
+) -> Result<Option<i64>> {
     if before.is_empty() {
         return Ok(None);
     }

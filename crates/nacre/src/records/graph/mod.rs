@@ -41,11 +41,11 @@ pub use export::{Format, Picture};
 pub use fact::Fact;
 pub(crate) use follow::follow;
 pub(crate) use guard::From as Source;
-pub use name::{Alias, EntityShown};
-pub use recall::{Known, Recalled};
+pub use name::{Alias, EntitySummary};
+pub use recall::{GraphMatch, RecallResult};
 pub(crate) use records::Records;
 pub use relation::Relation;
-pub use seed::Seeded;
+pub use seed::SeedReport;
 
 /// The key for the type of an entity in another program.
 pub(crate) const ENTITY_TYPE: &str = "entity_type";
@@ -228,12 +228,12 @@ impl std::convert::From<guard::Refusal> for Error {
 }
 
 /// Imports facts, relations and aliases from a seed file that a person wrote.
-pub fn seed(view: &mut View<'_>, path: &Path) -> Result<Seeded> {
+pub fn seed(view: &mut View<'_>, path: &Path) -> Result<SeedReport> {
     let caller = view.caller();
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
     let seed = seed::parse(path, &text)?;
     view.write(|tx| {
-        let seeded = seed::take_in(tx, caller.now, &caller.session, &seed)?;
+        let seeded = seed::import(tx, caller.now, &caller.session, &seed)?;
         audit::Row::new("seed").with("added", seeded.added).append(tx, caller)?;
         Ok(seeded)
     })

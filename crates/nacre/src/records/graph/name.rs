@@ -35,7 +35,7 @@ pub struct Alias {
 /// An entity as it is shown.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "the words of SPEC G2")]
-pub struct EntityShown {
+pub struct EntitySummary {
     pub name: String,
     pub category: String,
     pub aliases: Vec<String>,
@@ -45,7 +45,7 @@ pub struct EntityShown {
 
 redact! {
     Alias { alias, entity }
-    EntityShown { name, category, aliases / facts, relations }
+    EntitySummary { name, category, aliases / facts, relations }
 }
 
 /// Returns the folded form of a name. Empty if it has neither letters nor digits.
@@ -152,7 +152,7 @@ pub(super) fn after(start: &str) -> String {
 }
 
 /// Returns the entity with a name, and creates it if needed.
-pub(crate) fn find_or_make(
+pub(crate) fn find_or_create(
     db: &Connection,
     origin: &Origin<'_>,
     name: &str,
@@ -268,7 +268,7 @@ pub(crate) fn aliases(db: &Connection, entity: Option<EntityId>) -> Result<Vec<A
 }
 
 /// Lists the entities by name.
-pub(crate) fn list(db: &Connection) -> Result<Vec<EntityShown>> {
+pub(crate) fn list(db: &Connection) -> Result<Vec<EntitySummary>> {
     let sql = "SELECT id, name, category,
             (SELECT count(*) FROM facts JOIN entities AS of ON of.id = facts.entity WHERE of.root = entities.id AND until IS NULL),
             (SELECT count(*) FROM relations JOIN entities AS of ON of.id IN (subject, object)
@@ -276,7 +276,7 @@ pub(crate) fn list(db: &Connection) -> Result<Vec<EntityShown>> {
         FROM entities WHERE root = id ORDER BY lower(name)";
     db.rows(sql, (), |row| {
         let aliases = aliases(db, Some(row.get(0)?))?;
-        Ok(EntityShown {
+        Ok(EntitySummary {
             name: row.get(1)?,
             category: row.get(2)?,
             aliases: aliases.into_iter().map(|alias| alias.alias).collect(),
@@ -302,14 +302,14 @@ pub(crate) fn merge(db: &Connection, now: Time, gone: &str, kept: &str) -> Resul
     let moved = ids(db, "SELECT id FROM entities WHERE root = $1", [gone.id])?;
     db.run("UPDATE entities SET root = $2 WHERE root = $1", (gone.id, kept.id))?;
     let ended = super::fact::end_older(db, kept.id, now)?;
-    say_again(db, &moved)?;
+    rewrite_passages(db, &moved)?;
     let sql = "INSERT INTO merges (kept, gone, moved, ended, at) VALUES ($1, $2, $3, $4, $5) RETURNING id";
     let values = (kept.id, gone.id, serde_json::to_string(&moved)?, serde_json::to_string(&ended)?, now);
     db.one(sql, values, |row| row.get(0))
 }
 
 /// Rewrites the passages of entities under the name that they count as now.
-fn say_again(db: &Connection, entities: &[i64]) -> Result<()> {
+fn rewrite_passages(db: &Connection, entities: &[i64]) -> Result<()> {
     let entities = serde_json::to_string(entities)?;
     let mut passages = super::fact::passages_of(db, &entities)?;
     passages.extend(super::relation::passages_of(db, &entities)?);
@@ -339,14 +339,14 @@ pub(crate) fn unmerge(db: &Connection, now: Time, name: &str) -> Result<(String,
         }
     }
     db.run("UPDATE entities SET root = id WHERE id = $1", [gone])?;
-    say_again(db, &moved)?;
-    super::fact::hold_again(db, &ended)?;
+    rewrite_passages(db, &moved)?;
+    super::fact::restore_current(db, &ended)?;
     db.run("UPDATE merges SET undone_at = $2 WHERE id = $1", (merge, now))?;
     Ok(names)
 }
 
 /// Declares that two entities are never the same. Returns their names.
-pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(String, String)> {
+pub(crate) fn mark_distinct(db: &Connection, one: &str, other: &str) -> Result<(String, String)> {
     let (one, other) = (get(db, one)?, get(db, other)?);
     if one.id == other.id {
         return Err(Error::SelfAlias { alias: one.name, entity: other.name });
@@ -357,7 +357,7 @@ pub(crate) fn keep_apart(db: &Connection, one: &str, other: &str) -> Result<(Str
 }
 
 /// A removed entity.
-pub(crate) struct Removed {
+pub(crate) struct RemovedEntity {
     pub(crate) name: String,
     /// The documents that still mention it: editing them brings their statements back.
     pub(crate) cited: Vec<String>,
@@ -367,7 +367,7 @@ pub(crate) struct Removed {
 
 /// Deletes an entity permanently: its facts and their history, its relations, its names, and the entities
 /// merged into it.
-pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
+pub(crate) fn remove(db: &Connection, name: &str) -> Result<RemovedEntity> {
     const OF: &str = "IN (SELECT id FROM entities WHERE root = $1)";
     let entity = get(db, name)?;
     let facts = ids(db, &format!("SELECT id FROM facts WHERE entity {OF}"), [entity.id])?;
@@ -400,7 +400,7 @@ pub(crate) fn remove(db: &Connection, name: &str) -> Result<Removed> {
     }
     cited.sort();
     cited.dedup();
-    Ok(Removed { name: entity.name, cited, ids: named })
+    Ok(RemovedEntity { name: entity.name, cited, ids: named })
 }
 
 /// Removes entities that have no fact, no relation and no alias given by a person.

@@ -10,9 +10,9 @@ use crate::index::{Language, analyse};
 use crate::store::Connection;
 
 /// The maximum number of words that are analysed.
-const MOST_WORDS: usize = 64;
+const MAX_QUESTION_WORDS: usize = 64;
 /// The maximum length of a name, in words.
-const LONGEST_NAME: usize = 8;
+const MAX_NAME_WORDS: usize = 8;
 
 /// The person asking: "my" refers to the user if the user asks, and to the agent if the agent asks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,9 +29,9 @@ pub(super) struct Question {
     /// The entities it names, in its own words.
     pub(super) named: Vec<Mention>,
     /// The words that say what is asked.
-    pub(super) asked: Vec<Asked>,
+    pub(super) asked: Vec<AskedWord>,
     /// Words that look like a name but are unknown.
-    pub(super) strangers: Vec<Asked>,
+    pub(super) strangers: Vec<AskedWord>,
 }
 
 /// A named entity.
@@ -54,7 +54,7 @@ impl Mention {
 
 /// A word that says what is asked.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct AskedWord {
     /// The word as written, folded.
     pub(super) word: String,
     pub(super) stem: String,
@@ -62,7 +62,7 @@ pub(super) struct Asked {
     pub(super) keys: Vec<&'static str>,
 }
 
-impl Asked {
+impl AskedWord {
     /// Tells whether it asks for an attribute of people or things.
     pub(super) fn is_attribute(&self) -> bool {
         intent::is_attribute(&self.word)
@@ -110,7 +110,7 @@ impl Question {
         let says_nothing = |token: &Token| {
             token.stem.is_empty() || language.is_common(&token.stem) && !intent::names_end(&token.word)
         };
-        let (mut asked, mut little): (Vec<Asked>, Vec<Asked>) = Default::default();
+        let (mut asked, mut little): (Vec<AskedWord>, Vec<AskedWord>) = Default::default();
         let mut strangers = Vec::new();
         // Whether the previous word was never used before.
         let mut beside = false;
@@ -119,9 +119,12 @@ impl Question {
                 beside = false;
                 continue;
             }
-            let word =
-                Asked { word: token.word.clone(), stem: token.stem.clone(), keys: intent::keys(&token.word) };
-            let unheard = !word.is_attribute() && is_unheard(db, &token.stem)?;
+            let word = AskedWord {
+                word: token.word.clone(),
+                stem: token.stem.clone(),
+                keys: intent::keys(&token.word),
+            };
+            let unheard = !word.is_attribute() && is_new_word(db, &token.stem)?;
             let named = (token.capital && !token.first || token.possessive) && !guard::is_day(&token.word)
                 || unheard
                 || beside && !word.is_attribute();
@@ -140,7 +143,7 @@ impl Question {
         }
         // `her number` asks for something; in `phone number` the word adds nothing.
         if asked.is_empty() {
-            asked = little.into_iter().filter(Asked::is_attribute).collect();
+            asked = little.into_iter().filter(AskedWord::is_attribute).collect();
         }
         Ok(Question { named, asked, strangers })
     }
@@ -165,7 +168,7 @@ fn tokens(text: &str, language: Language) -> Vec<Token> {
         let possessive = possessive && !language.is_common(&stem);
         tokens.push(Token { word, stem, capital, first, possessive, taken: false });
         first = ends;
-        if tokens.len() == MOST_WORDS {
+        if tokens.len() == MAX_QUESTION_WORDS {
             break;
         }
     }
@@ -216,7 +219,7 @@ fn runs(text: &str) -> Vec<(&str, bool)> {
 }
 
 /// Tells whether no indexed text contains a word, nor one that differs in a letter.
-fn is_unheard(db: &Connection, stem: &str) -> Result<bool> {
+fn is_new_word(db: &Connection, stem: &str) -> Result<bool> {
     if db.row("SELECT 1 FROM terms WHERE term = $1", [stem], |_| Ok(()))?.is_some() {
         return Ok(false);
     }
@@ -290,7 +293,7 @@ fn name_at(
             (false, true) => false,
             _ => length > *longest,
         };
-        let fits = length <= tokens.len().min(LONGEST_NAME)
+        let fits = length <= tokens.len().min(MAX_NAME_WORDS)
             && best.as_ref().is_none_or(better)
             && folded.split(' ').zip(tokens).all(|(part, token)| part == token.word);
         if !fits {
@@ -337,8 +340,8 @@ fn speaking(db: &Connection, tokens: &[Token], speaker: Speaker) -> Result<Optio
 /// Returns the person with a first name, if it is unique. In lower case only if the question has few other
 /// words: `dana mobile`.
 fn by_first_name(db: &Connection, tokens: &mut [Token], language: Language) -> Result<Option<Mention>> {
-    const TERSE: usize = 3;
-    let terse = tokens.len() <= TERSE;
+    const MAX_TERSE_WORDS: usize = 3;
+    let terse = tokens.len() <= MAX_TERSE_WORDS;
     let may_be = |token: &&mut Token| {
         let written = token.capital && !token.first || token.possessive || terse;
         written

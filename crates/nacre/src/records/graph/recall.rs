@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use super::fact::{self, Fact};
 use super::name::Entity;
-use super::question::{Asked, Mention, Question};
+use super::question::{AskedWord, Mention, Question};
 use super::relation::{self, Relation};
 use super::{Cite, EntityId, activation, cites, guard, intent, name};
 use crate::base::redact::redact;
@@ -28,17 +28,17 @@ use crate::store::Connection;
 pub use super::question::Speaker;
 
 /// The minimum score of a matched entity.
-pub(crate) const ENTITY: f64 = 65.0;
+pub(crate) const MIN_ENTITY_SCORE: f64 = 65.0;
 /// The maximum number of rows of one entity that are read.
-const MOST: usize = 1_000;
+const MAX_ENTITY_ROWS: usize = 1_000;
 /// The penalty for a part of the question that is not covered.
-const UNCOVERED: f64 = 14.0;
+const UNCOVERED_PENALTY: f64 = 14.0;
 /// The penalty for a second hop.
-const HOP: f64 = 1.0;
+const HOP_PENALTY: f64 = 1.0;
 /// The minimum similarity from which a fact answers without sharing a word with the question.
-const NEAR: f32 = 0.42;
+const MIN_SIMILARITY: f32 = 0.42;
 /// The share of the question that an answer must cover.
-const ENOUGH: f64 = 0.4;
+const MIN_COVERAGE: f64 = 0.4;
 
 /// A question to the graph.
 #[derive(Clone, Debug)]
@@ -54,9 +54,9 @@ pub(crate) struct Request<'a> {
 
 /// The result of a recall.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct Recalled {
+pub struct RecallResult {
     /// Best first.
-    pub known: Vec<Known>,
+    pub known: Vec<GraphMatch>,
     /// The entities that the question names.
     pub entities: Vec<String>,
     /// Set if nothing is known.
@@ -74,7 +74,7 @@ pub struct Recalled {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the words of SPEC G")]
-pub struct Known {
+pub struct GraphMatch {
     pub kind: &'static str,
     pub id: String,
     pub text: String,
@@ -101,8 +101,8 @@ pub struct Known {
 }
 
 redact! {
-    Recalled { known, entities, note, missing, lacks }
-    Known { id, text, cites, why / kind, score, combined, since, until, linked, activation, covered }
+    RecallResult { known, entities, note, missing, lacks }
+    GraphMatch { id, text, cites, why / kind, score, combined, since, until, linked, activation, covered }
 }
 
 /// A fact or relation of an entity, as it is compared with the question.
@@ -112,13 +112,13 @@ enum Row {
 }
 
 /// Answers a question.
-pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language) -> Result<Recalled> {
+pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language) -> Result<RecallResult> {
     let question = Question::new(db, request.query, request.speaker, language)?;
-    let mut recalled = Recalled {
+    let mut recalled = RecallResult {
         entities: question.named.iter().map(|mention| mention.entity.name.clone()).collect(),
-        ..Recalled::default()
+        ..RecallResult::default()
     };
-    let mut seen: BTreeMap<String, Known> = BTreeMap::new();
+    let mut seen: BTreeMap<String, GraphMatch> = BTreeMap::new();
     let mut of_named = 0;
     for mention in &question.named {
         let rows = rows(db, mention.entity.id, &mention.entity.name, request.as_of)?;
@@ -149,7 +149,7 @@ pub(crate) fn recall(db: &Connection, request: &Request<'_>, language: Language)
         known.cites = super::number(kind, &known.id).map_or(Ok(Vec::new()), |id| cites(db, kind, id))?;
     }
     if recalled.known.is_empty() {
-        recalled.note = Some(silence(&question, of_named));
+        recalled.note = Some(explain_silence(&question, of_named));
         recalled.lacks = lacks(&question);
     }
     Ok(recalled)
@@ -165,7 +165,7 @@ fn names(db: &Connection, mention: &Mention) -> Result<Vec<String>> {
     Ok(names)
 }
 
-fn list(words: &[Asked]) -> String {
+fn list(words: &[AskedWord]) -> String {
     words.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ")
 }
 
@@ -175,12 +175,12 @@ fn list(words: &[Asked]) -> String {
 fn lacks(question: &Question) -> Option<String> {
     let mention = question.named.first().filter(|mention| mention.is_sure())?;
     let asked = &question.asked;
-    let asks = !asked.is_empty() && asked.iter().all(Asked::is_attribute);
+    let asks = !asked.is_empty() && asked.iter().all(AskedWord::is_attribute);
     asks.then(|| format!("the graph has no `{}` for `{}`", list(asked), mention.entity.name))
 }
 
 /// Explains why the graph has no answer.
-fn silence(question: &Question, of_named: usize) -> String {
+fn explain_silence(question: &Question, of_named: usize) -> String {
     match question.named.first() {
         Some(mention) if of_named > 0 => format!(
             "{} known about `{2}`, but nothing about `{1}`; list all with `nacre fact list \"{2}\"`",
@@ -196,7 +196,7 @@ fn silence(question: &Question, of_named: usize) -> String {
     }
 }
 
-fn keep(seen: &mut BTreeMap<String, Known>, known: Known) {
+fn keep(seen: &mut BTreeMap<String, GraphMatch>, known: GraphMatch) {
     match seen.get(&known.id) {
         Some(other) if other.score >= known.score => {}
         _ => {
@@ -214,7 +214,8 @@ fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> R
         "SELECT id, $4, key, value, category, importance, permanent, since, until, source, activation, access_count,
             last_accessed FROM facts WHERE entity {OF} AND {HOLDS}"
     );
-    let mut rows = db.rows(&sql, (entity, as_of, MOST, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
+    let mut rows =
+        db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| Ok(Row::Fact(fact::from_row(row)?)))?;
     for (forward, end, other, ends) in [
         (true, "subject", "object", "$4, predicate, roots.name"),
         (false, "object", "subject", "roots.name, predicate, $4"),
@@ -224,7 +225,7 @@ fn rows(db: &Connection, entity: EntityId, name: &str, as_of: Option<Time>) -> R
             FROM relations JOIN entities AS e ON e.id = relations.{other} JOIN entities AS roots ON roots.id = e.root
             WHERE relations.{end} {OF} AND {HOLDS}"
         );
-        rows.extend(db.rows(&sql, (entity, as_of, MOST, name), |row| {
+        rows.extend(db.rows(&sql, (entity, as_of, MAX_ENTITY_ROWS, name), |row| {
             Ok(Row::Relation { relation: relation::from_row(row)?, forward, other: row.get(10)? })
         })?);
     }
@@ -239,7 +240,7 @@ fn of_entity(
     request: &Request<'_>,
     who: &str,
     language: Language,
-) -> Result<Vec<Known>> {
+) -> Result<Vec<GraphMatch>> {
     let asked = &question.asked;
     if asked.is_empty() {
         return Ok(rows
@@ -250,7 +251,7 @@ fn of_entity(
     let named = question.ids();
     let all = (1u64 << asked.len().min(63)) - 1;
     // A word for an attribute says more about the question than other words.
-    let weight = |place: usize| if asked.get(place).is_some_and(Asked::is_attribute) { 2.0 } else { 1.0 };
+    let weight = |place: usize| if asked.get(place).is_some_and(AskedWord::is_attribute) { 2.0 } else { 1.0 };
     let weigh = |bits: u64| (0..63).filter(|place| bits & 1 << place != 0).map(weight).sum::<f64>();
     let share = |bits: u64| weigh(bits) / weigh(all);
     let mut found = Vec::new();
@@ -261,8 +262,8 @@ fn of_entity(
         if joins {
             bits = all;
         }
-        if bits != 0 && share(bits) >= ENOUGH {
-            let score = row.base(95.0, 90.0) - UNCOVERED * (1.0 - share(bits));
+        if bits != 0 && share(bits) >= MIN_COVERAGE {
+            let score = row.base(95.0, 90.0) - UNCOVERED_PENALTY * (1.0 - share(bits));
             found.push(row.known(
                 score,
                 steps(share(bits)),
@@ -279,8 +280,9 @@ fn of_entity(
         let Some(other) = row.leads_to(db)?.filter(|other| !named.contains(&other.id)) else { continue };
         for next in self::rows(db, other.id, &other.name, request.as_of)? {
             let more = next.covers(asked, language) & !bits;
-            if more != 0 && share(bits | more) >= ENOUGH {
-                let score = next.base(95.0, 90.0) - HOP - UNCOVERED * (1.0 - share(bits | more));
+            if more != 0 && share(bits | more) >= MIN_COVERAGE {
+                let score =
+                    next.base(95.0, 90.0) - HOP_PENALTY - UNCOVERED_PENALTY * (1.0 - share(bits | more));
                 let why = format!("{who} ▸ {}, asked for `{}`", row.line(), words(asked, bits | more));
                 found.push(next.known(score, steps(share(bits | more)), why));
             }
@@ -290,7 +292,7 @@ fn of_entity(
     // Anything that covers less than half of what the best covers is irrelevant.
     found.retain(|known| known.covered * 2 > best);
     // If every word asks for a known attribute and none was found, the answer is unknown.
-    if found.is_empty() && !asked.iter().all(Asked::is_attribute) {
+    if found.is_empty() && !asked.iter().all(AskedWord::is_attribute) {
         found = by_meaning(question, rows, who);
     }
     Ok(found)
@@ -303,12 +305,12 @@ fn steps(share: f64) -> i64 {
 }
 
 /// Returns rows with a meaning similar to the question, without a common word.
-fn by_meaning(question: &Question, rows: &[Row], who: &str) -> Vec<Known> {
+fn by_meaning(question: &Question, rows: &[Row], who: &str) -> Vec<GraphMatch> {
     let asked = question.asked.iter().map(|asked| asked.word.as_str()).collect::<Vec<_>>().join(" ");
     let wanted = builtin::embed_weighted(&asked, |_| 1.0);
     let near = |row: &Row| builtin::embed_weighted(&row.said(), |_| 1.0).dot(&wanted);
     let mut found: Vec<(f32, &Row)> =
-        rows.iter().map(|row| (near(row), row)).filter(|(near, _)| *near >= NEAR).collect();
+        rows.iter().map(|row| (near(row), row)).filter(|(near, _)| *near >= MIN_SIMILARITY).collect();
     found.sort_by(|a, b| b.0.total_cmp(&a.0));
     let best = found.first().map_or(0.0, |(near, _)| *near);
     found
@@ -329,7 +331,7 @@ fn by_words(
     names: &[String],
     request: &Request<'_>,
     language: Language,
-) -> Result<Vec<Known>> {
+) -> Result<Vec<GraphMatch>> {
     let mut stems: Vec<String> = question.asked.iter().map(|asked| asked.stem.clone()).collect();
     stems.extend(names.iter().flat_map(|name| analyse::words(name, language)));
     let mut found = Vec::new();
@@ -356,7 +358,7 @@ fn by_words(
 /// Returns the facts and relations that contain any of these words, best first. Words are read in order of
 /// rarity, up to a limit.
 fn having(db: &Connection, stems: &[String], request: &Request<'_>) -> Result<Vec<Row>> {
-    const READ: i64 = 20_000;
+    const MAX_READ_ROWS: i64 = 20_000;
     let mut rare: Vec<(i64, &String)> = Vec::new();
     for stem in stems.iter().filter(|stem| !stem.is_empty()) {
         let sql = "SELECT df FROM terms WHERE term = $1";
@@ -368,7 +370,7 @@ fn having(db: &Connection, stems: &[String], request: &Request<'_>) -> Result<Ve
     let mut sum = 0;
     rare.retain(|(df, _)| {
         sum += df;
-        sum <= READ
+        sum <= MAX_READ_ROWS
     });
     if rare.is_empty() {
         return Ok(Vec::new());
@@ -403,16 +405,16 @@ fn says(words: &[String], name: &str) -> bool {
 }
 
 /// Sorts the results: by coverage of the question, then by score and activation.
-fn rank(known: &mut [Known]) {
+fn rank(known: &mut [GraphMatch]) {
     let hottest = known.iter().map(|known| known.activation).fold(f64::MIN_POSITIVE, f64::max);
     for known in known.iter_mut() {
-        let tier = if known.score >= ENTITY { 100.0 } else { 0.0 };
+        let tier = if known.score >= MIN_ENTITY_SCORE { 100.0 } else { 0.0 };
         let combined = tier + 0.7 * known.score / 100.0 + 0.3 * (known.activation / hottest).min(1.0);
         known.combined = (combined * 1_000.0).round() / 1_000.0;
         known.score = (known.score * 10.0).round() / 10.0;
     }
     known.sort_by(|a, b| {
-        let tier = |known: &Known| known.score >= ENTITY;
+        let tier = |known: &GraphMatch| known.score >= MIN_ENTITY_SCORE;
         (tier(b), b.covered)
             .cmp(&(tier(a), a.covered))
             .then(b.combined.total_cmp(&a.combined))
@@ -422,9 +424,9 @@ fn rank(known: &mut [Known]) {
 }
 
 /// Adds facts that were often recalled together with these.
-fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<Known>) -> Result<()> {
-    let room = request.limit.saturating_sub(known.len()).min(activation::LINKED);
-    if known.is_empty() || room == 0 || request.as_of.is_some() || known[0].score < ENTITY {
+fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<GraphMatch>) -> Result<()> {
+    let room = request.limit.saturating_sub(known.len()).min(activation::MAX_LINKED_FACTS);
+    if known.is_empty() || room == 0 || request.as_of.is_some() || known[0].score < MIN_ENTITY_SCORE {
         return Ok(());
     }
     let references: Vec<String> = known.iter().map(|known| known.id.clone()).collect();
@@ -442,7 +444,7 @@ fn link(db: &Connection, request: &Request<'_>, known: &mut Vec<Known>) -> Resul
     Ok(())
 }
 
-fn words(asked: &[Asked], bits: u64) -> String {
+fn words(asked: &[AskedWord], bits: u64) -> String {
     let named = asked.iter().enumerate().filter(|(place, _)| bits & (1 << place.min(&62)) != 0);
     named.map(|(_, asked)| asked.word.as_str()).collect::<Vec<_>>().join(" ")
 }
@@ -473,12 +475,12 @@ impl Row {
         }
     }
 
-    fn known(&self, score: f64, covered: i64, why: String) -> Known {
+    fn known(&self, score: f64, covered: i64, why: String) -> GraphMatch {
         let (kind, id, since, until, activation) = match self {
             Row::Fact(fact) => (fact::KIND, &fact.id, fact.since, fact.until, fact.activation),
             Row::Relation { relation: of, .. } => (relation::KIND, &of.id, of.since, of.until, of.activation),
         };
-        Known {
+        GraphMatch {
             kind,
             id: id.clone(),
             text: self.line(),
@@ -495,8 +497,8 @@ impl Row {
     }
 
     /// Returns which of the words it answers, one bit each.
-    fn covers(&self, asked: &[Asked], language: Language) -> u64 {
-        let answers = |asked: &Asked| match self {
+    fn covers(&self, asked: &[AskedWord], language: Language) -> u64 {
+        let answers = |asked: &AskedWord| match self {
             Row::Fact(fact) => {
                 fact.key.split('_').any(|key| key == asked.word || asked.keys.contains(&key))
                     || has_stem(&fact.key, asked, language)
@@ -526,7 +528,7 @@ impl Row {
 }
 
 /// Tells whether a text contains a word. Most texts lack even its beginning, which is checked first.
-fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
+fn has_stem(text: &str, asked: &AskedWord, language: Language) -> bool {
     const BEGINNING: usize = 3;
     let beginning = asked.stem.as_bytes().get(..BEGINNING).filter(|bytes| bytes.is_ascii());
     let absent =
@@ -545,7 +547,7 @@ fn has_stem(text: &str, asked: &Asked, language: Language) -> bool {
 }
 
 /// Tells whether a word asks for the other end. `forward` means that the question names the subject.
-fn asks_for_end(asked: &Asked, predicate: &str, forward: bool, language: Language) -> bool {
+fn asks_for_end(asked: &AskedWord, predicate: &str, forward: bool, language: Language) -> bool {
     // A predicate without words for its ends may be the inverse of another: the employer is the one worked
     // at.
     let asks = intent::asks_for_end(&asked.word, predicate, forward)

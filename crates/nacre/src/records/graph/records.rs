@@ -64,10 +64,10 @@ struct Relation {
 }
 
 /// Whether a row is private: marked so, or said in a private session.
-const PRIVATE: &str = "(private OR source = 'conversation')";
+const IS_PRIVATE: &str = "(private OR source = 'conversation')";
 
 /// The condition for statements that were said rather than read.
-const SAID: &str = "source NOT IN ('document')";
+const WAS_SAID: &str = "source NOT IN ('document')";
 
 impl Records {
     pub(crate) fn is_empty(&self) -> bool {
@@ -82,7 +82,7 @@ impl Records {
         let facts = db.rows(
             &format!(
                 "SELECT roots.name, key, value, facts.category, importance, permanent, since, until, source, activation,
-                    access_count, last_accessed, {PRIVATE} FROM facts {roots} WHERE {SAID} ORDER BY facts.id"
+                    access_count, last_accessed, {IS_PRIVATE} FROM facts {roots} WHERE {WAS_SAID} ORDER BY facts.id"
             ),
             (),
             |row| {
@@ -106,10 +106,10 @@ impl Records {
         let relations = db.rows(
             &format!(
                 "SELECT subjects.name, predicate, objects.name, since, until, source, activation, access_count,
-                    last_accessed, {PRIVATE} FROM relations
+                    last_accessed, {IS_PRIVATE} FROM relations
                 JOIN entities AS s ON s.id = subject JOIN entities AS subjects ON subjects.id = s.root
                 JOIN entities AS o ON o.id = object JOIN entities AS objects ON objects.id = o.root
-                WHERE {SAID} ORDER BY relations.id"
+                WHERE {WAS_SAID} ORDER BY relations.id"
             ),
             (),
             |row| {
@@ -155,7 +155,7 @@ impl Records {
     }
 
     /// Imports records and keeps existing ones unchanged. Returns how many facts and relations are new.
-    pub(crate) fn take_in(&self, db: &Connection) -> Result<usize> {
+    pub(crate) fn import(&self, db: &Connection) -> Result<usize> {
         for (sql, names) in [
             ("INSERT INTO categories (name) VALUES ($1) ON CONFLICT DO NOTHING", &self.categories),
             ("INSERT INTO multi_keys (key) VALUES ($1) ON CONFLICT DO NOTHING", &self.multi),
@@ -174,14 +174,14 @@ impl Records {
         };
         let long_ago = Time::from_millis(0);
         for Entity { name, category, aliases, private } in &self.entities {
-            name::find_or_make(db, &origin(long_ago, *private), name, category)?;
+            name::find_or_create(db, &origin(long_ago, *private), name, category)?;
             for alias in aliases {
                 // A name that belongs to another entity here stays with it.
                 let _ = name::add_alias(db, &origin(long_ago, *private), alias, name);
             }
         }
         for (one, other) in &self.distinct {
-            let _ = name::keep_apart(db, one, other);
+            let _ = name::mark_distinct(db, one, other);
         }
         let mut added = 0;
         let mut lexicon = Lexicon::default();
@@ -194,7 +194,7 @@ impl Records {
                 super::fact::category(db, &fact.category)?;
             }
             let entity =
-                name::find_or_make(db, &origin(fact.since, fact.private), &fact.entity, &fact.category)?;
+                name::find_or_create(db, &origin(fact.since, fact.private), &fact.entity, &fact.category)?;
             let sql = "SELECT id FROM facts WHERE entity IN (SELECT id FROM entities WHERE root = $1)
                 AND key = $2 AND value = $3 AND since = $4";
             let values = (entity.id, &key, &value, fact.since);
@@ -225,9 +225,9 @@ impl Records {
         for relation in &self.relations {
             let predicate = guard::predicate(&relation.predicate, Source::Person)?;
             let subject =
-                name::find_or_make(db, &origin(relation.since, relation.private), &relation.subject, "")?;
+                name::find_or_create(db, &origin(relation.since, relation.private), &relation.subject, "")?;
             let object =
-                name::find_or_make(db, &origin(relation.since, relation.private), &relation.object, "")?;
+                name::find_or_create(db, &origin(relation.since, relation.private), &relation.object, "")?;
             let sql = "SELECT 1 FROM relations WHERE subject = $1 AND predicate = $2 AND object = $3 AND since = $4";
             let values = (subject.id, &predicate, object.id, relation.since);
             if db.row(sql, values, |_| Ok(()))?.is_some() {

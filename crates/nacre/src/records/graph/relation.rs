@@ -44,7 +44,7 @@ redact! {
 }
 
 /// The result of adding a relation.
-pub(crate) struct Added {
+pub(crate) struct AddResult {
     pub(crate) relation: Relation,
     /// The relation existed already.
     pub(crate) known: bool,
@@ -106,7 +106,7 @@ pub(crate) fn add(
     subject: &str,
     predicate: &str,
     object: &str,
-) -> Result<Added> {
+) -> Result<AddResult> {
     index::write(db, |writer| add_with(db, writer, origin, [subject, predicate, object]))
 }
 
@@ -116,13 +116,13 @@ pub(crate) fn add_with(
     writer: &mut Writer<'_>,
     origin: &Origin<'_>,
     [subject, predicate, object]: [&str; 3],
-) -> Result<Added> {
+) -> Result<AddResult> {
     let predicate = guard::predicate(predicate, origin.checked_as())?;
     let (of_subject, of_object) = guard::categories_by(&predicate);
     name::claim(db, origin, subject)?;
     name::claim(db, origin, object)?;
-    let subject = name::find_or_make(db, origin, subject, of_subject.unwrap_or(fact::UNSAID))?;
-    let object = name::find_or_make(db, origin, object, of_object.unwrap_or(fact::UNSAID))?;
+    let subject = name::find_or_create(db, origin, subject, of_subject.unwrap_or(fact::UNKNOWN_CATEGORY))?;
+    let object = name::find_or_create(db, origin, object, of_object.unwrap_or(fact::UNKNOWN_CATEGORY))?;
     if subject.id == object.id {
         let what = format!("{} {predicate} {}", subject.name, object.name);
         return Err(Error::KeptOut { what, reason: "has the same entity at both ends".into() });
@@ -137,7 +137,7 @@ pub(crate) fn add_with(
             let sql = "UPDATE relations SET private = $2 WHERE id = $1";
             db.run(sql, (known.number(), private))?;
         }
-        return Ok(Added { relation: with_cites(db, known)?, known: true });
+        return Ok(AddResult { relation: with_cites(db, known)?, known: true });
     }
     // If it is now said to have begun earlier, the new row ends where the known one begins.
     let condition = "s.root = $1 AND predicate = $2 AND o.root = $3 AND since > $4 ORDER BY since LIMIT 1";
@@ -156,7 +156,7 @@ pub(crate) fn add_with(
     );
     let relation = get(db, db.one(sql, values, |row| row.get(0))?)?;
     writer.insert(&relation.passage())?;
-    Ok(Added { relation, known: false })
+    Ok(AddResult { relation, known: false })
 }
 
 fn get(db: &Connection, id: i64) -> Result<Relation> {
@@ -186,7 +186,7 @@ pub(crate) fn list(
 }
 
 /// Ends a current relation, by its id or by subject, predicate and object. It stays as history.
-pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relation> {
+pub(crate) fn end(db: &Connection, now: Time, named: &RelationRef<'_>) -> Result<Relation> {
     let relation = find(db, named)?;
     if relation.until.is_some() {
         return with_cites(db, relation);
@@ -198,25 +198,25 @@ pub(crate) fn end(db: &Connection, now: Time, named: &Named<'_>) -> Result<Relat
 }
 
 /// Deletes a relation permanently.
-pub(crate) fn remove(db: &Connection, named: &Named<'_>) -> Result<Relation> {
+pub(crate) fn remove(db: &Connection, named: &RelationRef<'_>) -> Result<Relation> {
     let relation = find(db, named)?;
     index::write(db, |writer| drop_row(db, writer, KIND, relation.number()))?;
     Ok(relation)
 }
 
 /// A caller's reference to a relation.
-pub(crate) enum Named<'a> {
+pub(crate) enum RelationRef<'a> {
     Id(&'a str),
     Ends(&'a str, &'a str, &'a str),
 }
 
-pub(crate) fn find(db: &Connection, named: &Named<'_>) -> Result<Relation> {
+pub(crate) fn find(db: &Connection, named: &RelationRef<'_>) -> Result<Relation> {
     let (found, given) = match *named {
-        Named::Id(id) => {
+        RelationRef::Id(id) => {
             let number = super::number(KIND, id).unwrap_or(0);
             (select(db, "relations.id = $1", [number])?, id.to_owned())
         }
-        Named::Ends(subject, predicate, object) => {
+        RelationRef::Ends(subject, predicate, object) => {
             let (subject, object) = (name::get(db, subject)?, name::get(db, object)?);
             let predicate = guard::predicate(predicate, Source::Person)?;
             let condition = "subjects.id = $1 AND predicate = $2 AND objects.id = $3 AND until IS NULL";

@@ -70,7 +70,7 @@ struct SeedPair {
 
 /// The result of importing a seed file.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Seeded {
+pub struct SeedReport {
     /// Facts, relations and aliases that are new.
     pub added: usize,
     /// Those that existed already.
@@ -89,8 +89,8 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Seed> {
 }
 
 /// Imports a seed file. A rejected statement is reported and does not stop the rest.
-pub(crate) fn take_in(db: &Connection, now: Time, session: &SessionId, seed: &Seed) -> Result<Seeded> {
-    let mut seeded = Seeded::default();
+pub(crate) fn import(db: &Connection, now: Time, session: &SessionId, seed: &Seed) -> Result<SeedReport> {
+    let mut seeded = SeedReport::default();
     let origin = |since: Option<Time>| Origin {
         now,
         since: since.unwrap_or(now),
@@ -130,13 +130,13 @@ pub(crate) fn take_in(db: &Connection, now: Time, session: &SessionId, seed: &Se
         seeded.count(added, || format!("{alias} = {entity}"))?;
     }
     for SeedPair { a, b } in &seed.distinct {
-        let apart = name::keep_apart(db, a, b).map(|_| true);
+        let apart = name::mark_distinct(db, a, b).map(|_| true);
         seeded.count(apart, || format!("{a} / {b}"))?;
     }
     Ok(seeded)
 }
 
-impl Seeded {
+impl SeedReport {
     fn count(&mut self, known: Result<bool>, what: impl FnOnce() -> String) -> Result<()> {
         match known {
             Ok(true) => self.known += 1,

@@ -17,7 +17,7 @@ use crate::base::{Error, Result};
 use crate::records::session::import::{Item as Piece, Values, moment};
 
 /// The maximum size in bytes of a file that is not a stream of conversations.
-const LARGEST: u64 = 256 << 20;
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 pub(super) fn is_chatgpt(path: &Path) -> bool {
     has_conversations(path, b"\"mapping\"")
@@ -72,7 +72,7 @@ pub(super) fn claude(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
                     continue;
                 }
             };
-            let mut values = Values::new(BufReader::new(input.take(LARGEST)));
+            let mut values = Values::new(BufReader::new(input.take(MAX_FILE_BYTES)));
             loop {
                 match values.next() {
                     Ok(Some(item)) => match item.value {

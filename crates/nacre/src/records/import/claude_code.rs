@@ -13,7 +13,7 @@ use crate::base::Result;
 use crate::records::entry::EntryType;
 
 /// The index, which adds nothing to the files.
-const INDEX: &str = "MEMORY.md";
+const INDEX_FILE: &str = "MEMORY.md";
 
 pub(super) fn claims(path: &Path) -> bool {
     !folders(path).is_empty()
@@ -54,7 +54,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
         for path in found.files {
             let shown = format!("{project}/{path}");
             match memory.text(&path) {
-                Ok(text) if path == INDEX => index(&text, &shown, sink),
+                Ok(text) if path == INDEX_FILE => index(&text, &shown, sink),
                 Ok(text) => one(&text, &shown, sink),
                 Err(why) => {
                     sink.skip(&shown, why);

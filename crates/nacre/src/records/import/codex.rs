@@ -9,10 +9,10 @@ use super::source::Source;
 use super::take::Sink;
 use crate::base::Result;
 
-const RAW: &str = "raw_memories.md";
+const RAW_FILE: &str = "raw_memories.md";
 
 pub(super) fn claims(path: &Path) -> bool {
-    ["memory_summary.md", "rollout_summaries", RAW].iter().any(|name| path.join(name).exists())
+    ["memory_summary.md", "rollout_summaries", RAW_FILE].iter().any(|name| path.join(name).exists())
         || path.join("MEMORY.md").is_file() && path.file_name().is_some_and(|name| name == "memories")
 }
 
@@ -22,7 +22,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
         sink.skip(&path, why);
     }
     for path in found.files {
-        if path == RAW {
+        if path == RAW_FILE {
             sink.skip(&path, "the other files contain the same");
             continue;
         }

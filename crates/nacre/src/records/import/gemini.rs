@@ -11,7 +11,7 @@ use super::take::Sink;
 use crate::base::Result;
 
 /// The heading under which the program adds memories.
-const ADDED: &str = "Gemini Added Memories";
+const ADDED_HEADING: &str = "Gemini Added Memories";
 const FILE: &str = "GEMINI.md";
 
 pub(super) fn claims(path: &Path) -> bool {
@@ -28,9 +28,9 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     };
     let (at, private) = (text.at, sink.is_private(FILE, &text.text));
     for mut memory in markdown::memories(&text.text) {
-        if memory.section.iter().any(|heading| heading == ADDED) {
+        if memory.section.iter().any(|heading| heading == ADDED_HEADING) {
             // The heading says who added it, not what it is about.
-            memory.section.retain(|heading| heading != ADDED);
+            memory.section.retain(|heading| heading != ADDED_HEADING);
             sink.item(openclaw::entry(&memory, FILE, at, private));
         }
     }
@@ -46,7 +46,7 @@ fn without_added(text: &str) -> String {
     let (mut kept, mut within) = (String::new(), false);
     for line in text.split_inclusive('\n') {
         if let Some(title) = line.strip_prefix("## ").or(line.strip_prefix("# ")) {
-            within = title.trim() == ADDED;
+            within = title.trim() == ADDED_HEADING;
         }
         if !within {
             kept.push_str(line);

@@ -52,7 +52,7 @@ named! {
 /// The origin of an entry, as it is shown.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct Imported {
+pub struct Provenance {
     /// The format.
     pub format: String,
     /// Its place, its id there, and its author.
@@ -67,7 +67,7 @@ pub struct Imported {
 }
 
 redact! {
-    Imported { format, origin / at, imported_at }
+    Provenance { format, origin / at, imported_at }
     Origin { path, id, section / line, author }
 }
 
@@ -112,7 +112,7 @@ pub(super) fn of_part(db: &Connection, format: &str, part: &str) -> Result<HashM
 }
 
 /// A row to write.
-pub(super) struct New<'a> {
+pub(super) struct NewRow<'a> {
     pub(super) format: &'a str,
     pub(super) key: &'a str,
     pub(super) part: &'a str,
@@ -125,8 +125,8 @@ pub(super) struct New<'a> {
     pub(super) now: Time,
 }
 
-pub(super) fn put(db: &Connection, new: &New<'_>) -> Result<()> {
-    let New { format, key, part, kind, reference, own, hash, origin, at, now } = new;
+pub(super) fn put(db: &Connection, new: &NewRow<'_>) -> Result<()> {
+    let NewRow { format, key, part, kind, reference, own, hash, origin, at, now } = new;
     let origin = serde_json::to_string(origin)?;
     let sql = "INSERT INTO imports (format, key, part, kind, ref, own, hash, origin, at, imported_at)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) ON CONFLICT (format, key) DO UPDATE SET part = excluded.part,
@@ -151,12 +151,12 @@ pub(crate) fn forget(db: &Connection, entry: &EntryId) -> Result<()> {
 }
 
 /// Returns the origin of an entry, if it was imported.
-pub(crate) fn of_entry(db: &Connection, entry: &EntryId) -> Result<Option<Imported>> {
+pub(crate) fn of_entry(db: &Connection, entry: &EntryId) -> Result<Option<Provenance>> {
     let sql = "SELECT format, origin, at, imported_at FROM imports WHERE kind = 'entry' AND ref = $1
         ORDER BY own DESC, imported_at LIMIT 1";
     db.row(sql, [entry], |row| {
         let origin = serde_json::from_str(row.text(1)?).unwrap_or_default();
-        Ok(Imported { format: row.get(0)?, origin, at: row.get(2)?, imported_at: row.get(3)? })
+        Ok(Provenance { format: row.get(0)?, origin, at: row.get(2)?, imported_at: row.get(3)? })
     })
 }
 
@@ -168,7 +168,7 @@ pub(super) fn source(db: &Connection, format: &str, name: &str) -> Result<Option
 
 pub(super) fn name_source(db: &Connection, format: &str, name: &str, path: &str, now: Time) -> Result<()> {
     let (key, origin) = (hash(&["source", name]), Origin::default());
-    let new = New {
+    let new = NewRow {
         format,
         key: &key,
         part: "",

@@ -182,7 +182,7 @@ fn bullet(line: &str) -> Option<&str> {
 
 /// The annotations of a note in the syntax of basic-memory and Obsidian.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct Annotations {
     /// Observations: `- [category] text`, with the category first.
     pub(super) observations: Vec<(usize, String)>,
     /// Relations: predicate and target.
@@ -192,10 +192,10 @@ pub(super) struct Said {
 }
 
 /// Reads observations, relations, links and tags, outside code. A link without a relation is `links_to`.
-pub(super) fn said(text: &str) -> Said {
+pub(super) fn said(text: &str) -> Annotations {
     let text = strip_injected(text);
     let (_, body, first) = front(&text);
-    let mut said = Said::default();
+    let mut said = Annotations::default();
     let mut fence = None;
     for (line, number) in body.lines().zip(first..) {
         let bare = line.trim();

@@ -14,7 +14,7 @@ use crate::records::graph::{ENTITY_TYPE, OBSERVATIONS, guard};
 use crate::records::session::import::{Item as Read, Values};
 
 /// The maximum number of relations that are held until the end of the file.
-const MOST: usize = 2_000_000;
+const MAX_RELATIONS: usize = 2_000_000;
 
 pub(super) fn claims(path: &Path) -> bool {
     let head = head(path);
@@ -40,7 +40,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
         };
         match (value["type"].as_str(), value["name"].as_str(), value["relationType"].as_str()) {
             (Some("entity"), Some(name), _) => entity(source, item.number, name, &value, sink)?,
-            (Some("relation"), _, Some(predicate)) if relations.len() < MOST => {
+            (Some("relation"), _, Some(predicate)) if relations.len() < MAX_RELATIONS => {
                 match (value["from"].as_str(), value["to"].as_str()) {
                     (Some(from), Some(to)) => {
                         let ends = [from, predicate, to].map(str::to_owned);

@@ -16,7 +16,7 @@ use crate::records::entry::EntryType;
 use crate::records::session::import::{Item as Read, Values, moment};
 
 /// The maximum size in bytes of a dump that is one object; lines and arrays have no limit.
-const LARGEST: u64 = 256 << 20;
+const MAX_DUMP_BYTES: u64 = 256 << 20;
 
 pub(super) fn claims(path: &Path) -> bool {
     let head = head(path);
@@ -37,8 +37,8 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> crate::base::Result<
         let bad =
             |problem: String| Error::ForeignSource { format: "mem0", path: source.path.clone(), problem };
         let file = File::open(&source.path).map_err(Error::io(&source.path))?;
-        if file.metadata().is_ok_and(|found| found.len() > LARGEST) {
-            return Err(bad(format!("is larger than {} MiB", LARGEST >> 20)));
+        if file.metadata().is_ok_and(|found| found.len() > MAX_DUMP_BYTES) {
+            return Err(bad(format!("is larger than {} MiB", MAX_DUMP_BYTES >> 20)));
         }
         let (mut number, mut taken) = (0, Ok(()));
         let each = |value: Value| {
@@ -46,7 +46,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> crate::base::Result<
             taken = one(source, number, &value, sink);
             taken.is_ok()
         };
-        let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file.take(LARGEST)));
+        let mut reader = serde_json::Deserializer::from_reader(BufReader::new(file.take(MAX_DUMP_BYTES)));
         let read = reader.deserialize_map(Dump(each));
         // An error in the first stopped the second.
         taken?;

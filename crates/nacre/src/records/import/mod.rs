@@ -35,7 +35,7 @@ use crate::records::session::Recorded;
 use crate::records::workspace;
 use crate::store::audit;
 
-pub use identity::{Author, Imported as Provenance, Origin};
+pub use identity::{Author, Origin, Provenance};
 pub(crate) use identity::{forget, of_entry};
 use source::Source;
 use take::Sink;
@@ -245,7 +245,7 @@ pub struct Report {
     /// The number of skipped items, by reason.
     pub skipped: BTreeMap<String, usize>,
     /// The first items that were skipped or left unchanged.
-    pub notes: Vec<Passed>,
+    pub notes: Vec<SkippedItem>,
     /// The first items that would be imported.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub samples: Vec<Sample>,
@@ -254,7 +254,7 @@ pub struct Report {
 /// An item that was skipped or left unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[expect(missing_docs, reason = "what and why")]
-pub struct Passed {
+pub struct SkippedItem {
     pub what: String,
     pub why: String,
 }

@@ -11,7 +11,7 @@ use crate::base::{Result, Time};
 use crate::records::entry::EntryType;
 
 /// Files of the workspace that are kept whole.
-const WHOLE: &[&str] =
+const DOCUMENT_FILES: &[&str] =
     &["USER.md", "DREAMS.md", "SOUL.md", "IDENTITY.md", "AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "BOOT.md"];
 
 pub(super) fn claims(path: &Path) -> bool {
@@ -25,7 +25,7 @@ pub(super) fn read(source: &Source, sink: &mut Sink<'_>) -> Result<()> {
     }
     for path in found.files {
         let discrete = path == "MEMORY.md" || path.starts_with("memory/");
-        if !discrete && !WHOLE.contains(&path.as_str()) {
+        if !discrete && !DOCUMENT_FILES.contains(&path.as_str()) {
             continue;
         }
         match source.text(&path) {

@@ -9,10 +9,10 @@ use crate::base::Time;
 use crate::base::text::decode;
 
 /// The maximum size of a text file, in bytes.
-pub(super) const LARGEST: u64 = 4 << 20;
+pub(super) const MAX_TEXT_BYTES: u64 = 4 << 20;
 /// The maximum number of files in a folder, and their maximum depth.
-const MOST_FILES: usize = 1_000_000;
-const DEEPEST: usize = 64;
+const MAX_FILES: usize = 1_000_000;
+const MAX_DEPTH: usize = 64;
 
 /// A file or folder to import.
 pub(super) struct Source {
@@ -33,7 +33,7 @@ pub(super) struct Text {
 
 /// The result of a walk through a folder.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct SourceFiles {
     /// Markdown files, by their path within the source.
     pub(super) files: Vec<String>,
     /// Skipped files, and why.
@@ -54,8 +54,8 @@ impl Source {
     }
 
     /// Finds the Markdown files, in the order of their paths. Hidden folders are not entered.
-    pub(super) fn markdown(&self) -> Found {
-        let mut found = Found::default();
+    pub(super) fn markdown(&self) -> SourceFiles {
+        let mut found = SourceFiles::default();
         if self.path.is_file() {
             found.files.push(String::new());
             return found;
@@ -78,14 +78,14 @@ impl Source {
                     () if shown.starts_with('.') => continue,
                     () if kind.is_symlink() => "a link, and links are not followed",
                     () if name.to_str().is_none() => "a name that is not UTF-8",
-                    () if kind.is_dir() && depth >= DEEPEST => "too deep",
+                    () if kind.is_dir() && depth >= MAX_DEPTH => "too deep",
                     () if kind.is_dir() => {
                         folders.push((path, depth + 1));
                         continue;
                     }
                     () if !kind.is_file() => "not a file",
                     () if !has_ending(&shown) => "not Markdown",
-                    () if found.files.len() == MOST_FILES => "too many files",
+                    () if found.files.len() == MAX_FILES => "too many files",
                     () => {
                         found.files.push(path);
                         continue;
@@ -102,7 +102,7 @@ impl Source {
     /// Reads a text file of the source; the error is the reason why it can't be read.
     pub(super) fn text(&self, path: &str) -> Result<Text, String> {
         let file = self.at(path);
-        let (bytes, at) = read_plain(&file, LARGEST)?;
+        let (bytes, at) = read_plain(&file, MAX_TEXT_BYTES)?;
         let (text, _) = decode(&bytes)?;
         let own = || file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         Ok(Text { path: if path.is_empty() { own() } else { path.to_owned() }, text, at })
@@ -134,12 +134,12 @@ pub(super) fn read_plain(path: &Path, most: u64) -> Result<(Vec<u8>, Option<Time
 
 /// Returns the first bytes of a file, to detect its format.
 pub(super) fn head(path: &Path) -> Vec<u8> {
-    const HEAD: u64 = 64 << 10;
+    const HEAD_BYTES: u64 = 64 << 10;
     let mut bytes = Vec::new();
     let plain = fs::metadata(path).is_ok_and(|stat| stat.is_file());
     if plain && let Ok(file) = File::open(path) {
         // A file that can't be read has no format.
-        let _ = file.take(HEAD).read_to_end(&mut bytes);
+        let _ = file.take(HEAD_BYTES).read_to_end(&mut bytes);
     }
     bytes
 }

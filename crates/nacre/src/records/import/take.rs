@@ -11,9 +11,9 @@ mod step;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::BufRead;
 
-use super::identity::{self, Author, New, Origin, Row, hash};
-use super::source::{LARGEST, Source};
-use super::{Counts, Format, Passed, Report, Sample, add_messages};
+use super::identity::{self, Author, NewRow, Origin, Row, hash};
+use super::source::{MAX_TEXT_BYTES, Source};
+use super::{Counts, Format, Report, Sample, SkippedItem, add_messages};
 use crate::base::caller::Caller;
 use crate::base::caller::{is_marked, is_private};
 use crate::base::frame::{one_line, strip_injected};
@@ -26,16 +26,16 @@ use crate::records::workspace::change;
 use crate::store::Connection;
 use crate::store::audit;
 
-use place::{FOLDER, Placed, place, safe};
-use record::{Done, Taker};
+use place::{IMPORTS_FOLDER, Placement, place, safe};
+use record::{BatchResult, Importer};
 use step::{claim_kind, key_of, kind_of, steps, unchanged};
 
 /// The maximum number of items, and of bytes, in one transaction.
-const BATCH: usize = 2_000;
+const BATCH_ITEMS: usize = 2_000;
 const BATCH_BYTES: usize = 8 << 20;
 /// The maximum number of notes and samples in a report.
-const NOTES: usize = 20;
-const SAMPLES: usize = 5;
+const MAX_NOTES: usize = 20;
+const MAX_SAMPLES: usize = 5;
 
 /// One item of a source.
 pub(super) struct Item {
@@ -212,14 +212,14 @@ impl<'a> Sink<'a> {
             item.private |= self.is_private(&item.origin.path, text);
         }
         if let Thing::Document { path, text } = &mut item.thing {
-            if text.len() as u64 > LARGEST {
-                return self.skip(&named(&item), format!("larger than {} MiB", LARGEST >> 20));
+            if text.len() as u64 > MAX_TEXT_BYTES {
+                return self.skip(&named(&item), format!("larger than {} MiB", MAX_TEXT_BYTES >> 20));
             }
             if strip_injected(text).trim().is_empty() {
                 let why = if text.trim().is_empty() { "empty" } else { "text that Nacre itself added" };
                 return self.skip(&named(&item), why.to_owned());
             }
-            *path = safe(&format!("{FOLDER}/{}/{path}", self.format.name));
+            *path = safe(&format!("{IMPORTS_FOLDER}/{}/{path}", self.format.name));
             // A document that was private by its name gets a private mark, because its name changes.
             if item.private && !self.is_private(path, text) {
                 *text = marked(text);
@@ -236,9 +236,9 @@ impl<'a> Sink<'a> {
     }
 
     fn note(&mut self, what: &str, why: &str) {
-        if self.report.notes.len() < NOTES {
+        if self.report.notes.len() < MAX_NOTES {
             let what: String = redact::text(&one_line(what)).chars().take(200).collect();
-            self.report.notes.push(Passed { what, why: redact::text(why).into_owned() });
+            self.report.notes.push(SkippedItem { what, why: redact::text(why).into_owned() });
         }
     }
 
@@ -263,7 +263,7 @@ impl<'a> Sink<'a> {
             .sum();
         self.waiting = (self.waiting.0 + items.len() + 1, self.waiting.1 + bytes);
         self.parts.push(Part { hash, items });
-        if self.waiting.0 >= BATCH || self.waiting.1 >= BATCH_BYTES { self.flush() } else { Ok(()) }
+        if self.waiting.0 >= BATCH_ITEMS || self.waiting.1 >= BATCH_BYTES { self.flush() } else { Ok(()) }
     }
 
     pub(super) fn finish(mut self) -> Result<Report> {
@@ -319,13 +319,13 @@ impl<'a> Sink<'a> {
             Ok(())
         };
         let read = transcript::read(input, name, |message| {
-            if samples.len() < SAMPLES {
+            if samples.len() < MAX_SAMPLES {
                 let text: String = one_line(&message.text).chars().take(100).collect();
                 let text = format!("{}: {}", message.author.as_str(), redact::text(&text));
                 samples.push(Sample { kind: "message", text });
             }
             references.push(format!("{}/{}", message.session, message.id));
-            if references.len() < BATCH { Ok(()) } else { count(&mut references) }
+            if references.len() < BATCH_ITEMS { Ok(()) } else { count(&mut references) }
         })?;
         count(&mut references)?;
         Ok(crate::records::session::Recorded { read, added, present })
@@ -366,7 +366,7 @@ impl<'a> Sink<'a> {
                     Some(row) if row.hash.is_empty() => counts.kept += 1,
                     Some(_) => counts.changed += 1,
                 }
-                if step.known.is_none() && self.report.samples.len() < SAMPLES {
+                if step.known.is_none() && self.report.samples.len() < MAX_SAMPLES {
                     let text: String = step.item.thing.shown().chars().take(120).collect();
                     let text = redact::text(&text).into_owned();
                     self.report.samples.push(Sample { kind: step.item.thing.kind(), text });
@@ -408,14 +408,15 @@ impl<'a> Sink<'a> {
             self.skip(&path, why);
         }
         let (format, caller) = (self.format.name, self.caller);
-        let changes = |placed: Placed| matches!(placed, Placed::Added | Placed::Changed | Placed::Adopted);
+        let changes =
+            |placed: Placement| matches!(placed, Placement::Added | Placement::Changed | Placement::Adopted);
         let any = written.iter().filter(|(.., placed, _)| changes(*placed)).count();
         if any > 0 {
             self.view.write(|tx| {
                 for (part, item, key, hash, _, path) in
                     written.iter().filter(|(.., placed, _)| changes(*placed))
                 {
-                    let new = New {
+                    let new = NewRow {
                         format,
                         key,
                         part: &part.hash,
@@ -435,10 +436,10 @@ impl<'a> Sink<'a> {
         for (.., placed, path) in &written {
             let counts = self.count("document");
             match placed {
-                Placed::Added => counts.added += 1,
-                Placed::Changed => counts.changed += 1,
-                Placed::Adopted | Placed::Same => counts.present += 1,
-                Placed::Kept(why) => {
+                Placement::Added => counts.added += 1,
+                Placement::Changed => counts.changed += 1,
+                Placement::Adopted | Placement::Same => counts.present += 1,
+                Placement::Kept(why) => {
                     counts.kept += 1;
                     self.note(path, why);
                 }
@@ -460,8 +461,8 @@ impl<'a> Sink<'a> {
         }
         let group_name = self.view.name().to_string();
         let done = self.view.write_indexed(|tx, lexicon| {
-            let mut done = Done::default();
-            let taker = Taker { tx, caller, format, group: &group_name };
+            let mut done = BatchResult::default();
+            let taker = Importer { tx, caller, format, group: &group_name };
             taker.take(lexicon, parts, &mut done)?;
             let mut row = audit::Row::new("import");
             for (kind, counts) in &done.kinds {

@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Said;
-use super::extract::{Found, ItemType};
+use super::FileItems;
+use super::extract::{FoundItem, ItemType};
 use crate::base::ids::ProjectName;
 use crate::base::redact::redact;
 use crate::base::{Result, Time};
@@ -35,7 +35,7 @@ pub struct Item {
 /// An item and its project.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct ItemOf {
+pub struct ProjectItem {
     #[serde(flatten)]
     #[expect(missing_docs)]
     pub item: Item,
@@ -45,7 +45,7 @@ pub struct ItemOf {
 
 redact! {
     Item { id, title, content, source_file / r#type, line_number, confidence, extracted_at }
-    ItemOf { item, project }
+    ProjectItem { item, project }
 }
 
 /// Selects items.
@@ -59,7 +59,7 @@ const COLUMNS: &str =
     "items.id, items.type, items.title, items.content, items.path, items.line, items.confidence,
     items.extracted_at, projects.name FROM items JOIN projects ON projects.number = items.project";
 
-fn of_row(row: &Row<'_>) -> Result<ItemOf> {
+fn of_row(row: &Row<'_>) -> Result<ProjectItem> {
     let named = row.text(1)?;
     let r#type = ItemType::of_name(named).unwrap_or(ItemType::Note);
     let item = Item {
@@ -72,16 +72,16 @@ fn of_row(row: &Row<'_>) -> Result<ItemOf> {
         confidence: row.get(6)?,
         extracted_at: row.get(7)?,
     };
-    Ok(ItemOf { item, project: row.get(8)? })
+    Ok(ProjectItem { item, project: row.get(8)? })
 }
 
 /// Returns an item.
-pub(crate) fn get(db: &Connection, id: &str) -> Result<Option<ItemOf>> {
+pub(crate) fn get(db: &Connection, id: &str) -> Result<Option<ProjectItem>> {
     db.row(&format!("SELECT {COLUMNS} WHERE items.id = $1"), [id], of_row)
 }
 
 /// Lists items by project, file and line, and returns the total number.
-pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Vec<ItemOf>, i64)> {
+pub(crate) fn list(db: &Connection, filter: &Filter, limit: usize) -> Result<(Vec<ProjectItem>, i64)> {
     let project =
         filter.project.as_ref().map(|name| super::known(db, name)).transpose()?.map(|known| known.number);
     let wanted = "($1 IS NULL OR items.type = $1) AND ($2 IS NULL OR items.project = $2)";
@@ -105,11 +105,11 @@ pub(super) fn replace(
     db: &Connection,
     writer: &mut Writer<'_>,
     file: (i64, &ProjectName, &str),
-    said: &Said,
+    said: &FileItems,
     now: Time,
 ) -> Result<(usize, usize)> {
     let (project, name, path) = file;
-    let Said { found, private } = said;
+    let FileItems { found, private } = said;
     let sql = "SELECT id, line, confidence, title FROM items WHERE project = $1 AND path = $2";
     let mut old: Vec<(String, i64, f64, String)> =
         db.rows(sql, (project, path), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?;
@@ -137,7 +137,7 @@ pub(super) fn replace(
         }
         let sql = "INSERT INTO items (id, project, path, line, type, title, content, confidence, extracted_at, private)
             VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
-        let Found { r#type, title, content, confidence, .. } = found;
+        let FoundItem { r#type, title, content, confidence, .. } = found;
         db.run(sql, (&id, project, path, line, r#type.as_str(), title, content, confidence, now, private))?;
         writer.insert(&passage(&id, found.r#type, &found.title, &found.content, path, now))?;
         added += 1;
@@ -150,7 +150,7 @@ pub(super) fn replace(
 }
 
 /// Returns the id of an item, derived from its content, so that reading a file again gives the same id.
-fn id(project: &ProjectName, path: &str, found: &Found, nth: usize) -> String {
+fn id(project: &ProjectName, path: &str, found: &FoundItem, nth: usize) -> String {
     let mut hash = blake3::Hasher::new();
     for part in [project.as_str(), path, found.r#type.as_str(), &found.content] {
         hash.update(part.as_bytes());
@@ -163,7 +163,7 @@ fn id(project: &ProjectName, path: &str, found: &Found, nth: usize) -> String {
 /// Returns the passages of all items, for a rebuild of the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     let (items, _) = list(db, &Filter::default(), usize::MAX)?;
-    let passage = |of: ItemOf| {
+    let passage = |of: ProjectItem| {
         let Item { id, r#type, title, content, source_file, extracted_at, .. } = of.item;
         passage(&id, r#type, &title, &content, &source_file, extracted_at)
     };

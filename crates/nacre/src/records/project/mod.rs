@@ -27,23 +27,23 @@ use crate::base::text::shorten;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::Writer;
-use crate::store::walk::{Note, Seen, Taken};
+use crate::store::walk::{Note, ReadResult, WalkedFile};
 use crate::store::{self, audit};
 
-use extract::{Found, Language};
-use walk::Passed;
+use extract::{FoundItem, Language};
+use walk::SkippedFiles;
 
 pub use extract::ItemType;
-pub use item::{Item, ItemOf};
-pub use task::{Change, Status, Task, TasksImported};
+pub use item::{Item, ProjectItem};
+pub use task::{Change, Status, Task, TaskImportReport};
 
 /// The maximum size of a file in bytes. Larger files are data or generated.
-const LARGEST: i64 = 2 << 20;
+const MAX_FILE_BYTES: i64 = 2 << 20;
 /// The number of files, and of items, in one transaction.
-const FILES: usize = 500;
-const ITEMS: usize = 2_000;
+const FILES_PER_BATCH: usize = 500;
+const ITEMS_PER_BATCH: usize = 2_000;
 /// A file written less than this many milliseconds ago may be written again with the same time stamp.
-const RECENT: u64 = 2_000;
+const RECENT_WRITE_MS: u64 = 2_000;
 
 /// A project: a folder with a name.
 #[derive(Clone, Debug, Serialize)]
@@ -61,7 +61,7 @@ pub struct Project {
 /// The result of an extraction.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they count")]
-pub struct Extracted {
+pub struct ExtractReport {
     pub project: ProjectName,
     pub folder: String,
     /// The current number of items by type.
@@ -92,7 +92,7 @@ pub fn extract(
     folder: &Path,
     name: Option<&ProjectName>,
     progress: &mut dyn FnMut(usize),
-) -> Result<Extracted> {
+) -> Result<ExtractReport> {
     let real = real(folder)?;
     let project = view.write(|tx| adopt(tx, &real, name))?;
     extract_project(view, &project, progress)
@@ -214,11 +214,11 @@ fn extract_project(
     view: &mut View<'_>,
     project: &Project,
     progress: &mut dyn FnMut(usize),
-) -> Result<Extracted> {
+) -> Result<ExtractReport> {
     let caller = view.caller();
     let root = PathBuf::from(&project.folder);
     let mut before = view.read_all(|db| files(db, project.number))?;
-    let (mut passed, mut batch) = (Passed::default(), Batch::default());
+    let (mut passed, mut batch) = (SkippedFiles::default(), Batch::default());
     let (mut looked, mut read, mut unchanged) = (0, 0, 0);
     walk::walk(&root, &mut passed, &mut |seen, language, passed| {
         looked += 1;
@@ -279,7 +279,7 @@ fn extract_project(
                 continue;
             }
             gone += 1;
-            batch.put(path, None, Some(Said::default()));
+            batch.put(path, None, Some(FileItems::default()));
             if batch.is_full() {
                 batch.write(view, caller, project)?;
             }
@@ -300,8 +300,8 @@ fn extract_project(
         let count = |items: usize| i64::try_from(items).unwrap_or(i64::MAX);
         view.tell_write("items", project.name.as_str(), count(added) - count(removed));
     }
-    let Passed { others, ignored, skipped, .. } = passed;
-    Ok(Extracted {
+    let SkippedFiles { others, ignored, skipped, .. } = passed;
+    Ok(ExtractReport {
         project: project.name.clone(),
         folder: project.folder.clone(),
         items,
@@ -328,8 +328,8 @@ fn counts(db: &Connection, project: i64) -> Result<BTreeMap<&'static str, i64>> 
 
 /// The items of a file.
 #[derive(Default)]
-struct Said {
-    found: Vec<Found>,
+struct FileItems {
+    found: Vec<FoundItem>,
     /// Whether it marks itself as private.
     private: bool,
 }
@@ -339,24 +339,24 @@ enum Reading {
     Gone,
     /// Its content is unchanged.
     Same(FileRow),
-    New(FileRow, Said),
+    New(FileRow, FileItems),
 }
 
-fn read_file(seen: &Seen, language: Language, was: Option<&FileRow>, now: Time) -> Reading {
+fn read_file(seen: &WalkedFile, language: Language, was: Option<&FileRow>, now: Time) -> Reading {
     let skipped = |why: String, retry: bool| {
         let mtime = (!retry).then_some(seen.stat.mtime);
         let row = FileRow { size: seen.stat.size, mtime, hash: String::new(), note: Some(why) };
-        Reading::New(row, Said::default())
+        Reading::New(row, FileItems::default())
     };
-    if seen.stat.size > LARGEST {
-        return skipped(format!("is larger than {} MiB", LARGEST >> 20), false);
+    if seen.stat.size > MAX_FILE_BYTES {
+        return skipped(format!("is larger than {} MiB", MAX_FILE_BYTES >> 20), false);
     }
     let (bytes, stat, settled) = match store::walk::read(&seen.file, seen.stat) {
-        Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
-        Taken::Skipped { why, retry } => return skipped(why, retry),
-        Taken::Gone => return Reading::Gone,
+        ReadResult::Bytes { bytes, stat, settled } => (bytes, stat, settled),
+        ReadResult::Skipped { why, retry } => return skipped(why, retry),
+        ReadResult::Gone => return Reading::Gone,
     };
-    let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT;
+    let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT_WRITE_MS;
     let hash = format!("{}:{}", extract::VERSION, &blake3::hash(&bytes).to_hex()[..32]);
     let row = FileRow { size: stat.size, mtime: settled.then_some(stat.mtime), hash, note: None };
     if was.is_some_and(|was| was.hash == row.hash) {
@@ -369,13 +369,13 @@ fn read_file(seen: &Seen, language: Language, was: Option<&FileRow>, now: Time) 
     // Redaction comes before extraction.
     let text = redact::document(&text);
     let found = extract::extract(&seen.path, language, &text);
-    Reading::New(row, Said { found, private: is_marked(&text) })
+    Reading::New(row, FileItems { found, private: is_marked(&text) })
 }
 
 /// The changes of one transaction.
 #[derive(Default)]
 struct Batch {
-    files: Vec<(String, Option<FileRow>, Option<Said>)>,
+    files: Vec<(String, Option<FileRow>, Option<FileItems>)>,
     items: usize,
     added: usize,
     removed: usize,
@@ -383,13 +383,13 @@ struct Batch {
 
 impl Batch {
     /// Adds a file: its new state, and its items if they changed.
-    fn put(&mut self, path: String, row: Option<FileRow>, said: Option<Said>) {
+    fn put(&mut self, path: String, row: Option<FileRow>, said: Option<FileItems>) {
         self.items += said.as_ref().map_or(0, |said| said.found.len());
         self.files.push((path, row, said));
     }
 
     fn is_full(&self) -> bool {
-        self.files.len() >= FILES || self.items >= ITEMS
+        self.files.len() >= FILES_PER_BATCH || self.items >= ITEMS_PER_BATCH
     }
 
     fn write(&mut self, view: &mut View<'_>, caller: &Caller, project: &Project) -> Result<()> {
@@ -431,11 +431,11 @@ impl Batch {
 }
 
 /// Imports a `tasks.json` as a whole or not at all.
-pub fn import_tasks(view: &mut View<'_>, path: &Path) -> Result<TasksImported> {
+pub fn import_tasks(view: &mut View<'_>, path: &Path) -> Result<TaskImportReport> {
     let caller = view.caller();
     let text = fs::read_to_string(path).map_err(Error::io(path))?;
     view.write(|tx| {
-        let done = task::take_in(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
+        let done = task::import(tx, path, &text, (caller.actor_name(), caller.session.as_str()))?;
         audit::Row::new("task_import").with("tasks", done.added).append(tx, caller)?;
         Ok(done)
     })

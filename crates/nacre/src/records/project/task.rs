@@ -20,20 +20,20 @@ use crate::base::{Error, Result, Time};
 use crate::index::{self, Passage};
 use crate::store::{Connection, Row};
 
-pub use file::TasksImported;
-pub(crate) use file::{Kept, as_file, take_in};
+pub use file::TaskImportReport;
+pub(crate) use file::{TaskRecords, as_file, import};
 
 /// The kind of a task's passage.
 pub(crate) const KIND: &str = "task";
 /// The default priority of a task; the lowest number comes first.
-pub(crate) const PRIORITY: i64 = 5;
-const HIGHEST: i64 = 1_000;
+pub(crate) const DEFAULT_PRIORITY: i64 = 5;
+const MAX_PRIORITY: i64 = 1_000;
 /// The maximum number of characters of a description, a criterion and a milestone, and the maximum number of
 /// criteria and blockers.
-const DESCRIPTION: usize = 2_000;
-const CRITERION: usize = 500;
-const MILESTONE: usize = 100;
-const MANY: usize = 100;
+const MAX_DESCRIPTION_CHARS: usize = 2_000;
+const MAX_CRITERION_CHARS: usize = 500;
+const MAX_MILESTONE_CHARS: usize = 100;
+const MAX_CRITERIA: usize = 100;
 
 named! {
     /// The status of a task.
@@ -137,7 +137,7 @@ pub(crate) fn add(db: &Connection, by: By<'_>, draft: Draft) -> Result<Task> {
     let sql = "INSERT INTO tasks (milestone, priority, status, description, accept, created_at)
         VALUES ($1, $2, 'pending', $3, $4, $5) RETURNING number";
     let accept = serde_json::to_string(&draft.acceptance_criteria)?;
-    let priority = draft.priority.unwrap_or(PRIORITY);
+    let priority = draft.priority.unwrap_or(DEFAULT_PRIORITY);
     let fields = (&draft.milestone, priority, &draft.description, accept, by.now);
     let id: TaskId = db.one(sql, fields, |row| row.get(0))?;
     for blocker in draft.blocked_by {
@@ -157,31 +157,34 @@ fn checked(mut draft: Draft) -> Result<Draft> {
     if length == 0 {
         return bad("a task needs a description".into());
     }
-    if length > DESCRIPTION {
-        return bad(format!("the description has {length} characters; the limit is {DESCRIPTION}"));
+    if length > MAX_DESCRIPTION_CHARS {
+        return bad(format!("the description has {length} characters; the limit is {MAX_DESCRIPTION_CHARS}"));
     }
     draft.milestone = draft.milestone.map(|name| name.trim().to_owned()).filter(|name| !name.is_empty());
     if let Some(name) = &draft.milestone
-        && (name.chars().count() > MILESTONE || name.chars().any(char::is_control))
+        && (name.chars().count() > MAX_MILESTONE_CHARS || name.chars().any(char::is_control))
     {
-        return bad(format!("milestone `{}` is not 1 to {MILESTONE} characters on one line", shorten(name)));
+        return bad(format!(
+            "milestone `{}` is not 1 to {MAX_MILESTONE_CHARS} characters on one line",
+            shorten(name)
+        ));
     }
-    if let Some(priority) = draft.priority.filter(|priority| !(0..=HIGHEST).contains(priority)) {
-        return bad(format!("priority {priority} is not 0 to {HIGHEST}"));
+    if let Some(priority) = draft.priority.filter(|priority| !(0..=MAX_PRIORITY).contains(priority)) {
+        return bad(format!("priority {priority} is not 0 to {MAX_PRIORITY}"));
     }
     for criterion in &mut draft.acceptance_criteria {
         *criterion = criterion.trim().to_owned();
         let length = criterion.chars().count();
-        if !(1..=CRITERION).contains(&length) {
+        if !(1..=MAX_CRITERION_CHARS).contains(&length) {
             return bad(format!(
-                "an acceptance criterion has {length} characters; 1 to {CRITERION} are allowed"
+                "an acceptance criterion has {length} characters; 1 to {MAX_CRITERION_CHARS} are allowed"
             ));
         }
     }
     let most = draft.acceptance_criteria.len().max(draft.blocked_by.len());
-    if most > MANY {
+    if most > MAX_CRITERIA {
         return bad(format!(
-            "{most} given; a task has at most {MANY} acceptance criteria and {MANY} blockers"
+            "{most} given; a task has at most {MAX_CRITERIA} acceptance criteria and {MAX_CRITERIA} blockers"
         ));
     }
     Ok(draft)
@@ -300,8 +303,8 @@ pub(crate) fn block(db: &Connection, id: TaskId, by: &[TaskId]) -> Result<(Task,
         changed = true;
     }
     let all = get(db, id)?;
-    if all.blocked_by.len() > MANY {
-        return Err(Error::BadTask { problem: format!("a task can have at most {MANY} blockers") });
+    if all.blocked_by.len() > MAX_CRITERIA {
+        return Err(Error::BadTask { problem: format!("a task can have at most {MAX_CRITERIA} blockers") });
     }
     Ok((all, changed))
 }

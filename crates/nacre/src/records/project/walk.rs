@@ -12,19 +12,19 @@ use std::rc::Rc;
 use super::extract::{self, Language};
 use super::ignore::Rules;
 use crate::base::Result;
-use crate::store::walk::{Note, Seen, Stat};
+use crate::store::walk::{Note, Stat, WalkedFile};
 
 /// Folders of third-party or generated files, whatever `.gitignore` says.
-const FOREIGN: &[&str] =
+const SKIPPED_FOLDERS: &[&str] =
     &["node_modules", "bower_components", "vendor", "third_party", "__pycache__", "site-packages"];
 /// The maximum number of unreadable files that are listed by name.
-pub(super) const NAMED: usize = 1_000;
+pub(super) const MAX_LISTED_FILES: usize = 1_000;
 /// The maximum depth of nested folders.
-const DEEPEST: usize = 64;
+const MAX_DEPTH: usize = 64;
 
 /// Files that were not examined.
 #[derive(Debug, Default)]
-pub(super) struct Passed {
+pub(super) struct SkippedFiles {
     /// Files in unknown languages, by extension.
     pub(super) others: BTreeMap<String, usize>,
     /// Files and folders that are in `.gitignore`, hidden, or third-party code.
@@ -34,9 +34,9 @@ pub(super) struct Passed {
     pub(super) unlisted: Vec<String>,
 }
 
-impl Passed {
+impl SkippedFiles {
     pub(super) fn skip(&mut self, path: &str, why: String) {
-        if self.skipped.len() < NAMED {
+        if self.skipped.len() < MAX_LISTED_FILES {
             self.skipped.push(Note { path: path.to_owned(), why });
         }
     }
@@ -45,8 +45,8 @@ impl Passed {
 /// Walks the files of a project in known languages, by name, folder after folder.
 pub(super) fn walk(
     root: &Path,
-    passed: &mut Passed,
-    each: &mut dyn FnMut(Seen, Language, &mut Passed) -> Result<()>,
+    passed: &mut SkippedFiles,
+    each: &mut dyn FnMut(WalkedFile, Language, &mut SkippedFiles) -> Result<()>,
 ) -> Result<()> {
     let mut folders = vec![(String::new(), Rules::at_root(root))];
     while let Some((below, rules)) = folders.pop() {
@@ -76,7 +76,7 @@ pub(super) fn walk(
             let shown = name.to_string_lossy();
             let path = if below.is_empty() { shown.to_string() } else { format!("{below}/{shown}") };
             let Ok(kind) = entry.file_type() else { continue };
-            let is_foreign = kind.is_dir() && FOREIGN.contains(&&*shown);
+            let is_foreign = kind.is_dir() && SKIPPED_FOLDERS.contains(&&*shown);
             if shown.starts_with('.') || is_foreign || rules.leave_out(&entry.path(), kind.is_dir()) {
                 passed.ignored += 1;
             } else if kind.is_symlink() {
@@ -85,8 +85,8 @@ pub(super) fn walk(
             } else if kind.is_dir() {
                 if name.to_str().is_none() {
                     passed.skip(&path, "has a name that is not UTF-8".into());
-                } else if path.matches('/').count() >= DEEPEST {
-                    passed.skip(&path, format!("is nested deeper than {DEEPEST} folders"));
+                } else if path.matches('/').count() >= MAX_DEPTH {
+                    passed.skip(&path, format!("is nested deeper than {MAX_DEPTH} folders"));
                 } else {
                     inner.push((path, Rc::clone(&rules)));
                 }
@@ -97,7 +97,7 @@ pub(super) fn walk(
                 }
                 // A file that was just deleted is noticed by the next extraction.
                 let Ok(stat) = entry.metadata() else { continue };
-                each(Seen { path, file: entry.path(), stat: Stat::of(&stat) }, language, passed)?;
+                each(WalkedFile { path, file: entry.path(), stat: Stat::of(&stat) }, language, passed)?;
             } else {
                 let ending = shown.rsplit_once('.').map_or("no ending", |(_, ending)| ending);
                 // Extensions may be of any length and number, so both are limited.

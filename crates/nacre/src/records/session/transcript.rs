@@ -20,7 +20,7 @@ use crate::base::redact::redact;
 use crate::base::text::{percent_decode, shorten, tokens};
 use crate::base::{Error, Result, Time};
 use crate::group::View;
-use crate::store::{ARCHIVE, Files, ReadSeek};
+use crate::store::{ARCHIVE_FOLDER, Files, ReadSeek};
 
 /// The longest name of a file, without its ending.
 const MAX_NAME: usize = 200;
@@ -173,7 +173,7 @@ impl Transcript {
 
     /// The name of what it was packed into.
     pub(crate) fn packed(&self) -> String {
-        format!("{ARCHIVE}/{}.jsonl.gz", self.name)
+        format!("{ARCHIVE_FOLDER}/{}.jsonl.gz", self.name)
     }
 
     /// Where its file is, for errors.
@@ -244,7 +244,7 @@ impl Transcript {
     /// where it is.
     pub(crate) fn rewrite(&self, old: &[u8], new: &[u8], compaction: i64, _lock: &Lock) -> Result<PathBuf> {
         // No name of a session has a `~`.
-        let aside = format!("{ARCHIVE}/{}~{compaction}.jsonl", self.name);
+        let aside = format!("{ARCHIVE_FOLDER}/{}~{compaction}.jsonl", self.name);
         self.files.write_transcript(&aside, old)?;
         self.files.write_transcript(&self.plain(), new)?;
         Ok(self.files.transcript_at(&aside))

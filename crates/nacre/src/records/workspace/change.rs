@@ -16,7 +16,7 @@ use super::FilePath;
 use crate::base::{Error, Result};
 use crate::group::View;
 use crate::store::audit;
-use crate::store::{Connection, Files, Replaced, crash};
+use crate::store::{Connection, Files, Replacement, crash};
 
 /// The most bytes of a file of the workspace that is written.
 pub(crate) const LARGEST: u64 = 4 << 20;
@@ -144,8 +144,8 @@ impl Held<'_> {
         let mut left = Left::default();
         for Change { path, before, after } in changes {
             match self.files().replace(path, before.as_deref(), after.as_deref()) {
-                Ok(Replaced::Done) => crash::point("one file done"),
-                Ok(Replaced::Changed) | Err(_) => left.in_the_way.push(path.to_string()),
+                Ok(Replacement::Done) => crash::point("one file done"),
+                Ok(Replacement::Changed) | Err(_) => left.in_the_way.push(path.to_string()),
             }
         }
         left
@@ -158,11 +158,11 @@ impl Held<'_> {
         };
         for (place, Change { path, before, after }) in changes.iter().enumerate() {
             let failed = match replace(path, before, after) {
-                Ok(Replaced::Done) => {
+                Ok(Replacement::Done) => {
                     crash::point("one file done");
                     continue;
                 }
-                Ok(Replaced::Changed) => None,
+                Ok(Replacement::Changed) => None,
                 Err(error) => Some(error),
             };
             for Change { path, before, after } in changes[..place].iter().rev() {
@@ -279,7 +279,7 @@ mod tests {
     fn put(group: &Group, at: &str, text: &str) {
         let file = group.folder().join(at);
         crate::base::files::create_folder(file.parent().unwrap()).unwrap();
-        crate::base::files::write_whole(&file, text.as_bytes()).unwrap();
+        crate::base::files::write_atomically(&file, text.as_bytes()).unwrap();
     }
 
     /// All that stands in the folder but the database and locks.
@@ -402,7 +402,7 @@ mod tests {
     fn links_are_never_written_through() {
         let (outside, mut group) = place();
         let secret = outside.path().join("secret.md");
-        crate::base::files::write_whole(&secret, b"theirs").unwrap();
+        crate::base::files::write_atomically(&secret, b"theirs").unwrap();
         crate::base::files::create_folder(&group.folder().join("memory")).unwrap();
         std::os::unix::fs::symlink(&secret, group.folder().join("a.md")).unwrap();
         std::os::unix::fs::symlink(outside.path(), group.folder().join("memory/out")).unwrap();

@@ -400,7 +400,7 @@ mod tests {
     fn put(group: &Group, at: &str, text: &str) {
         let file = group.folder().join(at);
         crate::base::files::create_folder(file.parent().unwrap()).unwrap();
-        crate::base::files::write_whole(&file, text.as_bytes()).unwrap();
+        crate::base::files::write_atomically(&file, text.as_bytes()).unwrap();
     }
 
     fn get(group: &Group, at: &str) -> String {

@@ -25,7 +25,7 @@ use crate::index::database::Database;
 use crate::index::{Passage, Slice, Writer, chunk};
 use crate::records::graph::{self, read};
 use crate::store::audit;
-use crate::store::walk::{self, Found, Note, Seen, Stat, Taken};
+use crate::store::walk::{self, Note, ReadResult, Stat, WalkResult, WalkedFile};
 
 /// The kind of a chunk's passage.
 const KIND: &str = "chunk";
@@ -74,12 +74,12 @@ fn is_none(count: &usize) -> bool {
 pub(crate) fn sync_database(
     database: &mut Database,
     caller: &Caller,
-    found: Found,
-    read_found: &dyn Fn(&Seen) -> Taken,
+    found: WalkResult,
+    read_found: &dyn Fn(&WalkedFile) -> ReadResult,
     graph: bool,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Synced> {
-    let Found { seen, skipped, others, mut absent, empty } = found;
+    let WalkResult { seen, skipped, others, mut absent, empty } = found;
     let mut known = database.read(known)?;
     // A folder that had documents and has none at all is rather one whose disk is not there.
     for source in empty {
@@ -199,7 +199,7 @@ struct Document {
 
 impl Document {
     /// Cuts a document that was read; `None`: it has gone.
-    fn read(seen: &Seen, taken: Taken, now: Time, graph: bool) -> Option<Document> {
+    fn read(seen: &WalkedFile, taken: ReadResult, now: Time, graph: bool) -> Option<Document> {
         let graph = graph.then_some(read::VERSION);
         let skipped = |stat: Stat, why: String, retry: bool| {
             let mtime = (!retry).then_some(stat.mtime);
@@ -216,9 +216,9 @@ impl Document {
             Some(Document { path, row, passages, said: None, since: now, lines })
         };
         let (bytes, stat, settled) = match taken {
-            Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
-            Taken::Skipped { why, retry } => return skipped(seen.stat, why, retry),
-            Taken::Gone => return None,
+            ReadResult::Bytes { bytes, stat, settled } => (bytes, stat, settled),
+            ReadResult::Skipped { why, retry } => return skipped(seen.stat, why, retry),
+            ReadResult::Gone => return None,
         };
         let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT.unsigned_abs();
         let (text, note) = match decode(&bytes) {
@@ -440,7 +440,7 @@ pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) ->
         return Ok(Synced::default());
     }
     let (files, graph) = (view.files().clone(), view.settings().graph.documents);
-    let read_found = |seen: &Seen| files.read_found(seen);
+    let read_found = |seen: &WalkedFile| files.read_found(seen);
     sync_database(view.memory(), caller, files.documents(), &read_found, graph, progress)
 }
 

@@ -14,12 +14,12 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use super::walk::{self, Found, Seen, Taken};
+use super::walk::{self, ReadResult, WalkResult, WalkedFile};
 use crate::base::files::{create_folder, create_new_private};
 use crate::base::path::SESSIONS;
 use crate::base::{Error, FilePath, Result, Time};
 
-pub(crate) use transcripts::{ARCHIVE, ReadSeek};
+pub(crate) use transcripts::{ARCHIVE_FOLDER, ReadSeek};
 
 /// The files of a group, or a copy of them.
 #[derive(Clone, Debug)]
@@ -40,7 +40,7 @@ impl Files {
     }
 
     /// Finds all documents.
-    pub(crate) fn documents(&self) -> Found {
+    pub(crate) fn documents(&self) -> WalkResult {
         walk::documents(&self.documents)
     }
 
@@ -66,12 +66,12 @@ impl Files {
     }
 
     /// Reads a document found by a walk, for the index.
-    pub(crate) fn read_found(&self, seen: &Seen) -> Taken {
+    pub(crate) fn read_found(&self, seen: &WalkedFile) -> ReadResult {
         walk::read(&self.documents.join(&seen.path), seen.stat)
     }
 
     /// Reads a document whose name is not a valid path. Returns `None` if it can't be read.
-    pub(crate) fn read_misnamed(&self, path: &str) -> Option<Vec<u8>> {
+    pub(crate) fn read_invalid_name(&self, path: &str) -> Option<Vec<u8>> {
         fs::read(self.documents.join(path)).ok()
     }
 
@@ -131,7 +131,7 @@ impl Files {
 
 /// The result of replacing a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Replaced {
+pub(crate) enum Replacement {
     /// The file has the new content, now or already.
     Done,
     /// The file does not have the expected content and was left unchanged.
@@ -140,7 +140,7 @@ pub(crate) enum Replaced {
 
 /// The reason why a file can't be opened.
 #[derive(Debug)]
-enum Refused {
+enum OpenFailure {
     /// It does not exist.
     Absent,
     /// It or a folder above it is a link.
@@ -151,25 +151,25 @@ enum Refused {
     Io(io::Error),
 }
 
-impl From<io::Error> for Refused {
-    fn from(problem: io::Error) -> Refused {
+impl From<io::Error> for OpenFailure {
+    fn from(problem: io::Error) -> OpenFailure {
         match problem.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => Refused::Absent,
-            io::ErrorKind::IsADirectory => Refused::NotAFile,
-            _ => Refused::Io(problem),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => OpenFailure::Absent,
+            io::ErrorKind::IsADirectory => OpenFailure::NotAFile,
+            _ => OpenFailure::Io(problem),
         }
     }
 }
 
-impl Refused {
+impl OpenFailure {
     /// Converts it to an error. Returns `None` for a missing file, which is not an error.
     fn error(self, files: &Files, path: &FilePath) -> Option<Error> {
         let bad = |problem| Some(Error::BadPath { given: path.to_string(), problem });
         match self {
-            Refused::Absent => None,
-            Refused::Link => bad("goes through a link, and links are not followed"),
-            Refused::NotAFile => bad("is not a file"),
-            Refused::Io(problem) => Some(Error::io(&files.at(path))(problem)),
+            OpenFailure::Absent => None,
+            OpenFailure::Link => bad("goes through a link, and links are not followed"),
+            OpenFailure::NotAFile => bad("is not a file"),
+            OpenFailure::Io(problem) => Some(Error::io(&files.at(path))(problem)),
         }
     }
 }

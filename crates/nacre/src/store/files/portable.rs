@@ -3,8 +3,8 @@
 
 use std::fs::{self, File};
 
-use super::{Files, Refused, Replaced};
-use crate::base::files::{create_folder, write_whole};
+use super::{Files, OpenFailure, Replacement};
+use crate::base::files::{create_folder, write_atomically};
 use crate::base::{Error, FilePath, Result};
 
 impl Files {
@@ -15,13 +15,13 @@ impl Files {
         path: &FilePath,
         before: Option<&[u8]>,
         after: Option<&[u8]>,
-    ) -> Result<Replaced> {
+    ) -> Result<Replacement> {
         let found = self.read(path, u64::MAX)?;
         if found.as_deref() == after {
-            return Ok(Replaced::Done);
+            return Ok(Replacement::Done);
         }
         if found.as_deref() != before {
-            return Ok(Replaced::Changed);
+            return Ok(Replacement::Changed);
         }
         let file = self.at(path);
         match after {
@@ -29,11 +29,11 @@ impl Files {
                 if let Some(folder) = file.parent() {
                     create_folder(folder)?;
                 }
-                write_whole(&file, after)?;
+                write_atomically(&file, after)?;
             }
             None => fs::remove_file(&file).map_err(Error::io(&file))?,
         }
-        Ok(Replaced::Done)
+        Ok(Replacement::Done)
     }
 
     pub(crate) fn mode(&self, _: &FilePath) -> Option<u32> {
@@ -50,15 +50,15 @@ impl Files {
     }
 
     /// Opens a file for reading.
-    pub(super) fn open(&self, path: &FilePath) -> Result<File, Refused> {
+    pub(super) fn open(&self, path: &FilePath) -> Result<File, OpenFailure> {
         let mut inner = self.documents.clone();
         for name in path.names() {
             inner.push(name);
             if fs::symlink_metadata(&inner)?.is_symlink() {
-                return Err(Refused::Link);
+                return Err(OpenFailure::Link);
             }
         }
         let file = File::open(&inner)?;
-        if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotAFile) }
+        if file.metadata()?.is_file() { Ok(file) } else { Err(OpenFailure::NotAFile) }
     }
 }

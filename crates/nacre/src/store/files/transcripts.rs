@@ -6,11 +6,11 @@ use std::io::{self, Read, Seek, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::Files;
-use crate::base::files::{append_private, create_folder, write_quickly, write_whole};
+use crate::base::files::{append_private, create_folder, write_atomically, write_without_sync};
 use crate::base::{Error, Result};
 
 /// The folder of archived transcripts.
-pub(crate) const ARCHIVE: &str = "archive";
+pub(crate) const ARCHIVE_FOLDER: &str = "archive";
 
 /// A seekable reader.
 pub(crate) trait ReadSeek: Read + Seek {}
@@ -27,7 +27,7 @@ impl Files {
                 Some(format!("{prefix}{}", file.file_name().to_str()?))
             })
         };
-        within("").chain(within(ARCHIVE))
+        within("").chain(within(ARCHIVE_FOLDER))
     }
 
     pub(crate) fn has_transcript(&self, name: &str) -> bool {
@@ -90,7 +90,7 @@ impl Files {
         if let Some((folder, _)) = name.rsplit_once('/') {
             create_folder(&self.transcript_at(folder))?;
         }
-        write_whole(&path, bytes)?;
+        write_atomically(&path, bytes)?;
         sync_folder(&path);
         Ok(())
     }
@@ -98,7 +98,7 @@ impl Files {
     /// Copies a transcript from `from`. Returns false if something of that name exists.
     pub(crate) fn copy_transcript(&self, name: &str, from: &Files) -> Result<bool> {
         // A link would lead out of the group.
-        let is_linked = self.transcripts.is_symlink() || self.transcript_at(ARCHIVE).is_symlink();
+        let is_linked = self.transcripts.is_symlink() || self.transcript_at(ARCHIVE_FOLDER).is_symlink();
         if is_linked || fs::symlink_metadata(self.transcript_at(name)).is_ok() {
             return Ok(false);
         }
@@ -113,7 +113,7 @@ impl Files {
 
     /// Writes the list of transcripts. It is derived data, so it may be lost in a power failure.
     pub(crate) fn write_transcript_list(&self, bytes: &[u8]) -> Result<()> {
-        write_quickly(&self.transcript_at("sessions.json"), bytes)
+        write_without_sync(&self.transcript_at("sessions.json"), bytes)
     }
 
     /// Returns the full path of a transcript, for errors and messages.

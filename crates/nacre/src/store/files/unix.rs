@@ -6,7 +6,7 @@ use std::io::{self, Read as _, Write as _};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::{Files, Refused, Replaced};
+use super::{Files, OpenFailure, Replacement};
 use crate::base::files::create_folder;
 use crate::base::{Error, FilePath, Result};
 use crate::store::crash;
@@ -23,14 +23,14 @@ impl Files {
         path: &FilePath,
         before: Option<&[u8]>,
         after: Option<&[u8]>,
-    ) -> Result<Replaced> {
+    ) -> Result<Replacement> {
         // The folder may be deleted in the meantime.
         let gone = || Error::io(&self.at(path))(io::ErrorKind::NotFound.into());
-        let failed = |refused: Refused| refused.error(self, path).unwrap_or_else(gone);
+        let failed = |refused: OpenFailure| refused.error(self, path).unwrap_or_else(gone);
         let entered = match self.enter(path, false) {
-            Err(Refused::Absent) if after.is_some() => self.enter(path, true),
-            Err(Refused::Absent) if before.is_none() => return Ok(Replaced::Done),
-            Err(Refused::Absent) => return Ok(Replaced::Changed),
+            Err(OpenFailure::Absent) if after.is_some() => self.enter(path, true),
+            Err(OpenFailure::Absent) if before.is_none() => return Ok(Replacement::Done),
+            Err(OpenFailure::Absent) => return Ok(Replacement::Changed),
             entered => entered,
         };
         let (inner, name) = entered.map_err(failed)?;
@@ -59,18 +59,18 @@ impl Files {
     }
 
     /// Opens a file for reading.
-    pub(super) fn open(&self, path: &FilePath) -> Result<File, Refused> {
+    pub(super) fn open(&self, path: &FilePath) -> Result<File, OpenFailure> {
         let (inner, name) = self.enter(path, false)?;
         open_at(&inner, name)
     }
 
     /// Opens the folder of a file, and returns it with the file's name. With `make`, missing folders are
     /// created.
-    fn enter<'p>(&self, path: &'p FilePath, make: bool) -> Result<(OwnedFd, &'p str), Refused> {
+    fn enter<'p>(&self, path: &'p FilePath, make: bool) -> Result<(OwnedFd, &'p str), OpenFailure> {
         use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat};
         if make {
             let made = create_folder(&self.documents);
-            made.map_err(|error| Refused::Io(io::Error::other(error.to_string())))?;
+            made.map_err(|error| OpenFailure::Io(io::Error::other(error.to_string())))?;
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // Links above the home are the user's own choice, so they are followed.
@@ -91,23 +91,23 @@ impl Files {
     }
 }
 
-fn open_at(inner: &OwnedFd, name: &str) -> Result<File, Refused> {
+fn open_at(inner: &OwnedFd, name: &str) -> Result<File, OpenFailure> {
     use rustix::fs::{Mode, OFlags, openat};
     // `NONBLOCK`: do not wait for the other end of a pipe.
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK | OFlags::NOCTTY;
     let file = File::from(
         openat(inner, name, flags, Mode::empty()).map_err(|problem| refused(inner, name, problem))?,
     );
-    if file.metadata()?.is_file() { Ok(file) } else { Err(Refused::NotAFile) }
+    if file.metadata()?.is_file() { Ok(file) } else { Err(OpenFailure::NotAFile) }
 }
 
 /// Distinguishes a link from other failures: systems report it with different errors.
-fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> Refused {
+fn refused(inner: &OwnedFd, name: &str, problem: rustix::io::Errno) -> OpenFailure {
     use rustix::fs::{AtFlags, FileType, statat};
     let found = statat(inner, name, AtFlags::SYMLINK_NOFOLLOW);
     match found.map(|found| FileType::from_raw_mode(found.st_mode)) {
-        Ok(FileType::Symlink) => Refused::Link,
-        Ok(FileType::Socket) => Refused::NotAFile,
+        Ok(FileType::Symlink) => OpenFailure::Link,
+        Ok(FileType::Socket) => OpenFailure::NotAFile,
         _ => io::Error::from(problem).into(),
     }
 }
@@ -121,23 +121,23 @@ struct Place<'p> {
 }
 
 impl Place<'_> {
-    fn replace(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Replaced, Refused> {
+    fn replace(&self, before: Option<&[u8]>, after: Option<&[u8]>) -> Result<Replacement, OpenFailure> {
         self.remove(&self.new)?;
         // A process died here, either before its file was exchanged or before the old one was checked.
         if let Some((left, _)) = self.read(&self.swap)? {
             let ours = after == Some(&left[..]) || before == Some(&left[..]);
             if !ours {
-                self.give_back(after)?;
+                self.put_back(after)?;
             }
             self.remove(&self.swap)?;
         }
         let found = self.read(self.name)?;
         let (found, mode) = found.map_or((None, None), |(bytes, mode)| (Some(bytes), Some(mode)));
         if found.as_deref() == after {
-            return Ok(Replaced::Done);
+            return Ok(Replacement::Done);
         }
         if found.as_deref() != before {
-            return Ok(Replaced::Changed);
+            return Ok(Replacement::Changed);
         }
         let done = match (before, after) {
             (_, Some(after)) => {
@@ -148,15 +148,15 @@ impl Place<'_> {
                     Some(before) => self.exchange(before, after)?,
                 }
             }
-            (Some(before), None) => self.take_away(before)?,
-            (None, None) => Replaced::Done,
+            (Some(before), None) => self.remove_expected(before)?,
+            (None, None) => Replacement::Done,
         };
         rustix::fs::fsync(&self.inner).map_err(io::Error::from)?;
         Ok(done)
     }
 
     /// Writes the new file under its temporary name, with the mode of the old one.
-    fn write(&self, bytes: &[u8], mode: Option<rustix::fs::Mode>) -> Result<(), Refused> {
+    fn write(&self, bytes: &[u8], mode: Option<rustix::fs::Mode>) -> Result<(), OpenFailure> {
         use rustix::fs::{Mode, OFlags, fchmod, openat, renameat};
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let own = Mode::RUSR | Mode::WUSR;
@@ -172,39 +172,39 @@ impl Place<'_> {
     }
 
     /// Gives the new file its final name, which must be free.
-    fn link(&self) -> Result<Replaced, Refused> {
+    fn link(&self) -> Result<Replacement, OpenFailure> {
         use rustix::fs::{AtFlags, linkat};
         let linked = linkat(&self.inner, self.swap.as_str(), &self.inner, self.name, AtFlags::empty());
         crash::point("linked");
         self.remove(&self.swap)?;
         match linked {
-            Ok(()) => Ok(Replaced::Done),
-            Err(rustix::io::Errno::EXIST) => Ok(Replaced::Changed),
+            Ok(()) => Ok(Replacement::Done),
+            Err(rustix::io::Errno::EXIST) => Ok(Replacement::Changed),
             Err(problem) => Err(io::Error::from(problem).into()),
         }
     }
 
     /// Exchanges the new file and the old one, and checks the old one.
-    fn exchange(&self, before: &[u8], after: &[u8]) -> Result<Replaced, Refused> {
-        if !self.change_places()? {
+    fn exchange(&self, before: &[u8], after: &[u8]) -> Result<Replacement, OpenFailure> {
+        if !self.exchange_names()? {
             // The file system has no atomic exchange: a change that an editor saves at this moment is lost.
             use rustix::fs::renameat;
             renameat(&self.inner, self.swap.as_str(), &self.inner, self.name).map_err(io::Error::from)?;
-            return Ok(Replaced::Done);
+            return Ok(Replacement::Done);
         }
         crash::point("exchanged");
         let out = self.read(&self.swap)?.map(|(bytes, _)| bytes);
         if out.as_deref() == Some(before) {
             self.remove(&self.swap)?;
-            return Ok(Replaced::Done);
+            return Ok(Replacement::Done);
         }
-        self.give_back(Some(after))?;
+        self.put_back(Some(after))?;
         self.remove(&self.swap)?;
-        Ok(Replaced::Changed)
+        Ok(Replacement::Changed)
     }
 
     /// Exchanges the two files. Returns false if the file system does not support it.
-    fn change_places(&self) -> Result<bool, Refused> {
+    fn exchange_names(&self) -> Result<bool, OpenFailure> {
         #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
         {
             use rustix::fs::{RenameFlags, renameat_with};
@@ -222,9 +222,9 @@ impl Place<'_> {
 
     /// Puts back a file that should not have been replaced. If yet another file has taken its place, both are
     /// kept, this one under a visible name.
-    fn give_back(&self, after: Option<&[u8]>) -> Result<(), Refused> {
+    fn put_back(&self, after: Option<&[u8]>) -> Result<(), OpenFailure> {
         let there = self.read(self.name)?.map(|(bytes, _)| bytes);
-        if there.as_deref() == after && there.is_some() && self.change_places()? {
+        if there.as_deref() == after && there.is_some() && self.exchange_names()? {
             return Ok(());
         }
         for number in 1.. {
@@ -239,23 +239,23 @@ impl Place<'_> {
     }
 
     /// Deletes the file if it has the expected content.
-    fn take_away(&self, before: &[u8]) -> Result<Replaced, Refused> {
+    fn remove_expected(&self, before: &[u8]) -> Result<Replacement, OpenFailure> {
         use rustix::fs::renameat;
         renameat(&self.inner, self.name, &self.inner, self.swap.as_str()).map_err(io::Error::from)?;
         crash::point("taken away");
         let out = self.read(&self.swap)?.map(|(bytes, _)| bytes);
         if out.as_deref() == Some(before) {
             self.remove(&self.swap)?;
-            return Ok(Replaced::Done);
+            return Ok(Replacement::Done);
         }
         self.link()?;
-        Ok(Replaced::Changed)
+        Ok(Replacement::Changed)
     }
 
     /// Reads a file in the folder, with its mode. Returns `None` if it does not exist.
-    fn read(&self, name: &str) -> Result<Option<(Vec<u8>, rustix::fs::Mode)>, Refused> {
+    fn read(&self, name: &str) -> Result<Option<(Vec<u8>, rustix::fs::Mode)>, OpenFailure> {
         let mut file = match open_at(&self.inner, name) {
-            Err(Refused::Absent) => return Ok(None),
+            Err(OpenFailure::Absent) => return Ok(None),
             file => file?,
         };
         let mode = rustix::fs::Mode::from_raw_mode(file.metadata()?.permissions().mode() & 0o777);
@@ -264,7 +264,7 @@ impl Place<'_> {
         Ok(Some((bytes, mode)))
     }
 
-    fn remove(&self, name: &str) -> Result<(), Refused> {
+    fn remove(&self, name: &str) -> Result<(), OpenFailure> {
         match rustix::fs::unlinkat(&self.inner, name, rustix::fs::AtFlags::empty()) {
             Ok(()) | Err(rustix::io::Errno::NOENT) => Ok(()),
             Err(problem) => Err(io::Error::from(problem).into()),

@@ -11,7 +11,7 @@ use crate::base::caller::Visibility;
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::records::graph::fact::{self, Draft, Fact};
-use crate::records::graph::relation::{self, Named};
+use crate::records::graph::relation::{self, RelationRef};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
 use crate::records::workspace::checkpoint::Gone;
 use crate::store::Connection;
@@ -335,7 +335,7 @@ fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
             gone.extend(fact::remove(write.db, id, None)?.into_iter().map(|fact| fact.id));
         }
         for id in &going.relations {
-            gone.push(relation::remove(write.db, &Named::Id(id))?.id);
+            gone.push(relation::remove(write.db, &RelationRef::Id(id))?.id);
         }
         for name in &going.entities {
             gone.extend(name::remove(write.db, name)?.ids);
@@ -456,7 +456,7 @@ impl Request for DeleteRelations {
         let going = call.read(|db| {
             let mut relations = BTreeSet::new();
             for Edge { from, to, relation_type } in &self.relations {
-                match relation::find(db, &Named::Ends(from, relation_type, to)) {
+                match relation::find(db, &RelationRef::Ends(from, relation_type, to)) {
                     Ok(found) => {
                         relations.insert(found.id);
                     }

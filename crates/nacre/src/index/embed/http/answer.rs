@@ -7,15 +7,15 @@ use super::request::Reply;
 use crate::base::redact::{self, MASK};
 
 /// The maximum number of characters of a server's message that are shown.
-const MOST_SHOWN: usize = 200;
+const MAX_SHOWN_CHARS: usize = 200;
 
 /// Returns the maximum size of a response in bytes: 10,000 numbers of 25 digits per text.
-pub(super) fn most_bytes(texts: usize) -> usize {
+pub(super) fn max_bytes(texts: usize) -> usize {
     (64 + 256 * texts) * 1024
 }
 
 /// A problem with a response.
-pub(super) enum Wrong {
+pub(super) enum BadAnswer {
     /// It does not have the expected form.
     Form(String),
     /// A vector contains something that is not a number; a text may have caused that.
@@ -36,8 +36,8 @@ struct Item {
 }
 
 /// Returns the vectors of a response in the order of the texts, each a unit vector or zeros.
-pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<Vec<Vec<f32>>, Wrong> {
-    let form = |problem: String| Err(Wrong::Form(problem));
+pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<Vec<Vec<f32>>, BadAnswer> {
+    let form = |problem: String| Err(BadAnswer::Form(problem));
     if let Some(kind) = reply.content_type.as_ref().filter(|kind| !kind.contains("json")) {
         return form(format!("is `{kind}`, not JSON"));
     }
@@ -50,7 +50,7 @@ pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<V
     let answer: Answer = match serde_json::from_slice(&reply.body) {
         Ok(answer) => answer,
         Err(_) if has_word(&reply.body, b"NaN") || has_word(&reply.body, b"Infinity") => {
-            return Err(Wrong::Number("has a vector with a component that is not a number".to_owned()));
+            return Err(BadAnswer::Number("has a vector with a component that is not a number".to_owned()));
         }
         Err(error) => return form(format!("can't be read: {error}")),
     };
@@ -72,17 +72,17 @@ pub(super) fn read(reply: &Reply, texts: usize, dims: Option<usize>) -> Result<V
         return form("has vectors of different lengths".to_owned());
     }
     match dims {
-        Some(expected) if expected != found => Err(Wrong::Dims { found, expected }),
+        Some(expected) if expected != found => Err(BadAnswer::Dims { found, expected }),
         _ => Ok(vectors),
     }
 }
 
 /// Returns a vector normalised to unit length.
-fn numbers(given: &[Option<f32>]) -> Result<Vec<f32>, Wrong> {
+fn numbers(given: &[Option<f32>]) -> Result<Vec<f32>, BadAnswer> {
     if given.is_empty() {
-        return Err(Wrong::Number("has a vector without components".to_owned()));
+        return Err(BadAnswer::Number("has a vector without components".to_owned()));
     }
-    let wrong = || Wrong::Number("has a vector with a component that is not a number".to_owned());
+    let wrong = || BadAnswer::Number("has a vector with a component that is not a number".to_owned());
     let vector: Option<Vec<f64>> =
         given.iter().map(|number| number.filter(|number| number.is_finite()).map(f64::from)).collect();
     let vector = vector.ok_or_else(wrong)?;
@@ -97,13 +97,13 @@ fn has_word(body: &[u8], word: &[u8]) -> bool {
 }
 
 /// Text that must not be shown.
-pub(super) struct Hidden<'a> {
+pub(super) struct HiddenText<'a> {
     pub(super) key: Option<&'a str>,
     pub(super) texts: &'a [&'a str],
 }
 
 /// Returns a server's error message as the end of a sentence: `: …`, or nothing.
-pub(super) fn said(body: &[u8], hidden: &Hidden<'_>) -> String {
+pub(super) fn said(body: &[u8], hidden: &HiddenText<'_>) -> String {
     let text = String::from_utf8_lossy(body);
     // In order: OpenAI and most servers, Ollama, others, FastAPI.
     let places = ["/error/message", "/error", "/message", "/detail"];
@@ -118,15 +118,15 @@ pub(super) fn said(body: &[u8], hidden: &Hidden<'_>) -> String {
 
 /// Returns a server's message as it may be shown: one short line without credentials, the key and the texts
 /// that were sent.
-pub(super) fn shown(said: &str, hidden: &Hidden<'_>) -> String {
+pub(super) fn shown(said: &str, hidden: &HiddenText<'_>) -> String {
     let mut said = one_line(said);
     if let Some(key) = hidden.key.filter(|key| !key.is_empty()) {
         said = said.replace(key, MASK);
     }
     // Mask before cutting: half a key is still secret.
-    said = redact::text(&said).chars().take(4 * MOST_SHOWN).collect();
+    said = redact::text(&said).chars().take(4 * MAX_SHOWN_CHARS).collect();
     let mut said = without(&said, hidden.texts);
-    if let Some((end, _)) = said.char_indices().nth(MOST_SHOWN) {
+    if let Some((end, _)) = said.char_indices().nth(MAX_SHOWN_CHARS) {
         said.truncate(end);
         said.push('…');
     }
@@ -134,7 +134,7 @@ pub(super) fn shown(said: &str, hidden: &Hidden<'_>) -> String {
 }
 
 /// The number of consecutive characters that count as a quotation: a server may quote part of a text.
-const QUOTED: usize = 12;
+const MIN_QUOTE_CHARS: usize = 12;
 
 /// Returns a server's message without its quotations of the texts.
 fn without(said: &str, texts: &[&str]) -> String {
@@ -158,15 +158,15 @@ fn without(said: &str, texts: &[&str]) -> String {
 /// Returns the length of the quotation from `text` that starts at `at`.
 fn quotation(said: &[char], at: usize, text: &[char]) -> usize {
     let rest = &said[at..];
-    if text.len() < QUOTED {
+    if text.len() < MIN_QUOTE_CHARS {
         // A short text counts as a quotation only as a whole word: `a` is not one in `batch`.
         let is_letter = |c: Option<&char>| c.is_some_and(|c| c.is_alphanumeric());
         let alone = !is_letter(at.checked_sub(1).and_then(|before| said.get(before)))
             && !is_letter(rest.get(text.len()));
         return if !text.is_empty() && alone && rest.starts_with(text) { text.len() } else { 0 };
     }
-    let Some(beginning) = rest.get(..QUOTED) else { return 0 };
-    let starts = text.windows(QUOTED).enumerate().filter(|(_, window)| *window == beginning);
+    let Some(beginning) = rest.get(..MIN_QUOTE_CHARS) else { return 0 };
+    let starts = text.windows(MIN_QUOTE_CHARS).enumerate().filter(|(_, window)| *window == beginning);
     let same = |start: usize| text[start..].iter().zip(rest).take_while(|(a, b)| a == b).count();
     starts.map(|(start, _)| same(start)).max().unwrap_or(0)
 }

@@ -5,22 +5,22 @@ use serde_json::{Value, json};
 use std::time::Duration;
 use ureq::http::header::AUTHORIZATION;
 
-use super::answer::{self, Hidden};
-use super::options::Patience;
+use super::answer::{self, HiddenText};
+use super::options::Timeouts;
 use super::request::Endpoint;
 use crate::base::redact;
 use crate::base::secret::Secret;
 use crate::base::{Error, Result};
 
 /// The maximum number of bytes of a response that are read.
-const MOST: usize = 1 << 20;
+const MAX_ANSWER_BYTES: usize = 1 << 20;
 
 /// A language model behind a URL.
 pub struct Chat {
     endpoint: Endpoint,
     model: String,
     key: Option<Secret>,
-    patience: Patience,
+    patience: Timeouts,
 }
 
 impl Chat {
@@ -34,7 +34,7 @@ impl Chat {
         let base = base.strip_suffix("/chat/completions").unwrap_or(base);
         let named = key.as_ref().map(|key| (AUTHORIZATION, key));
         let endpoint = Endpoint::at("llm", base, "/chat/completions", named)?;
-        let patience = Patience { whole: timeout, tries: 1, ..Patience::DOCUMENTS };
+        let patience = Timeouts { whole: timeout, tries: 1, ..Timeouts::DOCUMENTS };
         Ok(Chat { endpoint, model: model.trim().to_owned(), key, patience })
     }
 
@@ -51,10 +51,13 @@ impl Chat {
         let question =
             json!({ "model": self.model, "messages": messages, "temperature": 0, "stream": false });
         let host = || self.endpoint.host.clone();
-        let hidden = Hidden { key: self.key.as_ref().map(Secret::expose), texts: &[&text] };
-        let reply =
-            self.endpoint.post(&serde_json::to_vec(&question)?, &self.patience, MOST).map_err(|broken| {
-                Error::ProviderDown { host: host(), problem: answer::shown(&broken.problem, &hidden) }
+        let hidden = HiddenText { key: self.key.as_ref().map(Secret::expose), texts: &[&text] };
+        let reply = self
+            .endpoint
+            .post(&serde_json::to_vec(&question)?, &self.patience, MAX_ANSWER_BYTES)
+            .map_err(|broken| Error::ProviderDown {
+                host: host(),
+                problem: answer::shown(&broken.problem, &hidden),
             })?;
         if reply.status != 200 {
             let (host, status) = (host(), reply.status);

@@ -20,7 +20,7 @@ use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
 pub use self::chat::Chat;
-pub use self::options::{Dims, Options, Patience, Provider};
+pub use self::options::{Dims, Options, Provider, Timeouts};
 use self::request::{Endpoint, Reply};
 use super::Embedder;
 use crate::base::redact;
@@ -40,7 +40,7 @@ pub enum Outcome {
 }
 
 /// A text that every model accepts. If it is refused too, the other text is not the cause.
-const PLAIN: &str = "memory";
+const PROBE_TEXT: &str = "memory";
 
 /// The wait before the second try; each later wait is twice as long.
 const FIRST_WAIT: Duration = Duration::from_millis(500);
@@ -163,7 +163,7 @@ impl Model {
             Err(Failure::Text(error)) => error,
         };
         if whole || single {
-            match self.ask(&[PLAIN], &self.options.documents, true) {
+            match self.ask(&[PROBE_TEXT], &self.options.documents, true) {
                 Ok(_) => {}
                 Err(Failure::Text(_)) => return Err(error),
                 Err(Failure::Provider(error)) => return Err(error),
@@ -180,7 +180,7 @@ impl Model {
 
     /// Sends texts until there is a response, and checks it. A server error (500) is retried only with
     /// `insist`, because some servers use it to refuse a text.
-    fn ask(&self, texts: &[&str], patience: &Patience, insist: bool) -> Result<Vec<Vec<f32>>, Failure> {
+    fn ask(&self, texts: &[&str], patience: &Timeouts, insist: bool) -> Result<Vec<Vec<f32>>, Failure> {
         let body = serde_json::to_vec(&Question {
             model: &self.options.model,
             input: texts,
@@ -196,7 +196,7 @@ impl Model {
         let mut tried = 0;
         loop {
             tried += 1;
-            let reply = self.endpoint.post(&body, patience, answer::most_bytes(texts.len()));
+            let reply = self.endpoint.post(&body, patience, answer::max_bytes(texts.len()));
             let (failure, after) = match reply {
                 Ok(reply) => match self.judge(reply, texts) {
                     Verdict::Vectors(vectors) => return Ok(vectors),
@@ -233,13 +233,13 @@ impl Model {
                     self.dims.get_or_init(|| vectors.first().map_or(0, Vec::len));
                     Verdict::Vectors(vectors)
                 }
-                Err(answer::Wrong::Dims { found, expected }) => {
+                Err(answer::BadAnswer::Dims { found, expected }) => {
                     Verdict::Final(Provider(Error::ProviderDims { host, found, expected }))
                 }
-                Err(answer::Wrong::Number(problem)) => {
+                Err(answer::BadAnswer::Number(problem)) => {
                     Verdict::Final(Text(Error::ProviderAnswer { host, problem }))
                 }
-                Err(answer::Wrong::Form(problem)) => {
+                Err(answer::BadAnswer::Form(problem)) => {
                     let problem = answer::shown(&problem, &self.hidden(texts));
                     Verdict::Final(Provider(Error::ProviderAnswer { host, problem }))
                 }
@@ -275,14 +275,14 @@ impl Model {
     }
 
     /// Returns the text that must not be shown.
-    fn hidden<'t>(&'t self, texts: &'t [&'t str]) -> answer::Hidden<'t> {
-        answer::Hidden { key: self.options.key.as_ref().map(Secret::expose), texts }
+    fn hidden<'t>(&'t self, texts: &'t [&'t str]) -> answer::HiddenText<'t> {
+        answer::HiddenText { key: self.options.key.as_ref().map(Secret::expose), texts }
     }
 
     /// Returns the vector of a text without content.
     fn zeros(&self) -> Result<Vec<f32>> {
         if self.dims.get().is_none() {
-            self.ask(&[PLAIN], &self.options.documents, true)?;
+            self.ask(&[PROBE_TEXT], &self.options.documents, true)?;
         }
         Ok(vec![0.0; self.dims()])
     }

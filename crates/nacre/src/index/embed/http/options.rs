@@ -30,7 +30,7 @@ pub enum Dims {
 
 /// Timeouts and the number of tries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Patience {
+pub struct Timeouts {
     /// The timeout for a connection.
     pub connect: Duration,
     /// The timeout for one request, from its start to the end of the response.
@@ -43,9 +43,9 @@ pub struct Patience {
     pub all_waits: Duration,
 }
 
-impl Patience {
+impl Timeouts {
     /// For a question, whose answer a user waits for.
-    pub const QUERY: Patience = Patience {
+    pub const QUERY: Timeouts = Timeouts {
         connect: Duration::from_secs(2),
         whole: Duration::from_secs(5),
         tries: 2,
@@ -53,7 +53,7 @@ impl Patience {
         all_waits: Duration::from_secs(1),
     };
     /// For documents, which are embedded in the background.
-    pub const DOCUMENTS: Patience = Patience {
+    pub const DOCUMENTS: Timeouts = Timeouts {
         connect: Duration::from_secs(10),
         whole: Duration::from_secs(120),
         tries: 6,
@@ -84,9 +84,9 @@ pub struct Options {
     /// The maximum number of tokens in a request, estimated.
     pub batch_tokens: usize,
     /// For questions.
-    pub query: Patience,
+    pub query: Timeouts,
     /// For documents.
-    pub documents: Patience,
+    pub documents: Timeouts,
 }
 
 impl Options {
@@ -102,8 +102,8 @@ impl Options {
             document_prefix: String::new(),
             batch: 256,
             batch_tokens: 10_000, // About 8,000 words: a small machine answers that in time.
-            query: Patience::QUERY,
-            documents: Patience::DOCUMENTS,
+            query: Timeouts::QUERY,
+            documents: Timeouts::DOCUMENTS,
         }
     }
 
@@ -124,7 +124,7 @@ impl Options {
             query_prefix: settings.query_prefix.clone(),
             document_prefix: settings.document_prefix.clone(),
             batch: settings.batch,
-            documents: Patience { whole: Duration::from_secs(settings.timeout_seconds), ..usual.documents },
+            documents: Timeouts { whole: Duration::from_secs(settings.timeout_seconds), ..usual.documents },
             ..usual
         })
     }

@@ -8,15 +8,15 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE, DATE, LOCATION, RETRY_AFTER};
 use ureq::http::{HeaderMap, HeaderName, HeaderValue, Uri};
 
-use super::{Options, Patience, Provider};
+use super::{Options, Provider, Timeouts};
 use crate::base::secret::Secret;
 use crate::base::{Error, Result};
 
 /// The maximum number of bytes that are read of an error response.
-const MOST_SAID: usize = 64 * 1024;
+const MAX_ERROR_BYTES: usize = 64 * 1024;
 /// The ASCII characters that must be escaped in a model's name in a path: all except the unreserved ones of
 /// RFC 3986.
-const NOT_IN_A_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+const PATH_ESCAPES: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The address of a model.
 pub(super) struct Endpoint {
@@ -42,7 +42,7 @@ pub(super) struct Reply {
 }
 
 /// The reason why there is no response.
-pub(super) struct Broken {
+pub(super) struct SendFailure {
     pub(super) problem: String,
     /// Whether a retry may succeed.
     pub(super) again: bool,
@@ -51,7 +51,7 @@ pub(super) struct Broken {
 impl Endpoint {
     pub(super) fn new(options: &Options) -> Result<Endpoint> {
         let section = "embedding";
-        let model = utf8_percent_encode(options.model.trim(), NOT_IN_A_PATH);
+        let model = utf8_percent_encode(options.model.trim(), PATH_ESCAPES);
         let (path, key_name) = match &options.provider {
             Provider::OpenAi => ("/embeddings".to_owned(), AUTHORIZATION),
             Provider::AzureOpenAi { api_version } => {
@@ -108,7 +108,7 @@ impl Endpoint {
     }
 
     /// Sends a body and reads at most `most` bytes of the response.
-    pub(super) fn post(&self, body: &[u8], patience: &Patience, most: usize) -> Result<Reply, Broken> {
+    pub(super) fn post(&self, body: &[u8], patience: &Timeouts, most: usize) -> Result<Reply, SendFailure> {
         let mut request = self.agent.post(&self.uri).header(CONTENT_TYPE, "application/json");
         if let Some((name, value)) = &self.key {
             request = request.header(name, value);
@@ -118,16 +118,16 @@ impl Endpoint {
             .timeout_connect(Some(patience.connect))
             .timeout_global(Some(patience.whole))
             .build();
-        let (head, reader) = request.send(body).map_err(Broken::from)?.into_parts();
+        let (head, reader) = request.send(body).map_err(SendFailure::from)?.into_parts();
         let status = head.status.as_u16();
         let header = |name| head.headers.get(name).and_then(|value| value.to_str().ok());
-        let most = if status == 200 { most } else { MOST_SAID };
+        let most = if status == 200 { most } else { MAX_ERROR_BYTES };
         let mut body = Vec::new();
         let read = reader.into_reader().take(most as u64 + 1).read_to_end(&mut body);
         if let Err(error) = read
             && status == 200
         {
-            return Err(Broken::from(ureq::Error::from(error)));
+            return Err(SendFailure::from(ureq::Error::from(error)));
         }
         let cut = body.len() > most;
         body.truncate(most);
@@ -145,8 +145,8 @@ impl Endpoint {
     }
 }
 
-impl From<ureq::Error> for Broken {
-    fn from(error: ureq::Error) -> Broken {
+impl From<ureq::Error> for SendFailure {
+    fn from(error: ureq::Error) -> SendFailure {
         let (problem, again) = match error {
             ureq::Error::Timeout(_) => ("did not answer in time".to_owned(), true),
             ureq::Error::HostNotFound => ("can't be resolved".to_owned(), true),
@@ -159,7 +159,7 @@ impl From<ureq::Error> for Broken {
             ureq::Error::Protocol(error) => (format!("does not speak valid HTTP: {error}"), true),
             error => (format!("can't be called: {error}"), false),
         };
-        Broken { problem, again }
+        SendFailure { problem, again }
     }
 }
 

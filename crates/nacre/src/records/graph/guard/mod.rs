@@ -15,7 +15,7 @@ use unicode_normalization::UnicodeNormalization;
 use crate::base::text::nearest;
 
 pub(crate) use words::CATEGORIES;
-use words::NoName;
+use words::NotAName;
 
 /// The maximum number of characters of a name.
 pub(crate) const MAX_NAME: usize = 120;
@@ -53,9 +53,9 @@ pub(crate) struct Refusal {
 }
 
 fn refuse<T>(what: &str, reason: impl Into<String>) -> Result<T, Refusal> {
-    const SHOWN: usize = 80;
+    const MAX_SHOWN_CHARS: usize = 80;
     let mut shown = one_line(what).into_owned();
-    if let Some((at, _)) = shown.char_indices().nth(SHOWN) {
+    if let Some((at, _)) = shown.char_indices().nth(MAX_SHOWN_CHARS) {
         shown.truncate(at);
         shown.push('…');
     }
@@ -79,18 +79,18 @@ pub(crate) fn category(name: &str, added: &[String]) -> Result<String, Refusal> 
 }
 
 /// Tells whether facts of this category never fade.
-pub(crate) fn born_permanent(category: &str) -> bool {
+pub(crate) fn is_permanent(category: &str) -> bool {
     CATEGORIES.iter().any(|known| known.name == category && known.permanent)
 }
 
 /// Returns the maximum number of current values of one key of one entity.
-pub(crate) fn most_values(from: From) -> usize {
+pub(crate) fn max_values(from: From) -> usize {
     if from.is_read() { 10 } else { 100 }
 }
 
 /// Returns the category that a heading or column lists: `People` lists persons.
 pub(crate) fn class_of(title: &str) -> Option<&'static str> {
-    if title.len() > words::LONGEST {
+    if title.len() > words::MAX_LISTED_BYTES {
         return None;
     }
     words::CLASSES.get(&lower(title))
@@ -139,7 +139,7 @@ pub(crate) fn entity(name: &str, category: Option<&str>, from: From) -> Result<S
 
 /// Returns why a name does not identify anybody or anything.
 fn generic(name: &str, category: Option<&str>, from: From) -> Option<&'static str> {
-    if name.len() <= words::LONGEST
+    if name.len() <= words::MAX_LISTED_BYTES
         && let Some(reason) = listed(&lower(name), category, from)
     {
         return Some(reason);
@@ -164,15 +164,17 @@ fn listed(lower: &str, category: Option<&str>, from: From) -> Option<&'static st
         .find_map(|article| lower.strip_prefix(article));
     let list = words::LISTED
         .get(lower)
-        .or_else(|| bare.and_then(|bare| words::LISTED.get(bare)).filter(|list| **list == NoName::Generic));
+        .or_else(|| bare.and_then(|bare| words::LISTED.get(bare)).filter(|list| **list == NotAName::Generic));
     let living = matches!(category, Some("person" | "family" | "friend" | "pet"));
     match list {
-        Some(NoName::Pronoun) => Some("is a pronoun, not a name"),
-        Some(NoName::Role) => Some("is a role in a conversation; use the category `user` or `self` instead"),
+        Some(NotAName::Pronoun) => Some("is a pronoun, not a name"),
+        Some(NotAName::Role) => {
+            Some("is a role in a conversation; use the category `user` or `self` instead")
+        }
         _ if from == From::Person => None,
         _ if !living && is_day(lower) => Some("is a day or a month, not a name"),
-        Some(NoName::Generic) => Some("is a general word, not a name"),
-        Some(NoName::Title) => Some("is the title of a section, not a name"),
+        Some(NotAName::Generic) => Some("is a general word, not a name"),
+        Some(NotAName::Title) => Some("is the title of a section, not a name"),
         None if is_numbered_title(lower) => Some("is the title of a section, not a name"),
         None => None,
     }

@@ -3,7 +3,7 @@ use super::*;
 #[test]
 fn no_listed_name_is_longer_than_the_limit() {
     for list in [&words::PRONOUNS, &words::ROLES, &words::DAYS, &words::GENERIC, &words::TITLES] {
-        assert!(list.iter().all(|word| word.len() + "this ".len() <= words::LONGEST));
+        assert!(list.iter().all(|word| word.len() + "this ".len() <= words::MAX_LISTED_BYTES));
     }
 }
 
@@ -32,10 +32,10 @@ fn a_category_is_one_of_the_list() {
     assert!(
         ["person", "pet", "family", "friend", "decision", "preference", "self", "user"]
             .into_iter()
-            .all(born_permanent)
+            .all(is_permanent)
     );
-    assert!(!["tool", "event", "host", "nothing"].into_iter().any(born_permanent));
-    assert_eq!((most_values(From::Person), most_values(From::Document)), (100, 10));
+    assert!(!["tool", "event", "host", "nothing"].into_iter().any(is_permanent));
+    assert_eq!((max_values(From::Person), max_values(From::Document)), (100, 10));
     for class in words::CLASSES.iter() {
         assert!(category(class.1, &[]).is_ok(), "{class:?}");
     }

@@ -7,11 +7,11 @@ use std::sync::LazyLock;
 use crate::base::words::{self, List, Table};
 
 /// The maximum length of a listed name in bytes, including an article.
-pub(super) const LONGEST: usize = 32;
+pub(super) const MAX_LISTED_BYTES: usize = 32;
 
 /// Why a word can't be the name of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NoName {
+pub(super) enum NotAName {
     Pronoun,
     Role,
     Generic,
@@ -19,12 +19,12 @@ pub(super) enum NoName {
 }
 
 /// The words that are not names. A word in two lists counts for the first.
-pub(super) static LISTED: LazyLock<HashMap<&str, NoName>> = LazyLock::new(|| {
+pub(super) static LISTED: LazyLock<HashMap<&str, NotAName>> = LazyLock::new(|| {
     let lists = [
-        (&TITLES, NoName::Title),
-        (&GENERIC, NoName::Generic),
-        (&ROLES, NoName::Role),
-        (&PRONOUNS, NoName::Pronoun),
+        (&TITLES, NotAName::Title),
+        (&GENERIC, NotAName::Generic),
+        (&ROLES, NotAName::Role),
+        (&PRONOUNS, NotAName::Pronoun),
     ];
     lists.into_iter().flat_map(|(words, list)| words.iter().map(move |word| (*word, list))).collect()
 });

@@ -16,19 +16,19 @@ use super::form::{
 };
 use super::keys::{ALIASES, COUNTS, KEYS, RELATIONS, VALUES, is_hosting};
 use super::words::{first_name, sentences, whole_name};
-use super::{Claim, Reading, Said, USUAL, checked, fact, relation, sentence};
+use super::{Claim, ClaimLine, DEFAULT_IMPORTANCE, Reading, checked, fact, relation, sentence};
 use crate::base::Time;
 use crate::base::markdown::{self, Block, Text, plain};
 use crate::records::graph::guard::{self, From, Refusal};
 
 /// The minimum importance tag of a statement that is kept (logs are pruned by these tags).
-const LEAST_IMPORTANCE: f64 = 0.4;
+const MIN_IMPORTANCE: f64 = 0.4;
 /// The minimum number of characters of a section without a tag that is an event.
-const SECTION: usize = 50;
+const MIN_SECTION_CHARS: usize = 50;
 /// More words than this are prose, not a value.
-const MANY_WORDS: usize = 25;
+const MAX_VALUE_WORDS: usize = 25;
 /// The maximum number of values in one bullet's list.
-const LIST: usize = 10;
+const MAX_LIST_VALUES: usize = 10;
 
 /// Reads a document of the workspace.
 pub(crate) fn document(path: &str, text: &str) -> Reading {
@@ -40,8 +40,8 @@ pub(crate) fn document(path: &str, text: &str) -> Reading {
     }
     markdown::walk(text, |block| reader.block(block));
     reader.close(0);
-    reader.name_in_full();
-    reader.say_openings();
+    reader.use_full_names();
+    reader.add_openings();
     once(&mut reader.reading.said);
     reader.reading
 }
@@ -196,7 +196,7 @@ impl<'a> Reader<'a> {
             let tagged = head.tag.is_some();
             let section = self.date.is_some()
                 && head.level == 2
-                && head.length >= SECTION
+                && head.length >= MIN_SECTION_CHARS
                 && head.class.is_none()
                 // A single word is the subject of the section, not an event.
                 && head.title.contains(' ');
@@ -209,8 +209,8 @@ impl<'a> Reader<'a> {
 
     /// Adds an event.
     fn event(&mut self, title: &str, summary: &str, tag: Option<Tag<'_>>, line: usize) {
-        let importance = tag.map_or(USUAL, |tag| tag.importance);
-        if importance < LEAST_IMPORTANCE {
+        let importance = tag.map_or(DEFAULT_IMPORTANCE, |tag| tag.importance);
+        if importance < MIN_IMPORTANCE {
             return;
         }
         let kind = tag.map_or_else(|| "event".to_owned(), |tag| tag.kind.to_lowercase());
@@ -243,7 +243,7 @@ impl<'a> Reader<'a> {
                     value: without_code(&guard::one_line(value)).into_owned(),
                     category: Some(category),
                     importance,
-                    permanent: guard::born_permanent(category),
+                    permanent: guard::is_permanent(category),
                 },
                 line,
             );
@@ -264,7 +264,7 @@ impl<'a> Reader<'a> {
         let skip = if full.starts_with("[x] ") || full.starts_with("[X] ") { 4 } else { 0 };
         let full = &full[skip..];
         if let Some((tag, rest)) = leading_tag(full) {
-            if tag.importance >= LEAST_IMPORTANCE {
+            if tag.importance >= MIN_IMPORTANCE {
                 let words = plain(rest);
                 self.event(&words, &words, Some(tag), line);
                 self.prose(text, text.text.len() - rest.len()..text.text.len());
@@ -330,7 +330,7 @@ impl<'a> Reader<'a> {
             return;
         }
         if let Some((tag, rest)) = leading_tag(full) {
-            if tag.importance >= LEAST_IMPORTANCE {
+            if tag.importance >= MIN_IMPORTANCE {
                 let words = plain(rest);
                 self.event(&words, &words, Some(tag), line);
             }
@@ -354,7 +354,7 @@ impl<'a> Reader<'a> {
         let (title, words) = (plain(lead.title), plain(if lead.ends { lead.text } else { full }));
         let line = text.line(0);
         if let Some(date) = &self.date {
-            if words.len() < SECTION / 2 {
+            if words.len() < MIN_SECTION_CHARS / 2 {
                 return false;
             }
             // Short titles repeat on other days, and may be a person's name.
@@ -405,8 +405,11 @@ impl<'a> Reader<'a> {
 
     /// Remembers the opening of a section, which may describe its subject without naming it.
     fn opening(&mut self, words: &str, line: usize) {
-        const LEAST: usize = 20;
-        if self.date.is_some() || self.owner.is_some() || words.len() < LEAST || words.starts_with(['(', '"'])
+        const MIN_OPENING_CHARS: usize = 20;
+        if self.date.is_some()
+            || self.owner.is_some()
+            || words.len() < MIN_OPENING_CHARS
+            || words.starts_with(['(', '"'])
         {
             return;
         }
@@ -426,7 +429,7 @@ impl<'a> Reader<'a> {
 
     /// Adds the openings of sections as descriptions, but only for subjects that have other statements: any
     /// text may have a title.
-    fn say_openings(&mut self) {
+    fn add_openings(&mut self) {
         let openings = std::mem::take(&mut self.openings);
         let said: HashSet<&str> = self.reading.said.iter().flat_map(|said| ends(&said.claim)).collect();
         let known: Vec<_> =
@@ -437,7 +440,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Replaces a first name in a relation by the full name, if only one person here has it.
-    fn name_in_full(&mut self) {
+    fn use_full_names(&mut self) {
         let full = &mut self.full;
         // A single word that is the subject of facts is a name by itself.
         for said in &self.reading.said {
@@ -518,7 +521,7 @@ impl<'a> Reader<'a> {
     /// Adds the statement of `key: value`.
     fn pair(&mut self, key: &str, value: &str, line: usize) {
         // In a list of people, the text before the colon is a person; `Sister: Anna` is still a key.
-        let class = self.outline.last().and_then(|head| head.class).filter(|class| is_things(class));
+        let class = self.outline.last().and_then(|head| head.class).filter(|class| has_entities(class));
         let plain_value = link_or_plain(key, value);
         let bare = without_code(plain_value.trim());
         let bare = bare.as_ref();
@@ -538,7 +541,7 @@ impl<'a> Reader<'a> {
         }
         let Some(subject) = self.subject() else { return };
         // Many words are prose, not a value; the guard reports longer values.
-        if bare.len() <= guard::MAX_READ_VALUE && bare.split(' ').count() > MANY_WORDS {
+        if bare.len() <= guard::MAX_READ_VALUE && bare.split(' ').count() > MAX_VALUE_WORDS {
             return sentences(bare, |_, sentence, asks| {
                 if !asks {
                     self.sentence(sentence, line, false);
@@ -557,7 +560,8 @@ impl<'a> Reader<'a> {
         // `horse hair, mild; takes a tablet` is prose, not a list.
         let listed = listed && !(value.contains(',') && value.contains(';'));
         let parts = || value.split([',', ';']).map(str::trim).filter(|part| !part.is_empty());
-        let values = if listed && parts().count() <= LIST { parts().collect() } else { vec![value] };
+        let values =
+            if listed && parts().count() <= MAX_LIST_VALUES { parts().collect() } else { vec![value] };
         for value in values {
             let value = value.strip_prefix("and ").unwrap_or(value).trim_matches('`');
             if ALIASES.has(&known) {
@@ -612,8 +616,8 @@ impl<'a> Reader<'a> {
                     key,
                     value,
                     category,
-                    importance: USUAL,
-                    permanent: category.is_some_and(guard::born_permanent),
+                    importance: DEFAULT_IMPORTANCE,
+                    permanent: category.is_some_and(guard::is_permanent),
                 },
                 line,
             ),
@@ -825,7 +829,7 @@ impl<'a> Reader<'a> {
     }
 
     fn push(&mut self, claim: Claim, line: usize) {
-        self.reading.said.push(Said { claim, line });
+        self.reading.said.push(ClaimLine { claim, line });
     }
 }
 
@@ -844,7 +848,7 @@ fn is_someone(category: Option<&str>) -> bool {
 }
 
 /// Removes duplicate claims, keeping the first.
-fn once(said: &mut Vec<Said>) {
+fn once(said: &mut Vec<ClaimLine>) {
     let mut order: Vec<usize> = (0..said.len()).collect();
     order.sort_by(|a, b| compare(&said[*a].claim, &said[*b].claim).then(a.cmp(b)));
     let mut again = vec![false; said.len()];
@@ -867,7 +871,7 @@ fn compare(one: &Claim, other: &Claim) -> Ordering {
 }
 
 /// Tells whether the items of such a list are entities.
-fn is_things(class: &str) -> bool {
+fn has_entities(class: &str) -> bool {
     !matches!(class, "preference" | "convention" | "decision" | "event")
 }
 

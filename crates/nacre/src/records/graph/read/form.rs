@@ -7,7 +7,7 @@ use crate::base::words::{self, List};
 use crate::records::graph::guard;
 
 /// The maximum number of characters of an event's name.
-const TITLE: usize = 80;
+const MAX_TITLE_CHARS: usize = 80;
 /// `[decision|i=0.9]`
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Tag<'a> {
@@ -66,7 +66,7 @@ pub(super) fn dashed(item: &str) -> Option<(&str, &str)> {
 
 /// A title before its text.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Titled<'a> {
+pub(super) struct TitledText<'a> {
     pub(super) title: &'a str,
     pub(super) text: &'a str,
     /// The title is a sentence of its own, not the beginning of the text.
@@ -74,14 +74,14 @@ pub(super) struct Titled<'a> {
 }
 
 /// Splits `**A title.** And what it says.`, `**A title** that goes on.`, and the same with single marks.
-pub(super) fn titled(item: &str) -> Option<Titled<'_>> {
+pub(super) fn titled(item: &str) -> Option<TitledText<'_>> {
     let mark = ["**", "__", "*", "_"].into_iter().find(|mark| item.starts_with(mark))?;
     let inside = &item[mark.len()..];
     let end = inside[..floor(inside, 160)].find(mark)?;
     let (title, text) = (inside[..end].trim(), inside[end + mark.len()..].trim());
     let bare = title.trim_end_matches(['.', ':', '!']);
     let ends = bare.len() < title.len();
-    (!bare.is_empty() && !text.is_empty() && !text.starts_with(':')).then_some(Titled {
+    (!bare.is_empty() && !text.is_empty() && !text.starts_with(':')).then_some(TitledText {
         title: bare,
         text,
         ends,
@@ -182,14 +182,14 @@ fn tag(inside: &str) -> Option<Tag<'_>> {
 pub(super) fn title_of(text: &str) -> &str {
     let mut first = text;
     let mut found = false;
-    sentences(&text[..floor(text, 4 * TITLE)], |start, sentence, _| {
+    sentences(&text[..floor(text, 4 * MAX_TITLE_CHARS)], |start, sentence, _| {
         if !found && !sentence.trim().is_empty() {
             first = &text[start..start + sentence.len()];
             found = true;
         }
     });
     let first = first.trim();
-    let Some((end, _)) = first.char_indices().nth(TITLE) else { return first };
+    let Some((end, _)) = first.char_indices().nth(MAX_TITLE_CHARS) else { return first };
     let cut = first[..end].rfind(' ').filter(|cut| *cut > 0).unwrap_or(end);
     first[..cut].trim_end_matches([',', ':', '-', ' ', '('])
 }

@@ -23,7 +23,7 @@ pub(crate) use form::{ending_tag, key_and_value, leading_tag};
 pub(crate) const VERSION: &str = "2";
 
 /// The importance of a statement without a tag.
-const USUAL: f64 = 0.5;
+const DEFAULT_IMPORTANCE: f64 = 0.5;
 
 /// One statement of a text. Names, keys and values have passed the guard.
 ///
@@ -52,7 +52,7 @@ pub(crate) enum Claim {
 
 /// A claim and its line, from 1.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct ClaimLine {
     pub(crate) claim: Claim,
     pub(crate) line: usize,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Said {
 /// The claims of a document, and the refused ones, by line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Reading {
-    pub(crate) said: Vec<Said>,
+    pub(crate) said: Vec<ClaimLine>,
     pub(crate) kept_out: Vec<(usize, Refusal)>,
 }
 
@@ -71,7 +71,7 @@ fn fact(entity: &str, key: &str, value: &str) -> Claim {
         key: key.into(),
         value: value.into(),
         category: None,
-        importance: USUAL,
+        importance: DEFAULT_IMPORTANCE,
         permanent: false,
     }
 }
@@ -95,7 +95,7 @@ fn checked(claim: Claim, from: From) -> Result<Claim, Refusal> {
             entity: end(&entity, category)?,
             key: guard::key(&key, from)?,
             value: guard::value(&value, from)?,
-            permanent: permanent || category.is_some_and(guard::born_permanent),
+            permanent: permanent || category.is_some_and(guard::is_permanent),
             category,
             importance,
         },

@@ -125,7 +125,7 @@ pub(super) fn read(sentence: &str, section: Section<'_>, mut say: impl FnMut(Cla
     let about = section.about;
     let Some(mut words) = Words::of(sentence) else { return };
     words.know(|word| about == Some(word) || section.known.contains(word));
-    words.know_apposed(|noun| guard::class_of(noun).is_some());
+    words.mark_apposed(|noun| guard::class_of(noun).is_some());
     let words = words.all();
     also_known(words, &mut say);
     // `The Keystone API`: the article is not part of the name.

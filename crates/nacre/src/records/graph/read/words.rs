@@ -5,7 +5,7 @@
 //! recalled for ever.
 
 /// The maximum number of words of a sentence that is read.
-const MOST: usize = 48;
+const MAX_SENTENCE_WORDS: usize = 48;
 
 /// One word of a sentence.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -22,18 +22,18 @@ pub(super) struct Word<'a> {
 
 /// The words of one sentence.
 pub(super) struct Words<'a> {
-    words: [Word<'a>; MOST],
+    words: [Word<'a>; MAX_SENTENCE_WORDS],
     count: usize,
 }
 
 impl<'a> Words<'a> {
     /// Splits a sentence; `None` if it is too long to be simple.
     pub(super) fn of(sentence: &'a str) -> Option<Words<'a>> {
-        let mut words = Words { words: [Word::default(); MOST], count: 0 };
+        let mut words = Words { words: [Word::default(); MAX_SENTENCE_WORDS], count: 0 };
         let mut rest = sentence.trim_start();
         while !rest.is_empty() {
             let (word, after) = first_word(rest);
-            if words.count == MOST {
+            if words.count == MAX_SENTENCE_WORDS {
                 return None;
             }
             words.push(word);
@@ -44,10 +44,10 @@ impl<'a> Words<'a> {
 
     /// Splits the beginning of a sentence, as much as a pattern looks at.
     pub(super) fn beginning(sentence: &'a str) -> Words<'a> {
-        const LOOKED_AT: usize = 20;
-        let mut words = Words { words: [Word::default(); MOST], count: 0 };
+        const MAX_BEGINNING_WORDS: usize = 20;
+        let mut words = Words { words: [Word::default(); MAX_SENTENCE_WORDS], count: 0 };
         let mut rest = sentence.trim_start();
-        while !rest.is_empty() && words.count < LOOKED_AT {
+        while !rest.is_empty() && words.count < MAX_BEGINNING_WORDS {
             let (word, after) = first_word(rest);
             words.push(word);
             rest = after.trim_start();
@@ -75,7 +75,7 @@ impl<'a> Words<'a> {
     }
 
     /// Marks a word as a name if an apposition calls it a thing: `keystone, the server in the cellar`.
-    pub(super) fn know_apposed(&mut self, is_thing: impl Fn(&str) -> bool) {
+    pub(super) fn mark_apposed(&mut self, is_thing: impl Fn(&str) -> bool) {
         for at in 1..self.count.saturating_sub(2) {
             let [word, article, noun] = [self.words[at], self.words[at + 1], self.words[at + 2]];
             if word.stop == ',' && article.text == "the" && word.text.len() > 2 && is_thing(noun.text) {
@@ -294,16 +294,16 @@ pub(super) fn sentences(text: &str, mut each: impl FnMut(usize, &str, bool)) {
 
 /// Finds a character that may end a sentence, or a backtick. Checks 32 bytes at a time.
 fn next_mark(bytes: &[u8], from: usize) -> Option<usize> {
-    const STEP: usize = 32;
+    const BLOCK_BYTES: usize = 32;
     let is_mark = |byte: u8| {
         (byte == b'.') | (byte == b'!') | (byte == b'?') | (byte == b';') | (byte == b'\n') | (byte == b'`')
     };
     let mut at = from;
-    while let Some(window) = bytes[at..].first_chunk::<STEP>() {
+    while let Some(window) = bytes[at..].first_chunk::<BLOCK_BYTES>() {
         if window.iter().fold(false, |any, byte| any | is_mark(*byte)) {
             break;
         }
-        at += STEP;
+        at += BLOCK_BYTES;
     }
     bytes[at..].iter().position(|byte| is_mark(*byte)).map(|n| at + n)
 }

@@ -2,18 +2,18 @@
 
 use std::collections::HashSet;
 
-use super::{LARGEST, Row, hash};
+use super::{MAX_TEXT_BYTES, Row, hash};
 use crate::base::caller::folded;
 use crate::base::{Result, Time};
 use crate::records::workspace::FilePath;
-use crate::store::{Files, Replaced};
+use crate::store::{Files, Replacement};
 
 /// The folder of imported documents.
-pub(super) const FOLDER: &str = "memory/imports";
+pub(super) const IMPORTS_FOLDER: &str = "memory/imports";
 
 /// The result of writing a document's file.
 #[derive(Clone, Copy)]
-pub(super) enum Placed {
+pub(super) enum Placement {
     Added,
     Changed,
     /// The file existed, but had no row.
@@ -29,7 +29,7 @@ pub(super) fn place(
     known: Option<&Row>,
     new: &str,
     taken: &mut HashSet<String>,
-) -> Result<(Placed, String)> {
+) -> Result<(Placement, String)> {
     let mut path = known.map_or(path, |row| &row.reference).to_owned();
     // Two names in a source may be the same to a file system, or become the same when made safe.
     if !taken.insert(folded(&path)) && known.is_none() {
@@ -39,28 +39,30 @@ pub(super) fn place(
         taken.insert(folded(&path));
     }
     let file: FilePath = path.parse()?;
-    let there = files.read(&file, LARGEST + 1)?;
+    let there = files.read(&file, MAX_TEXT_BYTES + 1)?;
     let placed = match (&there, known) {
-        (None, Some(_)) => Placed::Kept("was deleted here and stays deleted"),
+        (None, Some(_)) => Placement::Kept("was deleted here and stays deleted"),
         (Some(there), _) if there == text.as_bytes() => {
             if known.is_some_and(|row| row.hash == new) {
-                Placed::Same
+                Placement::Same
             } else {
-                Placed::Adopted
+                Placement::Adopted
             }
         }
-        (Some(_), Some(row)) if row.hash == new => Placed::Same,
-        (Some(there), Some(row)) if hash(&[&String::from_utf8_lossy(there)]) == row.hash => Placed::Changed,
-        (Some(_), Some(_)) => Placed::Kept("was changed here and at its source; the version here is kept"),
-        (Some(_), None) => Placed::Kept("another file has this path"),
-        (None, None) => Placed::Added,
+        (Some(_), Some(row)) if row.hash == new => Placement::Same,
+        (Some(there), Some(row)) if hash(&[&String::from_utf8_lossy(there)]) == row.hash => {
+            Placement::Changed
+        }
+        (Some(_), Some(_)) => Placement::Kept("was changed here and at its source; the version here is kept"),
+        (Some(_), None) => Placement::Kept("another file has this path"),
+        (None, None) => Placement::Added,
     };
-    if let Placed::Added | Placed::Changed = placed
-        && files.replace(&file, there.as_deref(), Some(text.as_bytes()))? == Replaced::Changed
+    if let Placement::Added | Placement::Changed = placed
+        && files.replace(&file, there.as_deref(), Some(text.as_bytes()))? == Replacement::Changed
     {
-        return Ok((Placed::Kept("was changed here at the same moment"), path));
+        return Ok((Placement::Kept("was changed here at the same moment"), path));
     }
-    if let (Placed::Added | Placed::Changed, Some(at)) = (placed, at) {
+    if let (Placement::Added | Placement::Changed, Some(at)) = (placed, at) {
         files.set_time(&file, at)?;
     }
     Ok((placed, path))
@@ -69,8 +71,8 @@ pub(super) fn place(
 /// Turns a file name of a source into a path of the workspace. A name that had to be changed gets a hash, so
 /// that two names never collide.
 pub(super) fn safe(path: &str) -> String {
-    const LONGEST: usize = 120;
-    const WHOLE: usize = 480;
+    const MAX_NAME_BYTES: usize = 120;
+    const MAX_PATH_BYTES: usize = 480;
     let mut changed = false;
     let mut names = Vec::new();
     for name in path.split('/').filter(|name| !matches!(*name, "" | "." | "..")) {
@@ -78,7 +80,7 @@ pub(super) fn safe(path: &str) -> String {
             if c.is_control() || "\u{2028}\u{2029}:\\~%<>\"|?*".contains(c) { '-' } else { c }
         };
         let mut own: String = name.chars().map(plain).collect();
-        while own.len() > LONGEST {
+        while own.len() > MAX_NAME_BYTES {
             own.pop();
         }
         own = own.trim_matches([' ', '.']).to_owned();
@@ -89,7 +91,7 @@ pub(super) fn safe(path: &str) -> String {
     let lower = joined.to_ascii_lowercase();
     let mut stem =
         [".md", ".markdown"].iter().find_map(|end| lower.strip_suffix(end)).map_or(joined.len(), str::len);
-    while stem > WHOLE || !joined.is_char_boundary(stem) {
+    while stem > MAX_PATH_BYTES || !joined.is_char_boundary(stem) {
         (stem, changed) = (stem - 1, true);
     }
     joined.truncate(stem);
@@ -99,7 +101,7 @@ pub(super) fn safe(path: &str) -> String {
         // A device name, or another invalid name.
         Err(_) => {
             let format = names.get(2).map_or("other", String::as_str);
-            format!("{FOLDER}/{format}/{}.md", hash(&[path]))
+            format!("{IMPORTS_FOLDER}/{format}/{}.md", hash(&[path]))
         }
     }
 }

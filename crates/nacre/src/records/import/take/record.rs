@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::step::{Step, claim_kind, kind_of, steps};
-use super::{Caller, Counts, Format, Item, New, Part, Row, Thing, identity, named, said};
+use super::{Caller, Counts, Format, Item, NewRow, Part, Row, Thing, identity, named, said};
 use crate::base::ids::{EntryId, EntryRef};
 use crate::base::{Error, Result};
 use crate::index::{self, Lexicon, Writer};
@@ -13,28 +13,28 @@ use crate::store::Connection;
 
 /// The result of a batch.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct BatchResult {
     pub(super) kinds: BTreeMap<&'static str, Counts>,
     pub(super) skipped: Vec<(String, String)>,
     pub(super) notes: Vec<(String, String)>,
 }
 
-impl Done {
+impl BatchResult {
     fn count(&mut self, kind: &'static str) -> &mut Counts {
         self.kinds.entry(kind).or_default()
     }
 }
 
 /// Imports records within one transaction.
-pub(super) struct Taker<'a> {
+pub(super) struct Importer<'a> {
     pub(super) tx: &'a Connection,
     pub(super) caller: &'a Caller,
     pub(super) format: &'static Format,
     pub(super) group: &'a str,
 }
 
-impl Taker<'_> {
-    pub(super) fn take(&self, lexicon: &mut Lexicon, parts: &[Part], done: &mut Done) -> Result<()> {
+impl Importer<'_> {
+    pub(super) fn take(&self, lexicon: &mut Lexicon, parts: &[Part], done: &mut BatchResult) -> Result<()> {
         let (mut later, mut ended) = (Vec::new(), Vec::new());
         let mut writer = Writer::new(self.tx, lexicon)?;
         for part in parts {
@@ -74,7 +74,13 @@ impl Taker<'_> {
         ended.iter().try_for_each(|row| self.end(row))
     }
 
-    fn add(&self, writer: &mut Writer<'_>, part: &Part, step: &Step<'_>, done: &mut Done) -> Result<()> {
+    fn add(
+        &self,
+        writer: &mut Writer<'_>,
+        part: &Part,
+        step: &Step<'_>,
+        done: &mut BatchResult,
+    ) -> Result<()> {
         match &step.item.thing {
             Thing::Entry { .. } => {
                 let (entry, new) = self.store(writer, step.item)?;
@@ -91,7 +97,7 @@ impl Taker<'_> {
                     graph::fact::Draft { entity, key, value, category: *category, ..Default::default() };
                 let set = graph::fact::set_with(self.tx, writer, &self.origin(step.item), &draft);
                 if let Err(Error::KeptOut { .. }) = &set {
-                    return self.keep_words(writer, part, step, &format!("{entity}: {value}"), done);
+                    return self.store_as_entry(writer, part, step, &format!("{entity}: {value}"), done);
                 }
                 self.claimed(part, step, set.map(|set| (set.fact.id, !set.known)), done)
             }
@@ -105,13 +111,13 @@ impl Taker<'_> {
     }
 
     /// Stores a statement that the graph rejects as an entry.
-    fn keep_words(
+    fn store_as_entry(
         &self,
         writer: &mut Writer<'_>,
         part: &Part,
         step: &Step<'_>,
         words: &str,
-        done: &mut Done,
+        done: &mut BatchResult,
     ) -> Result<()> {
         let content = match entry::checked(words) {
             Ok(content) => content,
@@ -134,7 +140,7 @@ impl Taker<'_> {
         } else {
             counts.present += 1
         }
-        let known = New { kind: "entry", ..self.row(part, step, entry.as_str(), new) };
+        let known = NewRow { kind: "entry", ..self.row(part, step, entry.as_str(), new) };
         identity::put(self.tx, &known)
     }
 
@@ -174,7 +180,7 @@ impl Taker<'_> {
     }
 
     /// Updates an entry whose source has changed.
-    fn change(&self, part: &Part, step: &Step<'_>, row: &Row, done: &mut Done) -> Result<()> {
+    fn change(&self, part: &Part, step: &Step<'_>, row: &Row, done: &mut BatchResult) -> Result<()> {
         let Thing::Entry { r#type, content, tags, .. } = &step.item.thing else { return Ok(()) };
         let named_by = row.reference.parse().map(EntryRef::Id);
         let current = named_by.as_ref().ok().and_then(|named| entry::get_current(self.tx, named).ok());
@@ -230,7 +236,7 @@ impl Taker<'_> {
         match row.kind.as_str() {
             "fact" => graph::fact::end_by_id(self.tx, &row.reference, self.caller.now)?,
             "relation" => {
-                let named = graph::relation::Named::Id(&row.reference);
+                let named = graph::relation::RelationRef::Id(&row.reference);
                 match graph::relation::end(self.tx, self.caller.now, &named) {
                     Ok(_) | Err(Error::NoRelation { .. }) => {}
                     Err(error) => return Err(error),
@@ -248,7 +254,7 @@ impl Taker<'_> {
         part: &Part,
         step: &Step<'_>,
         claimed: Result<(String, bool)>,
-        done: &mut Done,
+        done: &mut BatchResult,
     ) -> Result<()> {
         match claimed {
             Ok((id, new)) => {
@@ -288,8 +294,8 @@ impl Taker<'_> {
         identity::put(self.tx, &self.row(part, step, reference, own))
     }
 
-    fn row<'r>(&'r self, part: &'r Part, step: &'r Step<'_>, reference: &'r str, own: bool) -> New<'r> {
-        New {
+    fn row<'r>(&'r self, part: &'r Part, step: &'r Step<'_>, reference: &'r str, own: bool) -> NewRow<'r> {
+        NewRow {
             format: self.format.name,
             key: &step.key,
             part: &part.hash,

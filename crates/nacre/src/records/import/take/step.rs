@@ -10,9 +10,9 @@ use crate::records::entry;
 use crate::store::Connection;
 
 /// The minimum share of common words between a memory and its earlier version.
-const ALIKE: f64 = 0.4;
+const MIN_SHARED_WORDS: f64 = 0.4;
 /// The maximum number of comparisons within one part.
-const COMPARED: usize = 250_000;
+const MAX_COMPARISONS: usize = 250_000;
 
 /// An item with its stored state.
 pub(super) struct Step<'a> {
@@ -60,7 +60,7 @@ pub(super) fn steps<'a>(
     let mut gone: Vec<Row> = known.into_values().collect();
     gone.sort_by(|a, b| a.key.cmp(&b.key));
     let new = steps.iter().filter(|step| step.known.is_none()).count();
-    if new * gone.len() > 0 && new * gone.len() <= COMPARED {
+    if new * gone.len() > 0 && new * gone.len() <= MAX_COMPARISONS {
         pair(db, &mut steps, &mut gone)?;
     }
     Ok((steps, gone))
@@ -78,7 +78,7 @@ fn pair(db: &Connection, steps: &mut [Step<'_>], gone: &mut Vec<Row>) -> Result<
         let near = texts.iter().enumerate().filter_map(|(at, (key, words))| {
             let row = gone.iter().find(|row| row.key == *key)?;
             let share = alike(&own, words);
-            (row.section == step.item.origin.section && share >= ALIKE).then_some((at, share))
+            (row.section == step.item.origin.section && share >= MIN_SHARED_WORDS).then_some((at, share))
         });
         let Some((at, _)) = near.max_by(|(_, a), (_, b)| a.total_cmp(b)) else { continue };
         let (key, _) = texts.swap_remove(at);

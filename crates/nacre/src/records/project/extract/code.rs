@@ -1,41 +1,43 @@
 //! Comments in code: those that start with a tag such as `TODO` or `SAFETY`, with their continuation lines.
 
 use super::rules::{Marks, TAGS};
-use super::{Found, ItemType, found};
+use super::{FoundItem, ItemType, found};
 
 /// The maximum length of a line in bytes. Longer lines are data, not hand-written code.
-const LONGEST_LINE: usize = 2_000;
+const MAX_LINE_BYTES: usize = 2_000;
 /// The maximum number of continuation lines of a comment.
-const GOES_ON: usize = 6;
+const MAX_CONTINUATION_LINES: usize = 6;
 
 /// Reads the comments of a source file.
-pub(super) fn read(marks: &Marks, text: &str) -> Vec<Found> {
+pub(super) fn read(marks: &Marks, text: &str) -> Vec<FoundItem> {
     let mut all = Vec::new();
-    let mut open: Option<Open> = None;
+    let mut open: Option<OpenComment> = None;
     comments(marks, text, |line, comment| {
         let bare = bare(comment);
         if let Some(begun) = &mut open {
-            let goes_on =
-                line == begun.last + 1 && !bare.is_empty() && begun.lines < GOES_ON && tag(bare).is_none();
+            let goes_on = line == begun.last + 1
+                && !bare.is_empty()
+                && begun.lines < MAX_CONTINUATION_LINES
+                && tag(bare).is_none();
             if goes_on {
                 begun.text.push(' ');
                 begun.text.push_str(bare);
                 (begun.last, begun.lines) = (line, begun.lines + 1);
                 return;
             }
-            all.extend(open.take().and_then(Open::finish));
+            all.extend(open.take().and_then(OpenComment::finish));
         }
         if let Some((r#type, confidence, rest)) = tag(bare) {
             let text = rest.to_owned();
-            open = Some(Open { r#type, confidence, text, line, last: line, lines: 1 });
+            open = Some(OpenComment { r#type, confidence, text, line, last: line, lines: 1 });
         }
     });
-    all.extend(open.and_then(Open::finish));
+    all.extend(open.and_then(OpenComment::finish));
     all
 }
 
 /// A tagged comment that is being read.
-struct Open {
+struct OpenComment {
     r#type: ItemType,
     confidence: f64,
     text: String,
@@ -44,8 +46,8 @@ struct Open {
     lines: usize,
 }
 
-impl Open {
-    fn finish(self) -> Option<Found> {
+impl OpenComment {
+    fn finish(self) -> Option<FoundItem> {
         found(self.r#type, None, &self.text, self.line, self.confidence)
     }
 }
@@ -115,7 +117,7 @@ fn comments(marks: &Marks, text: &str, mut each: impl FnMut(usize, &str)) {
     let mut until: Option<(&str, bool)> = None;
     for (index, line) in text.lines().enumerate() {
         let number = index + 1;
-        if line.len() > LONGEST_LINE {
+        if line.len() > MAX_LINE_BYTES {
             continue;
         }
         let mut rest = line;
@@ -131,11 +133,11 @@ fn comments(marks: &Marks, text: &str, mut each: impl FnMut(usize, &str)) {
             }
             match next(marks, rest) {
                 None => break,
-                Some(Begins::Line(at)) => {
+                Some(Opening::Line(at)) => {
                     each(number, &rest[at..]);
                     break;
                 }
-                Some(Begins::Block(at, end, is_comment)) => {
+                Some(Opening::Block(at, end, is_comment)) => {
                     rest = &rest[at..];
                     until = Some((end, is_comment));
                 }
@@ -145,13 +147,13 @@ fn comments(marks: &Marks, text: &str, mut each: impl FnMut(usize, &str)) {
 }
 
 /// The start of a comment or string on a line, and of its content.
-enum Begins {
+enum Opening {
     Line(usize),
     Block(usize, &'static str, bool),
 }
 
 /// Finds the first comment or long string of a line, skipping short strings.
-fn next(marks: &Marks, line: &str) -> Option<Begins> {
+fn next(marks: &Marks, line: &str) -> Option<Opening> {
     let bytes = line.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -162,7 +164,7 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
         let rest = &line[at..];
         let begins = |mark: &&(&str, &str)| rest.starts_with(mark.0);
         if let Some((open, end)) = marks.block.iter().find(begins) {
-            return Some(Begins::Block(at + open.len(), end, true));
+            return Some(Opening::Block(at + open.len(), end, true));
         }
         if let Some(mark) = marks.line.iter().find(|mark| rest.starts_with(**mark)) {
             // `#` inside a word or a number is no comment: `$#`, `a#b`, `#fff`, `#{x}`; `//` after a colon is
@@ -180,7 +182,7 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
                 _ => true,
             };
             if is_comment {
-                return Some(Begins::Line(at + mark.len()));
+                return Some(Opening::Line(at + mark.len()));
             }
         }
         // A quote as a character literal starts no string.
@@ -189,7 +191,7 @@ fn next(marks: &Marks, line: &str) -> Option<Begins> {
             continue;
         }
         if let Some((open, end)) = marks.text.iter().find(begins) {
-            return Some(Begins::Block(at + open.len(), end, false));
+            return Some(Opening::Block(at + open.len(), end, false));
         }
         if let Some(quote) = marks.quotes.iter().find(|quote| rest.starts_with(**quote)) {
             // An unclosed quote is an apostrophe.

@@ -1,12 +1,12 @@
 //! Documents: items from checkboxes, labels before a colon, bullets under known headings, sentences that
 //! state a choice or a definition, and whole decision records.
 
-use super::rules::{CHOSEN, LABELS, NO_NAME, OPINION, OUTCOMES, SECTIONS, UNDECIDED};
-use super::{Found, ItemType, found};
+use super::rules::{CHOICE, LABELS, NO_NAME, OPINION, OUTCOMES, SECTIONS, UNDECIDED};
+use super::{FoundItem, ItemType, found};
 use crate::base::markdown::{Block, Text, plain, walk};
 
 /// Reads a document.
-pub(super) fn read(path: &str, text: &str) -> Vec<Found> {
+pub(super) fn read(path: &str, text: &str) -> Vec<FoundItem> {
     // A template says nothing yet.
     if path.to_ascii_lowercase().contains("template") {
         return Vec::new();
@@ -26,7 +26,7 @@ pub(super) fn read(path: &str, text: &str) -> Vec<Found> {
 
 #[derive(Default)]
 struct Reader {
-    found: Vec<Found>,
+    found: Vec<FoundItem>,
     /// The headings above, and the type of the bullets under each.
     sections: Vec<(usize, Option<(ItemType, f64)>)>,
     record: Option<Record>,
@@ -66,7 +66,7 @@ impl Reader {
         self.found.extend(labelled(title, line));
     }
 
-    fn bullet(&self, text: &Text<'_>) -> Option<Found> {
+    fn bullet(&self, text: &Text<'_>) -> Option<FoundItem> {
         let (bare, line) = (text.text.trim(), text.line(0));
         if let Some(after) = bare.strip_prefix("[ ]") {
             // A confirmation in a form is not a task.
@@ -97,7 +97,7 @@ impl Reader {
 }
 
 /// Reads `Decision: …`, `**Note**: …`, `TODO(anna): …`, `NOTE — …`.
-fn labelled(text: &str, line: usize) -> Option<Found> {
+fn labelled(text: &str, line: usize) -> Option<FoundItem> {
     let text = plain(text);
     let text = text.trim();
     let colon = text.char_indices().take(40).find(|(_, c)| matches!(c, ':' | '—' | '–'));
@@ -125,7 +125,7 @@ fn labelled(text: &str, line: usize) -> Option<Found> {
 }
 
 /// Reads a glossary line: `**X**: what it is`, `X — what it is`.
-fn term(bullet: &str, line: usize, confidence: f64) -> Option<Found> {
+fn term(bullet: &str, line: usize, confidence: f64) -> Option<FoundItem> {
     let text = plain(bullet);
     let split = [": ", " — ", " – ", " - "]
         .iter()
@@ -149,7 +149,7 @@ fn term(bullet: &str, line: usize, confidence: f64) -> Option<Found> {
 }
 
 /// Reads a paragraph or bullet by its first sentence.
-fn sentence(text: &Text<'_>) -> Option<Found> {
+fn sentence(text: &Text<'_>) -> Option<FoundItem> {
     let whole = plain(text.text.trim());
     let first = super::first_sentence(&whole);
     let line = text.line(0);
@@ -161,7 +161,7 @@ fn sentence(text: &Text<'_>) -> Option<Found> {
         whole.trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '-' | '/' | '.' | ':' | ' '));
     // Its own first sentence: cutting at the other one's byte length could split a character.
     let said = super::first_sentence(dated);
-    if CHOSEN.is_match(dated) && !UNDECIDED.is_match(first) && !said.contains('?') {
+    if CHOICE.is_match(dated) && !UNDECIDED.is_match(first) && !said.contains('?') {
         return found(ItemType::Decision, Some(said), &whole, line, 0.8);
     }
     let name = defined(first)?;
@@ -286,7 +286,7 @@ impl Record {
         }
     }
 
-    fn finish(&self) -> Option<Found> {
+    fn finish(&self) -> Option<FoundItem> {
         let (title, line) = self.title.as_ref()?;
         let over = ["superseded", "deprecated", "rejected", "withdrawn", "obsolete"];
         if over.iter().any(|word| self.status.starts_with(word)) {

@@ -18,9 +18,9 @@ pub(super) use rules::Language;
 /// Changes whenever the same text would give other items: files read by another version are read again.
 pub(super) const VERSION: &str = "2";
 /// The maximum number of characters of a title and of a content, and the maximum number of items of one file.
-const TITLE: usize = 80;
-const CONTENT: usize = 1_000;
-const MOST: usize = 500;
+const MAX_TITLE_CHARS: usize = 80;
+const MAX_CONTENT_CHARS: usize = 1_000;
+const MAX_FILE_ITEMS: usize = 500;
 
 named! {
     /// The kind of an item.
@@ -38,7 +38,7 @@ named! {
 
 /// An extracted statement and its location.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
+pub(super) struct FoundItem {
     pub(super) r#type: ItemType,
     pub(super) title: String,
     pub(super) content: String,
@@ -50,7 +50,7 @@ pub(super) struct Found {
 pub(super) fn language(name: &str) -> Option<Language> {
     let lower = name.to_ascii_lowercase();
     // A generated file says nothing that its sources do not.
-    if rules::MADE.iter().any(|made| lower.ends_with(made)) {
+    if rules::GENERATED_FILES.iter().any(|made| lower.ends_with(made)) {
         return None;
     }
     let ending = lower.rsplit_once('.').map_or(lower.as_str(), |(_, ending)| ending);
@@ -58,12 +58,12 @@ pub(super) fn language(name: &str) -> Option<Language> {
 }
 
 /// Extracts the items of a text. `path` is its file.
-pub(super) fn extract(path: &str, language: Language, text: &str) -> Vec<Found> {
+pub(super) fn extract(path: &str, language: Language, text: &str) -> Vec<FoundItem> {
     let mut found = match language {
         Language::Markdown => markdown::read(path, text),
         Language::Code(marks) => code::read(marks, text),
     };
-    found.truncate(MOST);
+    found.truncate(MAX_FILE_ITEMS);
     found
 }
 
@@ -74,14 +74,14 @@ fn found(
     content: &str,
     line: usize,
     confidence: f64,
-) -> Option<Found> {
+) -> Option<FoundItem> {
     let content = content.trim().trim_start_matches([':', '-', '–', '—']).trim();
     if !says_something(content) {
         return None;
     }
     let title = title.map_or_else(|| first_sentence(content), str::trim);
-    let (title, content) = (cut(title, TITLE), cut(content, CONTENT));
-    Some(Found { r#type, title, content, line, confidence })
+    let (title, content) = (cut(title, MAX_TITLE_CHARS), cut(content, MAX_CONTENT_CHARS));
+    Some(FoundItem { r#type, title, content, line, confidence })
 }
 
 /// Tells whether a text is a statement, rather than a word, a placeholder or a question.
@@ -90,7 +90,7 @@ fn says_something(content: &str) -> bool {
     let is_placeholder = content.starts_with(['<', '{']) && content.ends_with(['>', '}'])
         || content.starts_with("...")
         || content.starts_with('…')
-        || rules::NOTHING.has(&content.trim_end_matches(['.', '!']).to_lowercase());
+        || rules::PLACEHOLDERS.has(&content.trim_end_matches(['.', '!']).to_lowercase());
     words >= 2 && !is_placeholder && !content.ends_with('?')
 }
 
@@ -191,7 +191,7 @@ mod tests {
             for path in ["a.md", "docs/adr/0001-a.md", "a.rs", "a.py", "a.html", "a.sql", "a.lua", "a.js", "a.c", "a.rb"] {
                 if let Some(language) = language(path) {
                     for found in extract(path, language, &text) {
-                        prop_assert!(found.line >= 1 && found.title.chars().count() <= TITLE);
+                        prop_assert!(found.line >= 1 && found.title.chars().count() <= MAX_TITLE_CHARS);
                     }
                 }
             }

@@ -101,11 +101,11 @@ pub(super) const LANGUAGES: &[(&[&str], Language)] = &[
     (&["ml", "mli"], Language::Code(&ML)),
 ];
 
-pub(super) static MADE: List = words::NAMES.list("generated files");
+pub(super) static GENERATED_FILES: List = words::NAMES.list("generated files");
 pub(super) static TAGS: Section<Rule> = words::EXTRACT.rows("tags", rule);
 pub(super) static LABELS: Section<Rule> = words::EXTRACT.rows("labels", rule);
 pub(super) static SECTIONS: Section<Rule> = words::EXTRACT.rows("sections", rule);
-pub(super) static NOTHING: List = words::EXTRACT.list("nothing");
+pub(super) static PLACEHOLDERS: List = words::EXTRACT.list("nothing");
 pub(super) static NO_NAME: List = words::EXTRACT.list("no name");
 pub(super) static OPINION: List = words::EXTRACT.list("opinion");
 
@@ -124,7 +124,7 @@ pub(super) const OUTCOMES: &[&str] =
     &["decision", "decision outcome", "outcome", "choice", "resolution", "what we decided"];
 
 /// Matches a sentence that states a choice. Negations and questions are excluded before.
-pub(super) static CHOSEN: LazyLock<Regex> = LazyLock::new(|| {
+pub(super) static CHOICE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(
         r"(?xi)^(?:
             (?:so\ |therefore,?\ |in\ the\ end,?\ |after\ [^,.]{1,60},\ |for\ this\ reason,?\ )?

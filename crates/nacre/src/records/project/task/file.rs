@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    COLUMNS, Change, Draft, KIND, PRIORITY, Status, changes, checked, filled, get, insert_block,
+    COLUMNS, Change, DEFAULT_PRIORITY, Draft, KIND, Status, changes, checked, filled, get, insert_block,
     insert_change, of_row, passage,
 };
 use crate::base::ids::TaskId;
@@ -45,17 +45,17 @@ struct Record {
 }
 
 fn usual() -> i64 {
-    PRIORITY
+    DEFAULT_PRIORITY
 }
 
 /// All tasks of a group, for an export.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(crate) struct Kept(Vec<Record>);
+pub(crate) struct TaskRecords(Vec<Record>);
 
 /// The result of importing tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct TasksImported {
+pub struct TaskImportReport {
     /// The number of new tasks.
     pub added: usize,
     /// The number of tasks that existed already.
@@ -101,9 +101,9 @@ fn all(db: &Connection) -> Result<Vec<Record>> {
     Ok(records)
 }
 
-impl Kept {
-    pub(crate) fn read(db: &Connection) -> Result<Kept> {
-        all(db).map(Kept)
+impl TaskRecords {
+    pub(crate) fn read(db: &Connection) -> Result<TaskRecords> {
+        all(db).map(TaskRecords)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -111,14 +111,14 @@ impl Kept {
     }
 
     /// Imports the tasks of an export and keeps existing ones unchanged.
-    pub(crate) fn take_in(&self, db: &Connection) -> Result<TasksImported> {
+    pub(crate) fn import(&self, db: &Connection) -> Result<TaskImportReport> {
         insert_all(db, &self.0, ("person", "import"))
-            .map_err(|problem| Error::BadTask { problem: told(problem) })
+            .map_err(|problem| Error::BadTask { problem: message(problem) })
     }
 }
 
 /// Imports a `tasks.json` as a whole or not at all.
-pub(crate) fn take_in(db: &Connection, path: &Path, text: &str, by: (&str, &str)) -> Result<TasksImported> {
+pub(crate) fn import(db: &Connection, path: &Path, text: &str, by: (&str, &str)) -> Result<TaskImportReport> {
     let bad = |problem: String| Error::BadTasks { path: path.to_owned(), problem };
     // A bare list of tasks is accepted too.
     let records = serde_json::from_str::<File>(text)
@@ -127,13 +127,13 @@ pub(crate) fn take_in(db: &Connection, path: &Path, text: &str, by: (&str, &str)
         .map_err(|problem| bad(problem.to_string()))?;
     insert_all(db, &records, by).map_err(|problem| match problem {
         Problem::Store(error) => error,
-        problem => bad(told(problem)),
+        problem => bad(message(problem)),
     })
 }
 
 /// The reason why records can't be imported.
 enum Problem {
-    Said(String),
+    Text(String),
     Store(Error),
 }
 
@@ -149,16 +149,16 @@ impl From<serde_json::Error> for Problem {
     }
 }
 
-fn told(problem: Problem) -> String {
+fn message(problem: Problem) -> String {
     match problem {
-        Problem::Said(said) => said,
+        Problem::Text(said) => said,
         Problem::Store(error) => error.to_string(),
     }
 }
 
-fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<TasksImported, Problem> {
-    let said = |text: String| Err(Problem::Said(text));
-    let mut done = TasksImported::default();
+fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<TaskImportReport, Problem> {
+    let said = |text: String| Err(Problem::Text(text));
+    let mut done = TaskImportReport::default();
     let ids: BTreeSet<TaskId> = records.iter().map(|record| record.id).collect();
     if ids.len() < records.len() {
         return said("two tasks have the same id".into());
@@ -184,7 +184,7 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
         };
         let time = |text: &str| {
             Time::parse(text).ok_or_else(|| {
-                Problem::Said(format!("{id} has `{}`, which is not a time", crate::base::text::shorten(text)))
+                Problem::Text(format!("{id} has `{}`, which is not a time", crate::base::text::shorten(text)))
             })
         };
         let created = time(&record.created)?;
@@ -196,7 +196,7 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
             acceptance_criteria: record.acceptance_criteria.clone(),
             blocked_by: record.blocked_by.clone(),
         })
-        .map_err(|problem| Problem::Said(format!("{id}: {problem}")))?;
+        .map_err(|problem| Problem::Text(format!("{id}: {problem}")))?;
         let number = match get(db, *id) {
             // A task exported from here is recognised by its day, or its exact time.
             Ok(known) if known.description == draft.description && is_same_day(known.created, created) => {
@@ -234,7 +234,7 @@ fn insert_all(db: &Connection, records: &[Record], by: (&str, &str)) -> Result<T
         // A task that existed already keeps its own blockers.
         for blocker in record.blocked_by.iter().filter(|_| new.contains(&id)) {
             super::refuse_cycle(db, id, here[blocker]).map_err(|problem| match problem {
-                problem @ Error::BlockCycle { .. } => Problem::Said(problem.to_string()),
+                problem @ Error::BlockCycle { .. } => Problem::Text(problem.to_string()),
                 problem => Problem::Store(problem),
             })?;
             insert_block(db, id, here[blocker])?;

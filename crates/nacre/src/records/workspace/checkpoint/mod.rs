@@ -401,7 +401,7 @@ fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> 
         if let Some(folder) = file.parent() {
             crate::base::files::create_folder(folder)?;
         }
-        crate::base::files::write_whole(&file, &bytes)?;
+        crate::base::files::write_atomically(&file, &bytes)?;
         kept.push(FileKept {
             mode: held.files().mode(&path),
             bytes: bytes.len() as u64,
@@ -436,7 +436,7 @@ fn write_records(view: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i6
 }
 
 fn write_manifest(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
-    crate::base::files::write_whole(
+    crate::base::files::write_atomically(
         &folder.join(MANIFEST),
         serde_json::to_string_pretty(checkpoint)?.as_bytes(),
     )
@@ -657,7 +657,7 @@ mod tests {
 
     fn put(group: &Group, text: &str) {
         crate::base::files::create_folder(group.folder()).unwrap();
-        crate::base::files::write_whole(&group.folder().join("MEMORY.md"), text.as_bytes()).unwrap();
+        crate::base::files::write_atomically(&group.folder().join("MEMORY.md"), text.as_bytes()).unwrap();
     }
 
     /// The file, and what the entries say.

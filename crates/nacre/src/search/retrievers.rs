@@ -90,7 +90,7 @@ fn counted(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)
 
 /// Returns the hits of a common word, each counted as one occurrence.
 fn present(db: &Connection, term: &Term, space: &Space) -> Result<Vec<(u32, f32)>> {
-    let usual = space.usual_words();
+    let usual = space.average_words();
     let mut hits = Vec::new();
     lookup::matching(db, &term.expression(), |id| {
         let words = space.marks().get(id as usize).map_or(usual, |mark| f32::from(mark.words));
@@ -156,7 +156,7 @@ fn estimate(space: &Space, members: &[u32], vector: &Quantised) -> Cosines {
     let shared = space.sketches().shared(space.marks().len(), vector);
     let mut cosines = vec![0.0; shared.len()];
     let sample: Vec<u32> = members.iter().copied().step_by(SAMPLE_ONE_IN).collect();
-    look_closely(space, &sample, vector, &mut cosines);
+    use_exact_cosines(space, &sample, vector, &mut cosines);
     let exact: Vec<f32> = sample.iter().map(|id| cosines[*id as usize]).collect();
     // A passage that shares no sign has no vectors.
     let known = sample.iter().zip(&exact).filter(|(id, _)| shared[**id as usize] > 0);
@@ -193,7 +193,7 @@ impl Line {
 }
 
 /// Replaces the cosines of these passages by exact ones.
-pub(super) fn look_closely(space: &Space, ids: &[u32], vector: &Quantised, cosines: &mut [f32]) {
+pub(super) fn use_exact_cosines(space: &Space, ids: &[u32], vector: &Quantised, cosines: &mut [f32]) {
     let mut last = 0;
     // The vectors of a passage are consecutive.
     space.cosines(ids, vector, |passage, cosine| {
