@@ -1,7 +1,7 @@
 """Claude's memory tool over Nacre, with Anthropic's own Python package.
 
     pip install anthropic
-    nacre serve --door memory-tool &
+    nacre serve --compat memory-tool &
     export NACRE_TOKEN=$(nacre token add claude) ANTHROPIC_API_KEY=...
     python examples/anthropic_memory.py "Remember that I take my tea without milk"
 """

@@ -66,8 +66,8 @@ pub struct Serve {
     /// Accept other machines without encryption, behind a proxy that terminates TLS
     #[arg(long)]
     pub plain: bool,
-    /// A compatibility API to enable, besides those in `tools.doors`
-    #[arg(long = "door", value_name = "API")]
+    /// A compatibility API to enable, besides those in `tools.compat`
+    #[arg(long = "compat", alias = "door", value_name = "API")]
     pub compat: Vec<CompatName>,
     /// How long a client may take for the head of a request, in milliseconds (tests)
     #[arg(long, hide = true, default_value_t = 10_000)]

@@ -110,7 +110,7 @@ pub fn serve(context: &Context, args: &Serve, ready: impl FnOnce(&Running)) -> R
 }
 
 fn router(state: Arc<State>) -> Router {
-    let is_enabled = |api: &str| state.home.settings().tools.doors.iter().any(|enabled| enabled == api);
+    let is_enabled = |api: &str| state.home.settings().tools.compat.iter().any(|enabled| enabled == api);
     let mut inside = rest::routes()
         .route("/v1/tools", get(rest::list))
         .route("/v1/tools/{name}", post(rest::call))

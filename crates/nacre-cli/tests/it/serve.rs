@@ -795,7 +795,7 @@ const COMPAT: &[(&str, &str, &str, &str)] = &[
 ];
 
 #[test]
-fn doors_are_closed_until_they_are_opened() {
+fn compatibility_apis_are_off_until_they_are_enabled() {
     let served = Served::new();
     let agent = served.token("agent", &[]);
     for (_, method, path, body) in COMPAT {
@@ -814,8 +814,8 @@ fn doors_are_closed_until_they_are_opened() {
 }
 
 #[test]
-fn doors_let_in_whom_ours_would() {
-    let served = Served::with(Sealed::new(), &["--door", "memory-tool", "--door", "mem0"]);
+fn compatibility_apis_authenticate_like_our_own() {
+    let served = Served::with(Sealed::new(), &["--compat", "memory-tool", "--door", "mem0"]);
     let main = served.token("main", &[]);
     let bare = main.strip_prefix("Bearer ").unwrap().to_owned();
     let other = served.token("other", &["--group", "other"]);

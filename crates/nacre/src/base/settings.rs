@@ -390,7 +390,7 @@ pub struct Untrusted {
 #[expect(missing_docs, reason = "defaults.toml says what each key means")]
 pub struct Tools {
     pub offer: Vec<String>,
-    pub doors: Vec<String>,
+    pub compat: Vec<String>,
 }
 
 #[derive(Clone, Debug, Deserialize)]

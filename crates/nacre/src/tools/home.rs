@@ -42,9 +42,9 @@ impl Home {
         self
     }
 
-    /// Enables these compatibility APIs as well (I10).
+    /// Enables these compatibility APIs as well.
     pub fn with_compat(mut self, apis: &[&str]) -> Home {
-        let enabled = &mut Arc::make_mut(&mut self.settings).tools.doors;
+        let enabled = &mut Arc::make_mut(&mut self.settings).tools.compat;
         enabled.extend(apis.iter().map(|api| (*api).to_owned()));
         enabled.sort();
         enabled.dedup();

@@ -71,7 +71,7 @@ impl Tool {
     /// Tells whether agents are offered it.
     pub fn is_offered(&self, settings: &Settings) -> bool {
         match self.compat {
-            Some(api) => settings.tools.doors.iter().any(|enabled| enabled == api),
+            Some(api) => settings.tools.compat.iter().any(|enabled| enabled == api),
             None => settings.tools.offer.iter().any(|name| name == self.name),
         }
     }

@@ -130,7 +130,7 @@ fn done(place: &mut Place, tool: &str, arguments: Value) -> Value {
 fn everything() -> Place {
     let tools: Vec<String> = TOOLS.iter().map(|tool| format!("\"{}\"", tool.name)).collect();
     let offer = format!("tools.offer=[{}]", tools.join(", "));
-    let compat = "tools.doors=[\"memory-tool\", \"mem0\", \"memory-server\"]";
+    let compat = "tools.compat=[\"memory-tool\", \"mem0\", \"memory-server\"]";
     let open = ["limits.store=0", "limits.supersede=0", "limits.delete=0", compat];
     Place::with("balanced", &[&[offer.as_str()], &open[..]].concat())
 }

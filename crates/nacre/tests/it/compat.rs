@@ -11,7 +11,7 @@ use crate::sealed::Place;
 
 fn place(settings: &[&str]) -> Place {
     let open =
-        ["tools.doors=[\"memory-tool\", \"mem0\", \"memory-server\"]", "limits.store=0", "limits.delete=0"];
+        ["tools.compat=[\"memory-tool\", \"mem0\", \"memory-server\"]", "limits.store=0", "limits.delete=0"];
     Place::with("balanced", &[&open, settings].concat())
 }
 
@@ -266,10 +266,7 @@ fn the_memory_tool_never_leaves_its_folder() {
         ("/memories/..\\SOUL.md", leads("/memories/..\\SOUL.md")),
         ("/memories/out/secret.md", leads("/memories/out/secret.md")),
         ("/memories/link.md", leads("/memories/link.md")),
-        (
-            "/memories/.hidden",
-            "The path /memories/.hidden is not allowed: it contains a hidden name.".into(),
-        ),
+        ("/memories/.hidden", "The path /memories/.hidden is not allowed: it contains a hidden name.".into()),
     ];
     for (path, expected) in cases {
         for input in [

@@ -614,7 +614,7 @@ fn a_large_source_comes_in_whole() {
 #[test]
 fn the_file_of_the_memory_server_is_what_its_door_shows() {
     let source = Source::new(MCP);
-    let mut place = Place::with("balanced", &["tools.doors=[\"memory-server\"]"]);
+    let mut place = Place::with("balanced", &["tools.compat=[\"memory-server\"]"]);
     import(&mut place, "mcp-memory", &source.path(MCP[0].0));
     let (mut entities, mut relations) = (Vec::new(), Vec::new());
     for line in MCP[0].1.lines() {

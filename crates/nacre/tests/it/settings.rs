@@ -115,6 +115,22 @@ fn a_retired_key_is_ignored_with_a_warning() {
 }
 
 #[test]
+fn a_renamed_key_still_works_with_a_warning() {
+    let text = "[tools]\ndoors = [\"mem0\"]";
+    assert_eq!(file(text).unwrap().tools.compat, ["mem0"]);
+    let layers = [Layer::from_toml("nacre.toml".to_owned(), text).unwrap()];
+    assert_eq!(
+        settings::retired(&layers),
+        ["setting `tools.doors` in nacre.toml is now called `tools.compat`"]
+    );
+    let effective = settings::effective(None, &layers).unwrap();
+    assert!(effective.contains(&("tools.compat".into(), "[\"mem0\"]".into())), "{effective:?}");
+    let get = |name: &str| (name == "NACRE_TOOLS_DOORS").then(|| "[\"mem0\"]".to_owned());
+    let layers = Layer::from_environment(get).unwrap();
+    assert_eq!(Settings::from_layers(None, &layers).unwrap().tools.compat, ["mem0"]);
+}
+
+#[test]
 fn the_commented_file_changes_nothing_and_every_line_of_it_counts() {
     let commented = settings::commented_defaults();
     let settings = file(&commented).unwrap();

@@ -1,4 +1,4 @@
-//! The REST paths of mem0, so that its clients work here unchanged (docs/doors.md): those of its hosted service (`/v1`, `/v2`,
+//! The REST paths of mem0, so that its clients work here unchanged (docs/compatibility-apis.md): those of its hosted service (`/v1`, `/v2`,
 //! `/v3`, `Authorization: Token …`) and those of its own server (`/memories`, `/search`, `X-API-Key` or a bearer). Which group is
 //! asked is the token's to say, as everywhere; `user_id` and its like only say whose of that group's memories are meant.
 

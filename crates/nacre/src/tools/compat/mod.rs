@@ -1,6 +1,6 @@
 //! Compatibility APIs (I10): programs made for another memory use this store by the names, arguments and answers that
 //! they know. The tools of these APIs have a table of their own and pass the same pipeline as ours. Agents are offered
-//! them if the user enabled the API (`tools.doors`).
+//! them if the user enabled the API (`tools.compat`).
 
 mod filter;
 pub mod mem0;
@@ -20,7 +20,7 @@ use super::tool::{Access, Request, Tool};
 
 /// One compatibility API.
 pub struct CompatApi {
-    /// Its name in the setting `tools.doors`.
+    /// Its name in the setting `tools.compat`.
     pub name: &'static str,
     /// Which interface it offers.
     pub about: &'static str,

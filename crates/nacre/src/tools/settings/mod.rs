@@ -2,7 +2,8 @@
 //!
 //! `defaults.toml` is compiled in, is what `init` writes (commented out) and is the reference. Layers go over
 //! it in order: profile, file, environment, flags. A key that the defaults do not have is refused, with the
-//! one it was probably meant to be. A retired key is ignored with a warning.
+//! one it was probably meant to be. A retired key is ignored with a warning, and a renamed key sets its
+//! successor with a warning.
 
 mod disputes;
 
@@ -33,6 +34,9 @@ const PROFILES: &[(&str, &str)] = &[
 
 /// Keys that earlier versions had, and why each is gone. They are ignored, so that an old file still works.
 const RETIRED: &[(&str, &str)] = &[("graph.sessions", "facts are no longer read from conversations")];
+
+/// Earlier names of keys, and their present names. The earlier names still work.
+const RENAMED: &[(&str, &str)] = &[("tools.doors", "tools.compat")];
 
 /// One layer of settings and where it came from, for messages.
 #[derive(Clone, Debug)]
@@ -80,7 +84,8 @@ impl Layer {
     /// Reads the settings among environment variables: `NACRE_` and the key in capitals, dots as `_`.
     pub fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<Vec<Layer>> {
         let mut layers = Vec::new();
-        for key in keys() {
+        let renamed = RENAMED.iter().map(|(old, _)| (*old).to_owned());
+        for key in renamed.chain(keys()) {
             let name = format!("NACRE_{}", key.replace('.', "_").to_uppercase());
             if let Some(value) = get(&name) {
                 layers
@@ -225,11 +230,11 @@ impl Settings {
                 within("tools.offer", false, &format!("names `{name}`, which is no tool{near}"))?;
             }
         }
-        for name in &self.tools.doors {
+        for name in &self.tools.compat {
             if !crate::tools::COMPAT_APIS.iter().any(|api| api.name == name) {
                 let names = crate::tools::COMPAT_APIS.iter().map(|api| api.name);
                 let problem = format!("names `{name}`, none of {}", names.collect::<Vec<_>>().join(", "));
-                within("tools.doors", false, &problem)?;
+                within("tools.compat", false, &problem)?;
             }
         }
         for (name, plugin) in &self.plugins {
@@ -254,7 +259,7 @@ impl Default for Settings {
     }
 }
 
-/// Returns a warning for each retired key that a layer sets.
+/// Returns a warning for each retired or renamed key that a layer sets.
 pub fn retired(layers: &[Layer]) -> Vec<String> {
     let mut warnings = Vec::new();
     for layer in layers {
@@ -263,6 +268,11 @@ pub fn retired(layers: &[Layer]) -> Vec<String> {
             let warning =
                 |(_, why): &(&str, &str)| format!("setting `{key}` in {} is ignored: {why}", layer.origin);
             warnings.extend(retired.map(warning));
+            let renamed = RENAMED.iter().find(|(old, _)| *old == key);
+            let warning = |(_, new): &(&str, &str)| {
+                format!("setting `{key}` in {} is now called `{new}`", layer.origin)
+            };
+            warnings.extend(renamed.map(warning));
         });
     }
     warnings
@@ -336,13 +346,16 @@ fn lay_over(under: &mut Table, layer: &Layer) -> Result<()> {
     fn walk(prefix: &str, under: &mut Table, over: &Table, origin: &str) -> Result<()> {
         for (key, value) in over {
             let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+            let new = RENAMED.iter().find(|(old, _)| *old == path).map(|(_, new)| *new);
+            let renamed = new.and_then(|new| Some((new.rsplit_once('.')?.1, new.to_owned())));
+            let (key, path) = renamed.unwrap_or((key.as_str(), path));
             if prefix == "plugins" && !under.contains_key(key) {
                 let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
                 if key.is_empty() || key.len() > 64 || !key.chars().all(fits) {
                     let problem = "is no name: it needs 1 to 64 of letters, digits, `_` and `-`".into();
                     return Err(Error::BadSetting { key: path, origin: origin.into(), problem });
                 }
-                under.insert(key.clone(), Value::Table(plugin_defaults()));
+                under.insert(key.to_owned(), Value::Table(plugin_defaults()));
             }
             match (under.get_mut(key), value) {
                 (None, _) if RETIRED.iter().any(|(name, _)| *name == path) => {}
