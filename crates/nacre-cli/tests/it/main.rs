@@ -11,6 +11,8 @@ mod layers;
 mod cli;
 // Mistakes of newcomers, each by what went wrong.
 mod mistakes;
+// The reference of REST.
+mod reference;
 // Documents: indexed, followed, shown.
 mod documents;
 // The workspace: made, given to sessions by commands, hooks and resources.
