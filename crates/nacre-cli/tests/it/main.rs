@@ -11,7 +11,8 @@ mod layers;
 mod cli;
 // Mistakes of newcomers, each by what went wrong.
 mod mistakes;
-// The reference of REST.
+// The commands that README and docs show; the reference of REST.
+mod docs;
 mod reference;
 // Documents: indexed, followed, shown.
 mod documents;
