@@ -77,6 +77,17 @@ fn the_links_of_the_documentation_lead_somewhere() {
 }
 
 #[test]
+fn the_readme_is_short_and_has_its_pictures() {
+    let text = std::fs::read_to_string(root().join("README.md")).unwrap();
+    assert!(text.lines().count() <= 150, "three screens at most");
+    for (image, max_bytes) in [("docs/images/session.svg", 50_000), ("docs/images/dashboard.png", 300_000)] {
+        assert!(text.contains(&format!("]({image})")), "{image} is in the README");
+        let bytes = root().join(image).metadata().unwrap().len();
+        assert!(bytes <= max_bytes, "{image} has {bytes} bytes");
+    }
+}
+
+#[test]
 fn the_readme_names_every_tool_that_is_offered() {
     let text = std::fs::read_to_string(root().join("README.md")).unwrap();
     for name in &Settings::default().tools.offer {
