@@ -1,5 +1,5 @@
-//! The page `docs/reference/cli.md`, made from the command line (`NACRE_UPDATE=1 cargo test` writes it), so that it
-//! can't go stale.
+//! Generates `docs/reference/cli.md` from the command line and compares it with the file in the repository.
+//! `NACRE_UPDATE=1 cargo test` writes the file.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -85,7 +85,7 @@ fn options<'a>(text: &mut String, arguments: impl Iterator<Item = &'a Arg>) {
     }
 }
 
-/// How an argument is written: `-n, --limit <N>`.
+/// Returns the spelling of an argument, such as `-n, --limit <N>`.
 fn name(argument: &Arg) -> String {
     let many = matches!(argument.get_action(), ArgAction::Append)
         || argument.get_num_args().is_some_and(|count| count.max_values() > 1);
@@ -110,7 +110,7 @@ fn name(argument: &Arg) -> String {
     name
 }
 
-/// What else holds of an argument: values, default, variable, other names.
+/// Returns the values, default, environment variable and aliases of an argument.
 fn facts(argument: &Arg) -> String {
     let mut facts = String::new();
     if argument.get_action().takes_values() {
@@ -136,7 +136,7 @@ fn facts(argument: &Arg) -> String {
     facts
 }
 
-/// A text of the help as sentences: clap takes the full stop off the end of a paragraph.
+/// Ends each paragraph of a help text with a full stop. Clap removes it.
 fn sentence(text: &str) -> String {
     let is_open = |end: char| end.is_alphanumeric() || matches!(end, '`' | ')' | ']');
     let paragraphs = text.trim().split("\n\n").map(|paragraph| match paragraph.ends_with(is_open) {

@@ -1,17 +1,17 @@
-//! The commands that README and docs show, run as a reader runs them, with the output that the page shows beside them.
+//! Runs the commands that README and docs show, as a reader runs them, and compares the output that the page shows.
 //!
-//! A page is one story: its blocks run in order, in one fresh home, by a shell. [`FIXTURES`] gives it the files and
-//! memories that its reader has, [`PLACEHOLDERS`] the values that a reader fills in. A command that can't run here
-//! ([`PARSED`]) is read by the program's own command line, so that a misspelt name or flag fails too. The same holds
-//! for commands in running text and in settings of clients.
+//! The commands of a page run in order, in one fresh home, in a shell. [`FIXTURES`] provides files and memories,
+//! [`PLACEHOLDERS`] the values that a reader fills in. Commands that can't run in a sealed test are listed in
+//! [`PARSED`]. The program's own command line parses them, so that a misspelled name or flag fails. It also parses the
+//! commands that running text and client settings mention.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::sealed::{Sealed, at_terminal_typing};
 
-/// What a page needs before one of its commands: `before` is the start of that command, or empty for the start of the
-/// page. The script is run by the shell of the page; `$GROUP` is the group's folder, which is there.
+/// A script that prepares the home of a page. It runs once, before the first command that starts with `before`, or at
+/// the start of the page if that is empty. `$GROUP` is the folder of the group, which exists.
 struct Fixture {
     page: &'static str,
     before: &'static str,
@@ -85,7 +85,7 @@ const CONVERSATION: &str = r#"mkdir -p ~/.claude/projects/heron
     echo '{"type": "user", "sessionId": "s1", "uuid": "u1", "timestamp": "2026-02-01T10:00:00Z",
     "message": {"role": "user", "content": "We chose Postgres."}}' | tr -d '\n' > ~/.claude/projects/heron/s1.jsonl"#;
 
-/// What a page leaves for its reader to fill in, and a value for it.
+/// Placeholders in the pages, and a value for each.
 const PLACEHOLDERS: &[(&str, &str)] = &[
     ("damaged-….db", "damaged-1.db"),
     ("export.zip", "conversations.json"),
@@ -98,7 +98,7 @@ const PLACEHOLDERS: &[(&str, &str)] = &[
     (" ID", " 1"),
 ];
 
-/// Commands of Nacre that are only read by the command line, and why they can't run here.
+/// Nacre commands that are only parsed, and the reason for each.
 const PARSED: &[(&str, &str)] = &[
     ("nacre ui", "it opens a browser and serves until it is stopped"),
     ("nacre serve", "it serves until it is stopped, on a port that may be taken; `serve.rs` runs it"),
@@ -110,7 +110,7 @@ const PARSED: &[(&str, &str)] = &[
     ("embedding.provider=minilm", "it needs the weights of MiniLM, which are not in the repository"),
 ];
 
-/// Commands of other programs, and why they do not run here.
+/// Commands of other programs that are skipped, and the reason for each.
 const OTHERS: &[(&str, &str)] = &[
     ("cargo ", "the build that tests run in uses the same folder"),
     ("git pull", "it needs the network"),
@@ -179,7 +179,7 @@ fn every_command_of_the_documentation_works() {
     assert!(uses.run > 150 && uses.mentioned > 150, "the commands are found");
 }
 
-/// How many commands were treated in which way, and which rows of the tables were of use.
+/// Counts the commands by treatment, and collects the rows of the tables that matched.
 #[derive(Default)]
 struct Uses {
     run: usize,
@@ -199,7 +199,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The pages that people read: README, docs and the pages of clients.
+/// Returns the pages to check: README, docs and docs/clients.
 fn pages() -> Vec<String> {
     let mut pages = vec!["README.md".to_owned()];
     for folder in ["docs", "docs/clients"] {
@@ -211,11 +211,11 @@ fn pages() -> Vec<String> {
     pages
 }
 
-/// A command of a page.
+/// One command of a page.
 #[derive(Debug, PartialEq)]
 struct Shown {
     line: String,
-    /// The output beside it; `None` where the page shows none.
+    /// The output that the page shows; `None` if it shows none.
     output: Option<String>,
 }
 
@@ -231,7 +231,6 @@ fn commands(text: &str) -> Vec<Shown> {
             (Some("console"), None) => match (line.strip_prefix("$ "), found.last_mut()) {
                 (Some(command), _) => {
                     let command = uncommented(command);
-                    // Nothing beside `$ nacre approve 1` says nothing about its output.
                     found.push(Shown { line: command.to_owned(), output: None });
                 }
                 (None, Some(Shown { output, .. })) => {
@@ -247,7 +246,7 @@ fn commands(text: &str) -> Vec<Shown> {
                     found.push(Shown { line: command.to_owned(), output: None });
                 }
             }
-            // A block without a language has a command only where it is one of ours.
+            // In a block without a language, only Nacre's own commands count.
             (Some(""), None) if line.starts_with("nacre ") => {
                 found.push(Shown { line: uncommented(line).to_owned(), output: None });
             }
@@ -257,7 +256,7 @@ fn commands(text: &str) -> Vec<Shown> {
     found
 }
 
-/// Takes the comment off a line of a shell.
+/// Removes the comment from a line of shell code.
 fn uncommented(line: &str) -> &str {
     let mut quote = None;
     let mut before = ' ';
@@ -314,10 +313,10 @@ fn filled(line: &str, uses: &mut Uses) -> String {
     line
 }
 
-/// A reader of one page: a user's folder, a shell, the program in the path.
+/// The reader of one page: a user folder, a shell, and the program in the PATH.
 struct Reader {
     sealed: Sealed,
-    /// The fixtures that it has: each is made once.
+    /// The fixtures that have run. Each runs once.
     prepared: Vec<usize>,
 }
 
@@ -331,7 +330,7 @@ impl Reader {
         reader
     }
 
-    /// Runs a script at a terminal, where every question is answered with yes.
+    /// Runs a script with a terminal as input. Every question is answered with yes.
     fn shell(&self, script: &str) -> (i32, String, String) {
         let mut command = self.sealed.command_of("sh", ["-c", script]);
         command
@@ -344,7 +343,7 @@ impl Reader {
         (done.status, done.stdout, done.stderr)
     }
 
-    /// Runs what a page needs before a command.
+    /// Runs the fixtures that are due before a command.
     fn prepare(&mut self, page: &str, line: &str, failures: &mut String) {
         for (number, fixture) in FIXTURES.iter().enumerate().filter(|(_, fixture)| fixture.page == page) {
             let is_due = fixture.before.is_empty() == line.is_empty() && line.starts_with(fixture.before);
@@ -359,7 +358,7 @@ impl Reader {
         }
     }
 
-    /// Runs a command that has to succeed, with this output.
+    /// Runs a command. It must succeed and print the expected output.
     fn run(&self, line: &str, expected: Option<&str>) -> Result<(), String> {
         let (status, stdout, stderr) = self.shell(line);
         if status != 0 {
@@ -373,7 +372,7 @@ impl Reader {
         }
     }
 
-    /// Reads a command of Nacre as the command line reads it, and runs nothing: what comes before `--help` is checked.
+    /// Parses a Nacre command without running it. Clap checks all arguments before `--help`.
     fn parse(&self, line: &str) -> Result<(), String> {
         let from = line.find("nacre ").ok_or("there is no command of Nacre")?;
         let command = line[from..].trim_end_matches('&');
@@ -382,7 +381,7 @@ impl Reader {
     }
 }
 
-/// Tells whether a text is what a page shows. `…` is anything.
+/// Tells whether a text matches the output on a page. `…` matches anything.
 fn fits(shown: &str, text: &str) -> bool {
     let mut parts = shown.split('…');
     let first = parts.next().unwrap_or_default();
@@ -415,7 +414,7 @@ fn commands_and_their_output_are_found() {
     assert!(!fits("a", "a b") && !fits("a…c", "a b") && !fits("…c", "a c b"));
 }
 
-/// A misspelt command or flag has to fail, or the check of commands that do not run checks nothing.
+/// Without this, the parse-only check could pass for every text.
 #[test]
 fn a_misspelt_command_is_noticed() {
     let reader = Reader::new();

@@ -11,7 +11,7 @@ mod layers;
 mod cli;
 // Mistakes of newcomers, each by what went wrong.
 mod mistakes;
-// The commands that README and docs show; the reference of REST.
+// Runs the commands of README and docs; generates the REST reference.
 mod docs;
 mod reference;
 // Documents: indexed, followed, shown.

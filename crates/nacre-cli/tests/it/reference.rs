@@ -1,5 +1,5 @@
-//! The page `docs/reference/rest.md`, made from the OpenAPI document that a running server gives
-//! (`NACRE_UPDATE=1 cargo test` writes it), so that it can't go stale.
+//! Generates `docs/reference/rest.md` from the OpenAPI document of a running server and compares it with the file in
+//! the repository. `NACRE_UPDATE=1 cargo test` writes the file.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::serve::Served;
 
-/// Paths that are no tool's, and so not in the document: method, path, purpose.
+/// Paths that call no tool, so that the document does not list them: method, path, purpose.
 const OTHERS: &[(&str, &str, &str)] = &[
     ("GET", "/", "The dashboard. `nacre ui` opens it."),
     ("GET", "/alive", "Health check. Needs no token."),
@@ -36,7 +36,7 @@ Each operation calls one [tool](tools.md). `POST /v1/tools/NAME` calls any tool,
 fn the_page_of_rest_is_what_the_server_says() {
     let served = Served::new();
     for (method, path, _) in OTHERS {
-        // An event stream never ends: its route is known to be there by the method that it refuses.
+        // An event stream never ends, so this asks with a method that the path refuses.
         let asked = if *path == "/v1/events" { "DELETE" } else { method };
         let reply = served.own(asked, path, &Value::Null);
         assert!(
@@ -100,7 +100,7 @@ fn page(document: &Value) -> String {
     text
 }
 
-/// Adds the table of what an operation takes: in its path, its query string and its body.
+/// Adds the table of the parameters in path, query string and body.
 fn parameters(text: &mut String, operation: &Value) {
     let mut rows = Vec::new();
     for parameter in operation["parameters"].as_array().into_iter().flatten() {
@@ -126,13 +126,13 @@ fn parameters(text: &mut String, operation: &Value) {
     }
 }
 
-/// The fields of an answer, with their types.
+/// Returns the fields of an answer, with their types.
 fn fields(schema: &Value) -> Vec<String> {
     let fields = schema["properties"].as_object().into_iter().flatten();
     fields.map(|(name, schema)| format!("`{name}` ({})", kind(schema))).collect()
 }
 
-/// The type of a value, in words.
+/// Returns the type of a value in words.
 fn kind(schema: &Value) -> String {
     if let Some(words) = schema["enum"].as_array() {
         let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap())).collect();

@@ -206,7 +206,7 @@ fn parameters(prefix: &str, schema: &Value, rows: &mut Vec<String>) {
     }
 }
 
-/// The type of a value, in words.
+/// Returns the type of a value in words.
 fn kind(schema: &Value) -> String {
     if let Some(words) = schema["enum"].as_array() {
         let words: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_str().unwrap())).collect();
@@ -227,7 +227,7 @@ fn kind(schema: &Value) -> String {
     }
 }
 
-/// The limits of a value, in words.
+/// Returns the limits of a value in words.
 fn limits(schema: &Value) -> String {
     let words = [
         ("minimum", "at least", ""),
@@ -241,7 +241,7 @@ fn limits(schema: &Value) -> String {
     said.collect()
 }
 
-/// A text in a cell of a table.
+/// Escapes a text for a table cell.
 fn cell(text: &str) -> String {
     text.replace('\n', " ").replace('|', "\\|")
 }
