@@ -9,13 +9,13 @@ pub const EXIT_CODES: &str = "\
 Exit codes: 0 done, 1 internal error, 2 bad request, 3 not found, 4 conflict, 5 denied, 6 limit reached, 7 unavailable.";
 
 /// Commands that belong together.
-struct Group {
-    title: &'static str,
-    commands: &'static [&'static str],
+pub(super) struct Group {
+    pub title: &'static str,
+    pub commands: &'static [&'static str],
 }
 
 /// Every command that is not hidden, in the order of the help. The first group is for every day.
-const GROUPS: &[Group] = &[
+pub(super) const GROUPS: &[Group] = &[
     Group {
         title: "Everyday",
         commands: &[

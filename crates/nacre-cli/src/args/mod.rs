@@ -6,6 +6,8 @@ mod graph;
 mod help;
 mod memory;
 mod project;
+#[cfg(test)]
+mod reference;
 mod serve;
 mod session;
 mod typo;

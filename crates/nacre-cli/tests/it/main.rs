@@ -11,6 +11,9 @@ mod layers;
 mod cli;
 // Mistakes of newcomers, each by what went wrong.
 mod mistakes;
+// Runs the commands of README and docs; generates the REST reference.
+mod docs;
+mod reference;
 // Documents: indexed, followed, shown.
 mod documents;
 // The workspace: made, given to sessions by commands, hooks and resources.

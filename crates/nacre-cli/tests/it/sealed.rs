@@ -77,7 +77,12 @@ impl Sealed {
     }
 
     pub fn command<A: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = A>) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_nacre"));
+        self.command_of(env!("CARGO_BIN_EXE_nacre"), args)
+    }
+
+    /// A command of another program, in the same sealed place.
+    pub fn command_of<A: AsRef<OsStr>>(&self, program: &str, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = Command::new(program);
         command
             .env_clear()
             .env("NACRE_HOME", &self.home)
@@ -210,6 +215,14 @@ fn terminal() -> (OwnedFd, OwnedFd) {
     let name = ptsname(&terminal, Vec::new()).unwrap();
     let program = open(name, OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).unwrap();
     (terminal, program)
+}
+
+/// Runs a command with a terminal as its standard input, at which these lines are typed.
+pub fn at_terminal_typing(command: &mut Command, typed: &str) -> Output {
+    let (terminal, input) = terminal();
+    let mut terminal = std::fs::File::from(terminal);
+    terminal.write_all(typed.as_bytes()).unwrap();
+    Process::spawn(command.stdin(input), Some(terminal.into())).finish()
 }
 
 /// Runs a command at a terminal of so many columns and rows, types a line, and returns the exit code and what was shown.

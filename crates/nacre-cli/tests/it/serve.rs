@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::sealed::Sealed;
 
 /// A server that runs, with a token for its person.
-struct Served {
+pub struct Served {
     sealed: Sealed,
     child: Child,
     port: u16,
@@ -18,14 +18,14 @@ struct Served {
     key: String,
 }
 
-struct Reply {
-    status: u16,
+pub struct Reply {
+    pub status: u16,
     head: String,
-    body: String,
+    pub body: String,
 }
 
 impl Reply {
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap_or_else(|problem| panic!("{problem}: {}", self.body))
     }
 
@@ -36,7 +36,7 @@ impl Reply {
 }
 
 impl Served {
-    fn new() -> Served {
+    pub fn new() -> Served {
         Served::with(Sealed::new(), &[])
     }
 
@@ -79,7 +79,7 @@ impl Served {
     }
 
     /// Sends one as the person.
-    fn own(&self, method: &str, path: &str, body: &Value) -> Reply {
+    pub fn own(&self, method: &str, path: &str, body: &Value) -> Reply {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         self.ask(method, path, &[("Authorization", &format!("Bearer {}", self.key))], &body)
     }
