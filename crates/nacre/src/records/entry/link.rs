@@ -1,18 +1,19 @@
-//! Links between entries that are returned together (E10): recalling one can bring its strongest neighbours.
+//! Links between entries that are returned together. Recalling one entry can bring its strongest neighbours.
 
 use super::EntryId;
 use crate::base::Result;
 use crate::store::Connection;
 
-/// How many of what came together are linked, and the strongest a link can be.
+/// How many of the entries that are returned together are linked.
 const TOGETHER: usize = 5;
+/// The maximum strength of a link.
 const STRONGEST: f64 = 20.0;
-/// How strong a link must be to bring a neighbour along.
+/// The minimum strength of a link at which a neighbour is returned.
 const STRONG: f64 = 2.0;
-/// How many neighbours come along.
+/// The maximum number of neighbours that are returned.
 pub(crate) const NEIGHBOURS: usize = 2;
 
-/// Notes that these entries were returned together, best first.
+/// Records that these entries were returned together, best first.
 pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
     let sql = format!(
         "INSERT INTO entry_links (entry, other, strength) SELECT $1, $2, 1
@@ -29,7 +30,7 @@ pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the entries that were often returned with these and are not among them, the strongest first.
+/// Returns the entries that were often returned with these and are not among them, strongest first.
 pub(crate) fn neighbours(db: &Connection, of: &[&str]) -> Result<Vec<String>> {
     let sql = "SELECT other, sum(strength) FROM entry_links WHERE entry IN (SELECT value FROM json_each($1))
         AND other NOT IN (SELECT value FROM json_each($1)) AND strength >= $2
