@@ -1,4 +1,4 @@
-//! The files of an export: the documents of the workspace and the transcripts, with their times.
+//! The files of an export: documents and transcripts, with their modification times.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,25 +10,26 @@ use crate::records::session;
 use crate::records::workspace::{self, FilePath, change};
 use crate::store::{Files, Replaced};
 
-/// The folders of an export, for documents and for transcripts.
+/// The folder of documents in an export.
 const DOCUMENTS: &str = "files";
+/// The folder of transcripts in an export.
 const TRANSCRIPTS: &str = "transcripts";
 
-/// What became of the files of an export.
+/// The result of importing the files of an export.
 #[derive(Default)]
 pub(crate) struct Put {
     pub(crate) added: usize,
-    /// Those in whose place others stand.
+    /// Files that were not imported because another file has their name.
     pub(crate) kept: Vec<String>,
 }
 
-/// Copies documents and transcripts into an export. Returns their paths in it.
+/// Copies documents and transcripts into an export. Returns their paths within it.
 pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for file in workspace::list(files) {
         let bytes = match file.path.parse::<FilePath>() {
             Ok(path) => files.read(&path, u64::MAX)?,
-            // A name that nothing here would give a file is not put back, but what the file says is not lost.
+            // Nacre would not restore a file with such a name, but its text must not be lost.
             Err(_) => files.read_misnamed(&file.path),
         };
         let Some(bytes) = bytes else { continue };
@@ -46,7 +47,7 @@ pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
     Ok(written)
 }
 
-/// The folders that files of an export stand in.
+/// Returns the folders of an export that contain files.
 pub(crate) fn folders(written: &[String]) -> impl Iterator<Item = &'static str> {
     let within = |folder: &str| written.iter().any(|path| path.starts_with(folder));
     [DOCUMENTS, TRANSCRIPTS].into_iter().filter(move |folder| within(folder))
@@ -57,7 +58,8 @@ fn put(file: &Path, bytes: &[u8]) -> Result<()> {
     crate::base::files::write_whole(file, bytes)
 }
 
-/// Tells that a folder of an export is no link: whoever made the export would decide what is read.
+/// Returns whether a folder of an export is not a link. Through a link, the author of the export would decide
+/// what is read.
 fn is_own(folder: &Path) -> bool {
     !folder.is_symlink()
 }
@@ -68,8 +70,8 @@ fn set_time(path: &Path, at: Time) -> Result<()> {
     file.set_modified(std::time::UNIX_EPOCH + since).map_err(Error::io(path))
 }
 
-/// Puts the documents and transcripts of an export where there are none. What else stands there is left. `listed` are those
-/// that belong to it, where it says so: the folder may have files of an earlier export, which are gone since.
+/// Copies the documents and transcripts of an export to names that are free. `listed` names the files of the
+/// export, if it has a list: the folder may contain files of an earlier export.
 pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[String]>) -> Result<Put> {
     let listed: Option<HashSet<&str>> = listed.map(|listed| listed.iter().map(String::as_str).collect());
     let belongs = |folder: &str, name: &str| {
