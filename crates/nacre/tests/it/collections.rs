@@ -510,7 +510,7 @@ fn what_does_not_agree_is_found_and_mended() {
     let db = rusqlite::Connection::open(shelf.database("books")).unwrap();
     db.execute("DELETE FROM documents", []).unwrap();
     let checked = nacre::collection::check(&mut shelf.place.view()).unwrap();
-    assert!(checked[0].1[0].contains("nacre collection reindex books --anew"), "{checked:?}");
+    assert!(checked[0].1[0].contains("nacre collection reindex books --rebuild"), "{checked:?}");
     shelf.try_reindex("books", Reading::Anew).unwrap();
     shelf.check();
     assert_eq!(shelf.found("walrus"), ["books: walrus.md"]);
