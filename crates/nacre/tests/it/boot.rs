@@ -123,7 +123,7 @@ fn w1_templates_are_no_memory() {
     let shown = found["hits"][0]["text"].as_str().unwrap();
     assert!(shown.contains("Petra keeps bees") && !shown.contains("Fill in"), "{shown}");
     let hits = place.call("memory_search", json!({ "query": "time zone languages example" })).data;
-    assert!(!hits.to_string().contains("how you want to be called"), "{hits}");
+    assert!(!hits.to_string().contains("what the agent should call you"), "{hits}");
     // Taken back, it is forgotten.
     write(&place, "USER.md", user.as_bytes());
     place.later(1);
@@ -241,7 +241,7 @@ fn w2_a_missing_file_leaves_a_line_and_never_a_failure() {
     assert_eq!(part(&boot, "USER.md")["missing"], true);
     assert!(text(&boot).contains("(USER.md is a form that nobody has filled in yet.)"));
     assert!(
-        text(&boot).contains("memory_search")
+        text(&boot).contains("memory_write")
             && text(&boot).contains("- memory (skills/memory/SKILL.md): When")
     );
     assert!(boot["tokens"].as_u64().unwrap() < 1_000, "{}", boot["tokens"]);
@@ -508,7 +508,7 @@ fn w6_a_session_began_with_a_memory_file_that_is_too_long_and_was_not_told() {
     let lines: String = (1..=201).map(|n| format!("- line {n}\n")).collect();
     let mut place = place(&[("MEMORY.md", lines.as_str())]);
     let said = boot(&mut place)["markdown"].as_str().unwrap().to_owned();
-    let advice = "(MEMORY.md is too long: 201 lines of 200, 2103 characters of 50000. Please prune it. Of no use for longest: line 1";
+    let advice = "(MEMORY.md is too long: 201 lines of 200, 2103 characters of 50000. Please prune it. Unused for longest: line 1";
     assert!(said.contains(advice), "{said}");
     let mut short = self::place(&[("MEMORY.md", "- line 1\n")]);
     assert!(!boot(&mut short)["markdown"].as_str().unwrap().contains("prune"));

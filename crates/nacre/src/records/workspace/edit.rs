@@ -1,21 +1,21 @@
-//! Texts of files changed as their authors left them: the encoding, the ends of lines, a mark at the beginning, and
-//! whether the last line ends, stay as they are.
+//! Edits text files and preserves their form: the encoding, the line ends, a byte order mark, and whether the
+//! last line ends in a line break.
 
 use crate::base::{Error, Result};
 
-/// The mark that some editors put before a text.
+/// The UTF-8 byte order mark.
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What becomes of the last line.
+/// How appended text ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Last {
-    /// It is ended.
+    /// With a line break.
     Ended,
-    /// It is ended where the one before it was.
+    /// With a line break only if the file ended in one.
     AsBefore,
 }
 
-/// Adds lines at the end.
+/// Appends lines.
 pub(crate) fn append(file: &[u8], text: &str, last: Last) -> Vec<u8> {
     let form = Form::of(file);
     let end = form.bytes("\n");
@@ -31,21 +31,21 @@ pub(crate) fn append(file: &[u8], text: &str, last: Last) -> Vec<u8> {
     after
 }
 
-/// Puts a text in the place of all there is.
+/// Replaces the whole text.
 pub(crate) fn replace(file: &[u8], text: &str) -> Vec<u8> {
     let form = Form::of(file);
     let own = text.strip_prefix('\u{feff}').filter(|_| !form.mark.is_empty());
     [form.mark, &form.bytes(own.unwrap_or(text))].concat()
 }
 
-/// Puts a text in the place of one that stands there once.
+/// Replaces a text that occurs exactly once.
 pub(crate) fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>> {
     let form = Form::of(file);
     let wrong = |problem: &str| Err(Error::bad_argument("memory_write", "old", problem));
     if old.is_empty() {
         return wrong("is empty");
     }
-    // As it is, or with the ends of lines that the file has.
+    // Try the text as given, then with the line ends of the file.
     for old in [form.encoded(old), form.bytes(old)] {
         let mut found = places(file, &old).filter(|at| at % form.unit() == 0);
         match (found.next(), found.next()) {
@@ -54,36 +54,36 @@ pub(crate) fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>> {
                 return Ok([head, &form.bytes(new), tail].concat());
             }
             (Some(_), Some(_)) => {
-                return wrong("stands there more than once; give more of what is around it");
+                return wrong("occurs more than once in the file; include more of the surrounding text");
             }
             (None, _) => {}
         }
     }
-    wrong("does not stand in the file; read it with memory_get")
+    wrong("does not occur in the file; read it with memory_get")
 }
 
-/// Where a piece stands in a file, overlapping places included.
+/// Returns the positions of a byte sequence, including overlapping ones.
 fn places<'f>(file: &'f [u8], piece: &'f [u8]) -> impl Iterator<Item = usize> + 'f {
     let first = piece[0];
     let starts = file.iter().enumerate().filter(move |(_, byte)| **byte == first).map(|(at, _)| at);
     starts.filter(move |at| file[*at..].starts_with(piece))
 }
 
-/// How lines end in a text: as all of them do.
+/// Returns the line end of a text: `\r\n` only if all lines end so.
 pub(super) fn line_end(text: &str) -> &'static str {
     Form::of(text.as_bytes()).end
 }
 
-/// How a unit of UTF-16 is written.
+/// Writes a UTF-16 code unit as bytes.
 type Wide = fn(u16) -> [u8; 2];
 
-/// The form that the author gave a file.
+/// The form of a text file.
 struct Form {
-    /// What it begins with.
+    /// The byte order mark, or nothing.
     mark: &'static [u8],
-    /// How its lines end, all of them.
+    /// The line end.
     end: &'static str,
-    /// The bytes of a unit, where it is UTF-16.
+    /// The byte order, if the file is UTF-16.
     wide: Option<Wide>,
 }
 
@@ -97,7 +97,7 @@ impl Form {
         };
         let mut form = Form { mark, end: "\n", wide };
         let (line, marked) = (form.encoded("\n"), form.encoded("\r\n"));
-        // Every end of a line is one of the two, so that as many of each is all of them.
+        // CRLF contains LF, so equal counts mean that every line ends in CRLF.
         let count = |end: &[u8]| places(file, end).filter(|at| at % form.unit() == 0).count();
         let all = count(&line);
         if all > 0 && count(&marked) == all {
@@ -114,7 +114,7 @@ impl Form {
         !self.mark.is_empty() && file == self.mark
     }
 
-    /// A text in the file's encoding, as it is.
+    /// Encodes a text without changing its line ends.
     fn encoded(&self, text: &str) -> Vec<u8> {
         match self.wide {
             Some(bytes) => text.encode_utf16().flat_map(bytes).collect(),
@@ -122,7 +122,7 @@ impl Form {
         }
     }
 
-    /// A text in the file's encoding, with the ends of lines that the file has.
+    /// Encodes a text with the line ends of the file.
     fn bytes(&self, text: &str) -> Vec<u8> {
         match self.end {
             "\n" => self.encoded(text),
@@ -156,9 +156,19 @@ mod tests {
         }
         for (file, old, new, after) in [
             ("a\r\nb\r\nc", "a\nb", "x\ny", Ok("x\r\ny\r\nc")),
-            ("a b a", "a", "x", Err("stands there more than once; give more of what is around it")),
-            ("aaa", "aa", "x", Err("stands there more than once; give more of what is around it")),
-            ("a", "b", "x", Err("does not stand in the file; read it with memory_get")),
+            (
+                "a b a",
+                "a",
+                "x",
+                Err("occurs more than once in the file; include more of the surrounding text"),
+            ),
+            (
+                "aaa",
+                "aa",
+                "x",
+                Err("occurs more than once in the file; include more of the surrounding text"),
+            ),
+            ("a", "b", "x", Err("does not occur in the file; read it with memory_get")),
             ("a", "", "x", Err("is empty")),
             ("\u{feff}a", "a", "b", Ok("\u{feff}b")),
         ] {
@@ -169,7 +179,7 @@ mod tests {
                 (found, after) => panic!("{found:?}, not {after:?}"),
             }
         }
-        // Whatever else stands there.
+        // Invalid UTF-8 around it does not matter.
         assert_eq!(edit(b"\xff a \xfe", "a", "b").unwrap(), b"\xff b \xfe");
     }
 
@@ -199,7 +209,7 @@ mod tests {
         assert_eq!(append(&file, "x\ny", Last::Ended), big("\u{feff}a\r\nĊ\r\nx\r\ny\r\n"));
         assert_eq!(replace(&file, "x\ny"), big("\u{feff}x\r\ny"));
         assert_eq!(edit(&file, "a\n", "b\n").unwrap(), big("\u{feff}b\r\nĊ\r\n"));
-        // Half of one letter and half of the next are none.
+        // Half of one character and half of the next do not match.
         assert!(edit(&big("\u{feff}\u{0161}\u{6200}"), "\u{6162}", "x").is_err());
     }
 }

@@ -1,7 +1,7 @@
-//! The care for MEMORY.md (W6): how long it is, and which of its lines were of no use for longest.
+//! Watches MEMORY.md: its length, and the lines that have been unused for longest.
 //!
-//! A line is known by a hash of its text, with when it was first seen and when a search, a reading or a turn last used
-//! it. Uses are noted with the next write, because a read costs none.
+//! A line is identified by a hash of its text. The database records when it was first seen and when a search,
+//! a read or a turn last used it. Uses are written with the next write, because a read costs none.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -19,15 +19,17 @@ use crate::index::{Language, analyse};
 use crate::records::graph;
 use crate::store::Connection;
 
-/// Where it stands.
+/// The path of the file.
 pub(crate) const PATH: &str = "MEMORY.md";
-/// How many lines an advice names, and how much of each.
+/// The maximum number of lines that the advice names.
 const NAMED: usize = 5;
+/// The maximum length of a line in the advice, in characters.
 const SHOWN: usize = 80;
-/// For how many days what is known of a line outlasts it: an editor may take it away for a moment, a person put it back.
+/// How long the record of a removed line is kept: an editor may remove a line for a moment, or a person may
+/// restore it.
 const REMEMBERED: i64 = 90;
 
-/// How MEMORY.md stands.
+/// The state of MEMORY.md.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[expect(missing_docs, reason = "named after what they count")]
 pub struct MemoryFile {
@@ -36,18 +38,18 @@ pub struct MemoryFile {
     pub max_lines: usize,
     pub chars: usize,
     pub max_chars: usize,
-    /// Whether it is longer than it should be.
+    /// Whether it exceeds one of its limits.
     pub over: bool,
-    /// The lines that were of no use for longest, the stalest first.
+    /// The lines that have been unused for longest, stalest first.
     pub stalest: Vec<Stale>,
 }
 
 /// A line that nothing has used for a while.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stale {
-    /// Its number.
+    /// The line number.
     pub line: usize,
-    /// What it says.
+    /// The text of the line.
     pub text: String,
     /// When it was last used.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -57,7 +59,7 @@ pub struct Stale {
 }
 
 impl MemoryFile {
-    /// Asks to prune it, where it is too long.
+    /// Asks to prune the file, if it is too long.
     pub fn advice(&self) -> Option<String> {
         let MemoryFile { lines, max_lines, chars, max_chars, .. } = self;
         if !self.over {
@@ -67,7 +69,7 @@ impl MemoryFile {
             "{PATH} is too long: {lines} lines of {max_lines}, {chars} characters of {max_chars}. Please prune it."
         );
         for (place, stale) in self.stalest.iter().take(NAMED).enumerate() {
-            text.push_str(if place == 0 { " Of no use for longest: " } else { "; " });
+            text.push_str(if place == 0 { " Unused for longest: " } else { "; " });
             let _ = write!(text, "{stale}");
         }
         Some(text)
@@ -87,18 +89,18 @@ impl std::fmt::Display for Stale {
     }
 }
 
-/// Looks at it, as a session may see it.
+/// Returns the state of MEMORY.md as the session can see it.
 pub fn look(view: &View<'_>, most: usize) -> Result<MemoryFile> {
     let text = text(view, view.visibility(), PATH, change::LARGEST);
     of_text(view, &text, most)
 }
 
-/// Asks to prune a file that is about to be written, where it is MEMORY.md and too long.
+/// Asks to prune a file that is about to be written, if it is MEMORY.md and too long.
 pub(crate) fn advice(view: &View<'_>, path: &str, after: &[u8]) -> Option<String> {
     advice_of(view, path, &lossy(after))
 }
 
-/// The same of its text.
+/// Gives the same advice for a decoded text.
 pub(crate) fn advice_of(view: &View<'_>, path: &str, text: &str) -> Option<String> {
     if path != PATH {
         return None;
@@ -126,7 +128,7 @@ fn of_text(view: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
     Ok(MemoryFile { path: PATH, lines, max_lines, chars, max_chars, over, stalest })
 }
 
-/// The lines that say something, with their numbers.
+/// Returns the lines with content, with their numbers.
 fn telling(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = lines::lines(text).into_iter().enumerate();
     let telling = lines.filter(|(_, line)| matches!(line.kind, Kind::Bullet { .. } | Kind::Other { .. }));
@@ -137,12 +139,12 @@ fn hash(line: &str) -> String {
     blake3::hash(line.as_bytes()).to_hex()[..32].to_owned()
 }
 
-/// The hashes of a document's lines, where it is MEMORY.md.
+/// Returns the hashes of a document's lines if it is MEMORY.md.
 pub(crate) fn hashes(path: &str, text: &str) -> Vec<String> {
     if path == PATH { telling(text).map(|(_, line)| hash(line)).collect() } else { Vec::new() }
 }
 
-/// Notes which lines there are, and since when.
+/// Records the lines that exist, and since when.
 pub(crate) fn note_lines(tx: &Connection, hashes: &[String], since: Time, now: Time) -> Result<()> {
     let sql = "INSERT INTO line_uses (path, line, seen_at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING";
     for hash in hashes {
@@ -166,15 +168,15 @@ fn known(db: &Connection) -> Result<Known> {
     Ok(rows.into_iter().collect())
 }
 
-/// Lines that were shown to somebody.
+/// Lines that were shown.
 pub(crate) struct Use<'a> {
-    /// The first and the last.
+    /// The first and the last line.
     pub(crate) lines: [i64; 2],
-    /// What was asked for or shown of them: of several lines, those count that have a word of it.
+    /// The query or the shown text. Of several lines, only those that share a word with it count as used.
     pub(crate) words: &'a str,
 }
 
-/// The lines of MEMORY.md that a hit of this id is made from: a part of it, or a fact that it says.
+/// Returns the lines of MEMORY.md behind a hit: a chunk of the file, or the lines that a fact cites.
 pub(crate) fn lines_of(view: &View<'_>, id: &str) -> Vec<[i64; 2]> {
     let part = || {
         let (from, to) = id.strip_prefix(PATH)?.strip_prefix("#L")?.split_once("-L")?;
@@ -185,7 +187,7 @@ pub(crate) fn lines_of(view: &View<'_>, id: &str) -> Vec<[i64; 2]> {
         let (_, cites) = view.read(|db| graph::cites_of(db, kind, id)).ok()??;
         Some(cites.into_iter().filter(|cite| cite.path == PATH).map(|cite| [cite.line, cite.line]).collect())
     };
-    // A chunk goes by its number too.
+    // A chunk also has an id with its number.
     let chunk = || {
         id.strip_prefix(PATH)?.strip_prefix('#')?;
         let sql = "SELECT first_line, last_line FROM passages WHERE kind = 'chunk' AND ref = $1";
@@ -194,7 +196,7 @@ pub(crate) fn lines_of(view: &View<'_>, id: &str) -> Vec<[i64; 2]> {
     part().or_else(chunk).map(|lines| vec![lines]).or_else(cited).unwrap_or_default()
 }
 
-/// Returns which lines, by their hashes, were used.
+/// Returns the hashes of the lines that were used.
 pub(crate) fn used(view: &View<'_>, language: Language, uses: &[Use<'_>]) -> Vec<String> {
     if uses.is_empty() {
         return Vec::new();
@@ -216,7 +218,7 @@ pub(crate) fn used(view: &View<'_>, language: Language, uses: &[Use<'_>]) -> Vec
     found
 }
 
-/// Writes down when lines were used.
+/// Writes when lines were used.
 pub(crate) fn write_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Result<()> {
     let sql =
         "UPDATE line_uses SET used_at = $3 WHERE path = $1 AND line = $2 AND coalesce(used_at, $3) <= $3";
@@ -226,7 +228,7 @@ pub(crate) fn write_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Resu
     Ok(())
 }
 
-/// Notes that lines of MEMORY.md were of use (W6).
+/// Notes that lines of MEMORY.md were used.
 pub(crate) fn note_used(view: &mut View<'_>, uses: &[Use<'_>]) {
     let used = used(view, view.settings().search.language(), uses);
     view.note_used_lines(used);

@@ -1,8 +1,9 @@
-//! Writes that wait for a person (W5).
+//! Proposals: writes that wait for a person.
 //!
-//! A proposal is a file as it would be, with the file it was made from, or a call of a tool. It is applied when a
-//! person says so and only to the file it was made from; whatever else stands there by then is left, and shown as a
-//! conflict. What was applied can be undone as long as nobody changed the file again.
+//! A proposal holds the new content of a file and the content it was based on, or a tool call. It is applied
+//! when a person approves it, and only if the file still has the content it was based on. Otherwise the file
+//! is left unchanged and the proposal is shown as a conflict. An applied proposal can be reverted until the
+//! file changes again.
 
 use crate::base::named::named;
 use crate::base::redact;
@@ -25,39 +26,39 @@ use crate::group::View;
 use crate::records::entry;
 use crate::store::audit;
 
-/// The most characters of a reason that are kept.
+/// The maximum length of a stored reason, in characters.
 const LONGEST_REASON: usize = 1_000;
 
-/// A write that waits, or that was decided about.
+/// A proposal, pending or decided.
 #[derive(Clone, Debug, Serialize)]
 pub struct Proposal {
-    /// What it is called by.
+    /// Its number, by which people refer to it.
     pub number: i64,
     /// Whether it changes a file or calls a tool.
     pub kind: Kind,
     /// The file within the group's folder, or the tool.
     pub target: String,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
-    /// Whether what it was made from is no longer there, so that it can't be applied as it is.
+    /// Whether the file has changed since, so that the proposal can't be applied as it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conflict: bool,
-    /// Lines that would come in and go out.
+    /// The numbers of added and removed lines.
     pub lines: [usize; 2],
-    /// Why, in the words of whoever proposed it.
+    /// The reason that the proposer gave.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What it was made from.
+    /// The sources it was derived from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    /// Whether shared sessions never see it.
+    /// Whether it is hidden from shared sessions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
     /// Who proposed it: person or agent.
     pub actor: String,
-    /// In which conversation.
+    /// The session in which it was proposed.
     pub session: String,
-    /// When.
+    /// When it was proposed.
     pub at: Time,
     /// When it was decided.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,16 +66,16 @@ pub struct Proposal {
     /// Why it was denied.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub answer: String,
-    /// What a client said the person said, which is no decision: accept or decline.
+    /// The person's answer as the client reported it: accept or decline. It is not a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// What it changes, for people.
+    /// The change, for people.
     #[serde(serialize_with = "as_text")]
     pub diff: Diff,
-    /// What others changed since, where that is in the way.
+    /// The changes that others made to the file since, if they conflict.
     #[serde(serialize_with = "as_some_text", skip_serializing_if = "Option::is_none")]
     pub since: Option<Diff>,
-    /// Whether both changes can be made one.
+    /// Whether both changes can be merged.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mergeable: bool,
 }
@@ -87,20 +88,20 @@ fn as_some_text<S: serde::Serializer>(diff: &Option<Diff>, serializer: S) -> Res
     serializer.collect_str(&diff.as_ref().map(ToString::to_string).unwrap_or_default())
 }
 
-/// What a proposal does.
+/// The kind of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "what the words say")]
+#[expect(missing_docs, reason = "the names explain themselves")]
 pub enum Kind {
     File,
     Call,
 }
 
 named! {
-    /// Where a proposal stands.
+    /// The state of a proposal.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "lowercase")]
-    #[expect(missing_docs, reason = "what the words say")]
+    #[expect(missing_docs, reason = "the names explain themselves")]
     pub enum State {
         Pending = "pending",
         Approved = "approved",
@@ -109,20 +110,21 @@ named! {
     }
 }
 
-/// What became of proposing something.
+/// The outcome of proposing a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Made {
     pub(crate) number: i64,
-    /// Pending; or denied, where a person has refused the very same to this session.
+    /// Pending, or denied if a person has refused the same change to this session.
     pub(crate) state: State,
     /// Why it was denied.
     pub(crate) answer: String,
-    /// What it changes, for people and models.
+    /// The change, for people and models.
     pub(crate) diff: String,
 }
 
-/// Proposes that a file become `after` (`None`: that it go), in the place of what it is now. The same again is the
-/// same proposal. Whoever computed `after` from the file must have held the workspace since.
+/// Proposes to replace a file by `after`, or to delete it if `after` is `None`. Proposing the same change
+/// again returns the same proposal. The caller must have held the workspace since it read the file to compute
+/// `after`.
 pub(crate) fn make(
     held: &mut Held<'_>,
     path: &FilePath,
@@ -144,12 +146,12 @@ pub(crate) fn make(
     make_in(&mut held.view, draft)
 }
 
-/// Proposes a call of a tool.
+/// Proposes a tool call.
 pub(crate) fn make_call(view: &mut View<'_>, tool: &str, arguments: &Value) -> Result<Made> {
     make_call_for(view, tool, arguments, "", &[])
 }
 
-/// The same, with why and what it was made from.
+/// Proposes a tool call with a reason and its sources.
 pub(crate) fn make_call_for(
     view: &mut View<'_>,
     tool: &str,
@@ -187,7 +189,7 @@ fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
     let kind_name = if kind == Kind::File { "file" } else { "call" };
     let diff = shown(kind, target, base.as_deref(), proposed.as_deref()).to_string();
     let (number, state, answer, is_new) = view.write(|tx| {
-        // What this session does not see it can't be told of either.
+        // The session must not learn of proposals that it can't see.
         let sql = "SELECT number, state, answer FROM proposals WHERE kind = $1 AND target = $2
             AND base IS NOT DISTINCT FROM $3 AND proposed IS NOT DISTINCT FROM $4 AND (state = 'pending' AND (session = $5 OR private <= $6) OR state = 'denied' AND session = $5
             AND actor = $7) ORDER BY number DESC LIMIT 1";
@@ -221,7 +223,7 @@ fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
     Ok(Made { number, state, answer, diff })
 }
 
-/// Proposes a change of a file for a person to look at, whatever the policy.
+/// Proposes a change to a file, whatever the write policy says.
 pub fn propose(
     view: &mut View<'_>,
     path: &FilePath,
@@ -239,7 +241,7 @@ pub fn propose(
     get(view, made.number)
 }
 
-/// Refuses a file that the session does not see: what is shown of a proposal would show it.
+/// Refuses a file that the session can't see, because a proposal's diff would reveal it.
 pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> Result<()> {
     let rules = &held.view.settings().visibility.private;
     let hidden = || Err(Error::HiddenFile { path: path.to_string() });
@@ -250,7 +252,7 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
     if caller.visibility.sees_file(rules, path.as_str(), &bytes) { Ok(()) } else { hidden() }
 }
 
-/// Lists proposals, the oldest first: those that wait, or all.
+/// Lists the pending proposals, or all, oldest first.
 pub fn list(view: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
     begin(view)?;
     let rows = view.read(|db| {
@@ -260,13 +262,13 @@ pub fn list(view: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
     rows.into_iter().map(|row| row.shown(view)).collect()
 }
 
-/// Returns one proposal.
+/// Returns a proposal.
 pub fn get(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     begin(view)?;
     find(view, number)?.shown(view)
 }
 
-/// Returns what a proposal was made from and what it proposes, whole.
+/// Returns the full content that a proposal was based on and the content it proposes.
 pub(crate) fn texts(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
     find(view, number).map(|row| [row.base, row.proposed])
 }
@@ -287,8 +289,8 @@ pub fn deny(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> 
     refuse(view, number, reason)
 }
 
-/// Notes what a client says the person said about a proposal of this session. That is no proof of a person: it decides
-/// only where `write.accept` says so.
+/// Records the person's answer as a client reports it, for a proposal of this session. It does not prove that
+/// a person answered, so it decides only if `write.accept` allows it.
 pub(crate) fn answered(view: &mut View<'_>, number: i64, accepted: bool, run: RunCall) -> Result<Proposal> {
     let caller = view.caller();
     begin(view)?;
@@ -320,7 +322,7 @@ pub(crate) fn answered(view: &mut View<'_>, number: i64, accepted: bool, run: Ru
     find(view, number)?.shown(view)
 }
 
-/// Makes a proposal whose file was changed meanwhile one of the file as it is now, with both changes. It waits on.
+/// Merges a pending proposal with the changes that others made to its file. It stays pending.
 pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
     person_only(caller, "rebase")?;
@@ -342,7 +344,7 @@ pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     find(view, number)?.shown(view)
 }
 
-/// Undoes what a proposal did to its file, if the file is still as the proposal left it. Only a person can.
+/// Reverts an applied proposal if its file has not changed since. Only a person can.
 pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
     person_only(caller, "revert")?;
@@ -377,7 +379,7 @@ fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
     }
 }
 
-/// Begins, and ends what a process began that died.
+/// Completes the file changes of a process that died.
 fn begin(view: &mut View<'_>) -> Result<()> {
     if view.read_all(change::is_unsettled)? {
         drop(change::hold(view)?);
@@ -385,10 +387,11 @@ fn begin(view: &mut View<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Runs a call that a person approved: as which agent, approved by whom, the tool, its arguments, the proposal's number.
+/// Runs an approved call. The arguments are the view of the agent that proposed it, the person who approved
+/// it, the tool, its arguments, and the proposal's number.
 pub(crate) type RunCall = fn(&mut View<'_>, &Caller, &str, Value, i64) -> Result<()>;
 
-/// Applies a proposal, once: whoever comes second finds it decided.
+/// Applies a pending proposal. Of two concurrent decisions the second one fails.
 fn decide_on(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
     let row = find(view, number)?;
     row.check_pending()?;
@@ -402,7 +405,7 @@ fn decide_on(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal>
 fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
     let caller = view.caller();
     let mut held = change::hold(view)?;
-    // Another may have rebased or decided it while this one waited.
+    // Another process may have rebased or decided it while this one waited for the lock.
     let row = find(&held.view, number)?;
     row.check_pending()?;
     let path = row.path()?;
@@ -430,7 +433,7 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
     }
 }
 
-/// Runs a call as the agent that proposed it, which may be of another time and session than who approves it.
+/// Runs a call as the agent that proposed it, in that agent's session.
 fn run_call(view: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
     let caller = view.caller();
     let session: SessionId = row.session.parse()?;
@@ -440,9 +443,9 @@ fn run_call(view: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
     run(&mut view.enter(&agent)?, caller, &row.target, arguments, row.number)
 }
 
-/// Takes what a deleted entry said out of every proposal that would have stored it, whatever became of that (E4): of
-/// what was decided the decision stays, and what waits has nothing left to wait for. `texts` are all that it ever said,
-/// folded. Tells whether there was any.
+/// Removes the texts of a deleted entry from every proposal that stored it or would have stored it. Decided
+/// proposals keep their decision; pending ones become denied. `texts` are the hashes of all contents the
+/// entry ever had. Returns whether any proposal was changed.
 pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<bool> {
     let sql = format!(
         "SELECT number, proposed FROM {schema}.proposals WHERE kind = 'call' AND proposed IS NOT NULL"
@@ -450,7 +453,7 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
     let mut found: Vec<i64> = Vec::new();
     db.each(&sql, (), |row| {
         let arguments: Value = serde_json::from_slice(row.bytes(1)?).unwrap_or_default();
-        // What it stores, or what a lesson is made from it.
+        // `content` is the text of an entry, `text` that of a lesson.
         let said = ["content", "text"].iter().filter_map(|field| arguments[*field].as_str());
         if said.map(entry::folded).any(|said| texts.contains(&said)) {
             found.push(row.get(0)?);
@@ -459,7 +462,7 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
     })?;
     let sql = format!(
         "UPDATE {schema}.proposals SET proposed = NULL, reason = '', sources = '[]',
-            answer = CASE state WHEN 'pending' THEN 'what it would have stored was deleted' ELSE '' END,
+            answer = CASE state WHEN 'pending' THEN 'the memory it would have stored was deleted' ELSE '' END,
             state = CASE state WHEN 'pending' THEN 'denied' ELSE state END WHERE number = $1"
     );
     for number in &found {
@@ -468,7 +471,7 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
     Ok(!found.is_empty())
 }
 
-/// Marks a proposal as approved, in the transaction that does what it says.
+/// Marks a proposal as approved, in the transaction that applies it.
 pub(crate) fn approved(tx: &Connection, caller: &Caller, number: i64) -> Result<()> {
     decided(tx, caller, number, State::Approved, "")
 }
@@ -514,7 +517,7 @@ fn size(bytes: Option<&[u8]>) -> usize {
     bytes.map_or(0, <[u8]>::len)
 }
 
-/// What a proposal does, as it is shown.
+/// Returns the diff of a proposal.
 fn shown(kind: Kind, target: &str, base: Option<&[u8]>, proposed: Option<&[u8]>) -> Diff {
     match kind {
         Kind::File => Diff::new(target, base, proposed),
@@ -529,7 +532,7 @@ const COLUMNS: &str =
     "number, kind, target, base, proposed, reason, sources, state, private, actor, session, at, decided_at,
     answer, client";
 
-/// A row of the table.
+/// A row of `proposals`.
 struct Stored {
     number: i64,
     kind: Kind,
@@ -558,7 +561,7 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
         proposed: row.get(4)?,
         reason: row.get(5)?,
         sources: row.get(6)?,
-        // What another version may have put there is not for this one to apply.
+        // This version must not apply a state that another version wrote.
         state: State::of_name(state).unwrap_or(State::Denied),
         private: row.get(8)?,
         actor: row.get(9)?,
@@ -570,14 +573,14 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
     })
 }
 
-/// Finds one that the session under way sees.
+/// Finds a proposal that the session can see.
 fn find(view: &View<'_>, number: i64) -> Result<Stored> {
     let sql = format!("SELECT {COLUMNS} FROM proposals WHERE number = $1");
     view.read(|db| db.row(&sql, [number], read_row))?.ok_or(Error::NoProposal { number })
 }
 
 impl Stored {
-    /// The path, checked again: the database is a file like any other.
+    // The path is checked again: the database is a file that anything could have changed.
     fn path(&self) -> Result<FilePath> {
         self.target.parse()
     }
@@ -600,12 +603,12 @@ impl Stored {
         Error::ProposalConflict { number: self.number, path: self.target.clone() }
     }
 
-    /// Makes what is shown of it, with what stands in its way.
+    /// Returns the proposal with its diff and any conflict.
     fn shown(self, view: &View<'_>) -> Result<Proposal> {
         let diff = shown(self.kind, &self.target, self.base.as_deref(), self.proposed.as_deref());
         let (mut since, mut mergeable) = (None, false);
         if self.kind == Kind::File && self.state == State::Pending {
-            // A link or a folder that stands there by now is in the way too; applying says what it is.
+            // A link or a folder at this path is a conflict too; applying the proposal reports it.
             let found = self.path().and_then(|path| view.files().read(&path, LARGEST + 1));
             let now = found.as_ref().ok().and_then(Option::as_deref);
             if found.is_err() || now != self.base.as_deref() && now != self.proposed.as_deref() {

@@ -1,11 +1,11 @@
-//! Checkpoints (W7): the files and the records of a group as they were, to go back to.
+//! Checkpoints: snapshots of a group's files and records that can be restored.
 //!
-//! A checkpoint is a folder below `memory/checkpoints`: the Markdown files byte for byte, a database with the
-//! records alone, and a manifest with the hash of each. It is written aside and renamed, so that it is there whole
-//! or not at all. To go back is one transaction: it replaces the records, makes the index anew, and writes down
-//! what is to become of every file; `change` does the rest, whoever dies meanwhile.
+//! A checkpoint is a folder in `memory/checkpoints` with copies of the Markdown files, a database that holds
+//! only the records, and a manifest with the hash of each. It is written under a temporary name and then
+//! renamed, so it is never incomplete. A restore is one transaction: it replaces the records, rebuilds the
+//! index, and writes the pending file changes. `change` applies them, even if the process dies.
 //!
-//! All of it happens under the workspace's lock.
+//! All of this happens under the workspace lock.
 
 mod records;
 
@@ -37,16 +37,16 @@ pub use records::{Rows, TableDiff};
 const MANIFEST: &str = "manifest.json";
 const RECORDS: &str = "records.db";
 const FILES: &str = "files";
-/// Of this form of the folder.
+/// The format version of a checkpoint.
 const FORMAT: u32 = 1;
-/// The most bytes of a manifest.
+/// The maximum size of a manifest.
 const MANIFEST_LARGEST: u64 = 16 << 20;
-/// How long the name in an id may be.
+/// The maximum length of the name in an id.
 const LONGEST_NAME: usize = 40;
 
-/// One checkpoint, as it says of itself.
+/// A checkpoint, as its manifest describes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the manifest's own words")]
+#[expect(missing_docs, reason = "the field names are the keys of the manifest")]
 pub struct Checkpoint {
     format: u32,
     pub id: String,
@@ -54,28 +54,29 @@ pub struct Checkpoint {
     pub reason: String,
     pub at: Time,
     pub group: String,
-    /// Of the database.
+    /// The schema version of the database.
     pub schema: usize,
-    /// How many rows each table has.
+    /// The number of rows of each table.
     pub counts: BTreeMap<String, i64>,
     pub files: Vec<FileKept>,
-    /// Files that could not be kept, and why.
+    /// Files that could not be copied, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Note>,
-    /// SHA-256 of the database.
+    /// The SHA-256 hash of the database.
     records: String,
-    /// The same while something is taken out of it: either may stand there.
+    /// The hash that the database will have when a deletion from it is complete. Meanwhile it may have
+    /// either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     records_next: Option<String>,
 }
 
 /// A file in a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the manifest's own words")]
+#[expect(missing_docs, reason = "the field names are the keys of the manifest")]
 pub struct FileKept {
     pub path: String,
     pub bytes: u64,
-    /// What it may be used for, as Unix has it; absent elsewhere.
+    /// The Unix permissions; absent on other systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     pub sha256: String,
@@ -84,50 +85,50 @@ pub struct FileKept {
 /// The checkpoints of a group.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checkpoints {
-    /// Newest first.
+    /// The checkpoints, newest first.
     pub checkpoints: Vec<Checkpoint>,
-    /// Folders that stand among them and are none, and why.
+    /// Folders that are not valid checkpoints, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<Note>,
 }
 
-/// What has become of things since a checkpoint.
+/// The differences between a checkpoint and now.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckpointDiff {
-    /// Which one.
+    /// The id of the checkpoint.
     pub id: String,
-    /// The files that are not as they were.
+    /// The files that differ.
     pub files: Vec<FileDiff>,
-    /// The tables that are not as they were.
+    /// The tables that differ.
     pub records: Vec<TableDiff>,
 }
 
-/// A file that is not as it was. `None` is no file.
+/// A file that differs. `None` means that the file does not exist.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "a file then and now")]
+#[expect(missing_docs, reason = "the text then and now")]
 pub struct FileDiff {
     pub path: String,
     pub then: Option<String>,
     pub now: Option<String>,
 }
 
-/// What going back did.
+/// The result of a restore.
 #[derive(Clone, Debug, Serialize)]
 pub struct Restored {
-    /// What is restored.
+    /// The id of the restored checkpoint.
     pub id: String,
-    /// The state before, by which this can be undone.
+    /// The id of the checkpoint of the state before, which undoes the restore.
     pub before: String,
-    /// How many files were changed.
+    /// The number of files that were changed.
     pub files: usize,
-    /// How many rows of records there are now.
+    /// The number of restored rows.
     pub rows: i64,
-    /// Files that a person changed meanwhile; they are as that person left them.
+    /// Files that a person changed meanwhile. They were not changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
 }
 
-/// Keeps the files and records as they are now (W7), to go back to.
+/// Saves the current files and records as a checkpoint.
 pub fn save(view: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
     let caller = view.caller();
     let mut held = change::hold(view)?;
@@ -201,7 +202,7 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
     Ok(found)
 }
 
-/// Says what has become of files and records since a checkpoint.
+/// Compares files and records with a checkpoint.
 pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
     let caller = view.caller();
     private_only(caller, "checkpoint diff")?;
@@ -221,7 +222,7 @@ pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
     Ok(CheckpointDiff { id: checkpoint.id, files, records })
 }
 
-/// Goes back to a checkpoint, files and records as one. The state before becomes a checkpoint itself.
+/// Restores the files and records of a checkpoint together. The state before is saved as another checkpoint.
 pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
     let caller = view.caller();
     private_only(caller, "checkpoint restore")?;
@@ -258,7 +259,7 @@ pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
     Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
 }
 
-/// A checkpoint has what is private too (W3).
+/// Refuses shared sessions, because a checkpoint contains private data.
 fn private_only(caller: &Caller, tool: &str) -> Result<()> {
     match caller.visibility {
         Visibility::Private => Ok(()),
@@ -266,12 +267,12 @@ fn private_only(caller: &Caller, tool: &str) -> Result<()> {
     }
 }
 
-/// Takes a checkpoint away for good. Returns its whole id.
+/// Deletes a checkpoint. Returns its full id.
 pub fn remove(view: &mut View<'_>, id: &str) -> Result<String> {
     let caller = view.caller();
     let mut held = change::hold(view)?;
     let place = place(held.view.folder())?;
-    // A damaged one can be dropped too, by its whole name.
+    // A damaged checkpoint can be deleted too, by its full name.
     let id = match find(&place, held.view.name().as_str(), id) {
         Ok(checkpoint) => checkpoint.id,
         Err(Error::BadCheckpoint { .. }) => id.to_owned(),
@@ -282,7 +283,7 @@ pub fn remove(view: &mut View<'_>, id: &str) -> Result<String> {
     Ok(id)
 }
 
-/// Takes entries, entities, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
+/// Removes permanently deleted entries, entities, facts and relations from every checkpoint. Returns the
 /// checkpoints that still have them, and why.
 pub(crate) fn forget(view: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
     let place = place(view.folder())?;
@@ -311,7 +312,7 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
     for gone in gone {
         there |= records::forget(&db, "main", gone)?;
     }
-    // Also where nothing was found: free pages of an older text go.
+    // Even if nothing was found: free pages may contain an older text.
     db.batch("VACUUM")?;
     drop(db);
     if !there {
@@ -328,7 +329,7 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
     sync_folder(folder)
 }
 
-/// The folder of the checkpoints. Nothing is written or read through a link.
+/// Returns the folder of the checkpoints. Links are refused.
 fn place(folder: &Path) -> Result<PathBuf> {
     let mut place = folder.to_owned();
     for name in CHECKPOINTS.split('/') {
@@ -340,7 +341,7 @@ fn place(folder: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Clears away what a dead process left.
+/// Removes the leftovers of a process that died.
 fn clear(place: &Path) -> Result<()> {
     for entry in fs::read_dir(place).map_err(Error::io(place))?.flatten() {
         let name = entry.file_name();
@@ -354,7 +355,7 @@ fn clear(place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A name that any file system takes.
+/// Returns a name that every file system accepts.
 fn slug(name: &str) -> String {
     let mut slug = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {
@@ -384,7 +385,7 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 100 && id.chars().all(of_id)
 }
 
-/// Copies the documents of the workspace. Returns what was kept, and what could not be.
+/// Copies the documents of the workspace. Returns the copied files, and the files that could not be copied.
 fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> {
     let found = held.files().documents();
     let (mut kept, mut left_out) = (Vec::new(), found.skipped.clone());
@@ -428,7 +429,7 @@ fn write_records(view: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i6
             counts
         })
     })?;
-    // One file, whoever reads it.
+    // A single file without a log, whatever reads it.
     Connection::to_file(file)?.batch("PRAGMA journal_mode = DELETE")?;
     let _ = fs::remove_file(beside(file, ".lock"));
     fs::File::open(file).and_then(|file| file.sync_all()).map_err(Error::io(file))?;
@@ -445,18 +446,18 @@ fn write_manifest(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
 fn read_manifest(folder: &Path, id: &str, group: &str) -> Result<Checkpoint> {
     let bad = |problem: &str| Error::BadCheckpoint { path: folder.to_owned(), problem: problem.into() };
     if !is_id(id) || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
-        return Err(bad("is no checkpoint of Nacre"));
+        return Err(bad("is not a Nacre checkpoint"));
     }
     let file = folder.join(MANIFEST);
     let found = fs::symlink_metadata(&file).map_err(|_| bad("has no manifest"))?;
     if !found.is_file() || found.len() > MANIFEST_LARGEST {
-        return Err(bad("has a manifest that is no file, or too large"));
+        return Err(bad("has a manifest that is too large or not a file"));
     }
     let bytes = fs::read(&file).map_err(Error::io(&file))?;
     let checkpoint: Checkpoint = serde_json::from_slice(&bytes)
         .map_err(|problem| bad(&format!("has a manifest that can't be read: {problem}")))?;
     if checkpoint.format != FORMAT {
-        return Err(bad("is of a form that this version does not know"));
+        return Err(bad("has a format that this version does not support"));
     }
     if checkpoint.id != id {
         return Err(bad("has the manifest of another checkpoint"));
@@ -467,7 +468,7 @@ fn read_manifest(folder: &Path, id: &str, group: &str) -> Result<Checkpoint> {
     Ok(checkpoint)
 }
 
-/// Finds a checkpoint by its id, or by a beginning or an end of it that no other has.
+/// Finds a checkpoint by its id, or by a unique beginning or end of it.
 fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
     let none = || Error::NoCheckpoint { given: crate::base::text::shorten(id) };
     if !is_id(id) {
@@ -484,7 +485,7 @@ fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
     }
 }
 
-/// Finds a checkpoint and looks every file of it over.
+/// Finds a checkpoint and verifies all its files.
 fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
     let place = place(held.view.folder())?;
     let checkpoint = find(&place, held.view.name().as_str(), id)?;
@@ -501,8 +502,8 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
         let kept = read(&files, &file.path)?;
         match kept {
             Some((_, bytes)) if hash(&bytes) == file.sha256 => {}
-            Some(_) => return Err(bad(format!("has a file that was changed: `{}`", file.path))),
-            None => return Err(bad(format!("lacks a file: `{}`", file.path))),
+            Some(_) => return Err(bad(format!("has a modified file: `{}`", file.path))),
+            None => return Err(bad(format!("is missing a file: `{}`", file.path))),
         }
     }
     let file = folder.join(RECORDS);
@@ -511,17 +512,17 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
     }
     let found = hash_file(&file)?;
     if found != checkpoint.records && Some(&found) != checkpoint.records_next.as_ref() {
-        return Err(bad("has records that were changed".into()));
+        return Err(bad("has modified records".into()));
     }
     Ok((folder, checkpoint))
 }
 
-/// What has to become of the files for them to be as they were.
+/// Returns the file changes that restore the files of a checkpoint.
 fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
     let (then, now) = (Files::in_folder(&folder.join(FILES)), held.files().documents());
     let mut paths: BTreeSet<String> = checkpoint.files.iter().map(|file| file.path.clone()).collect();
     let left_out = |path: &str| checkpoint.left_out.iter().any(|note| note.path == path);
-    // What could not be kept then is left alone now.
+    // Files that could not be copied then are not changed now.
     paths.extend(now.paths().filter(|path| !left_out(path)).map(str::to_owned));
     let mut changes = Vec::new();
     for path in paths {
@@ -536,7 +537,7 @@ fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Ve
     Ok(changes)
 }
 
-/// A copy of a checkpoint's records, of this version's schema; it goes when it is dropped.
+/// A temporary copy of a checkpoint's records, migrated to the current schema.
 struct Copy(PathBuf);
 
 impl Copy {
@@ -550,14 +551,14 @@ impl Copy {
             Err(error @ Error::Newer { .. }) => return Err(error),
             Err(error) => return Err(bad(format!("has records that can't be opened: {error}"))),
         };
-        // What would run by itself does not come from us.
+        // Nacre writes no views or triggers, so they are foreign, and triggers could run code.
         let foreign: i64 = db.read(|db| {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')";
             db.one(sql, (), |row| row.get(0))
         })?;
         match foreign {
             0 => Ok(copy),
-            _ => Err(bad("has records that are not as Nacre writes them".into())),
+            _ => Err(bad("has records that Nacre did not write".into())),
         }
     }
 
@@ -574,7 +575,7 @@ impl Drop for Copy {
     }
 }
 
-/// Copies a file; the copy can be read by its owner alone.
+/// Copies a file. Only its owner can read the copy.
 fn copy_private(from: &Path, to: &Path) -> Result<()> {
     let mut source = fs::File::open(from).map_err(Error::io(from))?;
     let mut copy = crate::base::files::append_private(to).map_err(Error::io(to))?;
@@ -582,7 +583,7 @@ fn copy_private(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes a checkpoint away: first its name, so that no half one is ever listed.
+/// Deletes a checkpoint. It is renamed first, so that an incomplete one is never listed.
 fn take_away(place: &Path, id: &str) -> Result<()> {
     let (from, gone) = (place.join(id), place.join(format!(".gone-{id}")));
     let _ = fs::remove_dir_all(&gone);
@@ -591,7 +592,7 @@ fn take_away(place: &Path, id: &str) -> Result<()> {
         .map_err(Error::io(&gone))
 }
 
-/// Takes the oldest away where there are more than are to be kept; those named here stay, and so does the last.
+/// Deletes the oldest checkpoints beyond the configured number, except those in `stay`.
 fn thin_out(held: &Held<'_>, stay: &[&str]) -> Result<()> {
     let place = place(held.view.folder())?;
     let keep = held.view.settings().checkpoints.keep.max(1);
@@ -660,7 +661,7 @@ mod tests {
         crate::base::files::write_whole(&group.folder().join("MEMORY.md"), text.as_bytes()).unwrap();
     }
 
-    /// The file, and what the entries say.
+    /// Returns the text of the file and the contents of the entries.
     fn state(group: &mut Group) -> (String, Vec<String>) {
         let caller = caller();
         let mut group = group.enter(&caller).unwrap();
@@ -734,7 +735,7 @@ mod tests {
         }));
         assert!(died.is_err());
         let mut group = open_group(&home);
-        // The audit log knows that it was deleted.
+        // The audit log records the deletion.
         restore(&mut group.enter(&caller()).unwrap(), &id).unwrap();
         assert!(group.enter(&caller()).unwrap().read_all(crate::records::entry::all).unwrap().is_empty());
     }

@@ -1,4 +1,5 @@
-//! The records of a database: which tables a checkpoint keeps, how they are copied, compared and put back.
+//! The records of a database: which tables a checkpoint keeps, and how they are copied, compared and
+//! restored.
 //!
 //! The other database is attached to the live one under the name `point`, so that one transaction sees both.
 
@@ -12,20 +13,20 @@ use crate::records::entry;
 use crate::records::workspace::proposal;
 use crate::store::Connection;
 
-/// What becomes of a table in a checkpoint.
+/// How a checkpoint treats a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kept {
-    /// All of it is kept and put back; its rows are shown as this says.
+    /// All rows are saved and restored. The SQL expression describes a row.
     Record(&'static str),
-    /// The rows for which this holds are.
+    /// Only the rows that match this condition are saved and restored.
     Where(&'static str),
-    /// Made anew from the records and the files.
+    /// Not saved. It is rebuilt from the records and the files.
     Derived,
-    /// Goes on whatever is put back: what was done was done, and what was used up is.
+    /// Not saved and not restored: a log or a counter that always continues.
     Ledger,
 }
 
-/// Every table of a memory, and what a checkpoint keeps of it.
+/// Every table of a memory, and how a checkpoint treats it.
 pub(crate) const TABLES: &[(&str, Kept)] = &[
     ("entries", Kept::Record("'[id:' || number || '] ' || content")),
     ("entry_history", Kept::Record("content")),
@@ -55,10 +56,11 @@ pub(crate) const TABLES: &[(&str, Kept)] = &[
     ("tasks", Kept::Record("'TASK-' || number || ' ' || description")),
     ("task_blocks", Kept::Record("task || ' – ' || \"by\"")),
     ("task_changes", Kept::Record("task || ' ' || status")),
-    // How far a transcript is taken in goes back with the messages: what came since is taken in anew from its file.
+    // The read position of a transcript is restored with its messages; later lines are read from the file
+    // again.
     ("transcripts", Kept::Record("session")),
     ("transcript_ids", Kept::Record("session || ' ' || id")),
-    // A message is its passage: there is no other copy of its text.
+    // A message exists only as a passage.
     ("passages", Kept::Where("kind = 'message'")),
     ("documents", Kept::Derived),
     ("passages_fts", Kept::Derived),
@@ -78,12 +80,12 @@ pub(crate) const TABLES: &[(&str, Kept)] = &[
     ("flushes", Kept::Ledger),
 ];
 
-/// What was deleted for good.
+/// A permanently deleted record.
 #[derive(Clone, Debug)]
 pub(crate) struct Gone {
-    /// Its id.
+    /// The id of the record.
     pub(crate) reference: String,
-    /// Of an entry: all that it ever said, folded.
+    /// For an entry: the hashes of all contents it ever had.
     pub(crate) texts: Vec<String>,
 }
 
@@ -93,12 +95,12 @@ impl Gone {
     }
 }
 
-/// The most rows of a table that a comparison names.
+/// The maximum number of rows that a comparison names per table.
 const NAMED: usize = 20;
 
-/// What differs between a checkpoint and now, in one table.
+/// The differences between a checkpoint and now in one table.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "what has become of rows since")]
+#[expect(missing_docs, reason = "the rows that were added, changed and removed since")]
 pub struct TableDiff {
     pub table: &'static str,
     pub added: Rows,
@@ -106,15 +108,15 @@ pub struct TableDiff {
     pub removed: Rows,
 }
 
-/// Rows of a table: how many, and the first of them.
+/// The number of rows, and descriptions of the first ones.
 #[derive(Clone, Debug, Default, Serialize)]
-#[expect(missing_docs, reason = "how many, and the first of them")]
+#[expect(missing_docs, reason = "the doc comment of the type explains them")]
 pub struct Rows {
     pub count: usize,
     pub first: Vec<String>,
 }
 
-/// The tables that are kept: name, which rows, and how one is shown.
+/// Returns the saved tables: name, condition for rows, and description of a row.
 fn kept() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     TABLES.iter().filter_map(|(table, kept)| match kept {
         Kept::Record(shown) => Some((*table, "1", *shown)),
@@ -123,7 +125,7 @@ fn kept() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     })
 }
 
-/// Copies the records of the live database into the one attached.
+/// Copies the records of the live database into the attached one.
 pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
     let mut counts = BTreeMap::new();
     for (table, condition, _) in kept() {
@@ -132,7 +134,7 @@ pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
             counts.insert(table.to_owned(), count);
         }
     }
-    // Numbers that were given stay given.
+    // Numbers that were assigned are never assigned again.
     db.batch(
         "DELETE FROM point.sqlite_sequence;
          INSERT INTO point.sqlite_sequence (name, seq) SELECT name, seq FROM main.sqlite_sequence;",
@@ -140,8 +142,8 @@ pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
     Ok(counts)
 }
 
-/// Puts the records of the attached database in the place of the live ones, but for what was deleted for good
-/// since. The index has to be made anew behind it.
+/// Replaces the live records by those of the attached database, except those that were permanently deleted
+/// since. The caller must rebuild the index.
 pub(super) fn put_back(db: &Connection) -> Result<i64> {
     let deleted = deleted(db)?;
     let mut rows = 0;
@@ -168,7 +170,7 @@ fn copy(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> 
     Ok(i64::try_from(db.run(&sql, ())?).unwrap_or(i64::MAX))
 }
 
-/// The columns of a table, and those of its key.
+/// Returns the columns of a table, and those of its primary key.
 fn columns(db: &Connection, schema: &str, table: &str) -> Result<(Vec<String>, Vec<String>)> {
     let sql = "SELECT name, pk FROM pragma_table_info($1, $2) ORDER BY cid";
     let columns: Vec<(String, i64)> = db.rows(sql, (table, schema), |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -176,7 +178,7 @@ fn columns(db: &Connection, schema: &str, table: &str) -> Result<(Vec<String>, V
     Ok((columns.into_iter().map(|(name, _)| name).collect(), key))
 }
 
-/// What was deleted for good, as the audit log has it, and is not there again.
+/// Returns the ids that the audit log lists as permanently deleted and that do not exist now.
 fn deleted(db: &Connection) -> Result<Vec<String>> {
     let sql = "SELECT DISTINCT value FROM main.audit, json_each(audit.ids)
         WHERE outcome = 'done' AND json_extract(detail, '$.deleted') IS NOT NULL
@@ -186,8 +188,8 @@ fn deleted(db: &Connection) -> Result<Vec<String>> {
     db.rows(sql, (), |row| row.get(0))
 }
 
-/// Takes an entry, an entity, a fact or a relation out of a database, every trace of it but what is derived. Tells whether it
-/// was there.
+/// Removes an entry, entity, fact or relation from a database, with every trace except derived data. Returns
+/// whether it existed.
 pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &Gone) -> Result<bool> {
     let run = |sql: &str| db.run(&sql.replace("S.", &format!("{schema}.")), [reference]);
     let number = |kind: &str| reference.strip_prefix(kind)?.parse::<i64>().ok();
@@ -212,7 +214,7 @@ pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &
         }
         run("DELETE FROM S.distinct_entities WHERE $1 IN ('entity-' || one, 'entity-' || other)")?;
         run("DELETE FROM S.merges WHERE $1 IN ('entity-' || kept, 'entity-' || gone)")?;
-        // What counted as it is its own again.
+        // Entities that were merged into it become independent again.
         run("UPDATE S.entities SET root = id WHERE 'entity-' || root = $1")?;
         return Ok(run("DELETE FROM S.entities WHERE 'entity-' || id = $1")? > 0);
     }
@@ -228,7 +230,7 @@ pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &
     Ok(run("DELETE FROM S.entries WHERE id = $1")? > 0 || proposed)
 }
 
-/// Takes it out of what was proposed. A checkpoint may have the proposal and not yet the entry.
+/// Removes the texts of an entry from proposals. A checkpoint may have the proposal but not the entry.
 fn forget_proposed(db: &Connection, schema: &str, reference: &str, texts: &[String]) -> Result<bool> {
     let mut texts = texts.to_vec();
     let sql = format!(
@@ -244,7 +246,7 @@ pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
     let mut differences = Vec::new();
     for (table, condition, shown) in kept() {
         let (mut all, key) = columns(db, "main", table)?;
-        // Where vectors lie is no part of a record.
+        // The position of a vector is not part of a record.
         all.retain(|column| !(table == "passages" && ["slot", "pieces"].contains(&column.as_str())));
         let (all, key) = (all.join(", "), key.join(", "));
         let rows = |of: &str, not: &str, columns: &str| {
@@ -293,7 +295,7 @@ mod tests {
     use crate::store::Db;
     use crate::store::visibility;
 
-    /// Who adds a table says what becomes of it.
+    /// A new table must be listed in both places.
     #[test]
     fn every_table_is_classified() {
         let db = Db::empty(&RECORDS.schema.migrations).unwrap();
