@@ -1,8 +1,9 @@
-//! Compaction (S3): older lines of a transcript become one summary, the newest stay.
+//! Compaction: one summary replaces the older lines of a transcript, and the newest lines stay.
 //!
-//! `overlay` appends the summary, and the context applies it: no line is ever lost. `rewrite` [002] makes a new file
-//! of the summary and what follows; the old one is put aside first. The summary is made without the lock, for a
-//! model behind a URL may take long; where another process has compacted meanwhile, it is thrown away.
+//! In mode `overlay` the summary is appended and the context applies it, so no line is ever lost. In mode
+//! `rewrite` a new file gets the summary and the lines after it; the old file is archived first. The summary
+//! is made without holding the lock, because a model behind a URL may take long. It is discarded if another
+//! process has compacted the transcript meanwhile.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -22,34 +23,34 @@ use crate::group::View;
 use crate::store::audit;
 use crate::store::event::payload;
 
-/// What compaction did.
+/// The result of a compaction.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Compacted {
-    /// How many lines the new summary took the place of; none: there was nothing to do.
+    /// The number of lines that the summary replaces; 0 if there was nothing to compact.
     pub covered: usize,
-    /// How many stay beside it.
+    /// The number of lines that stay.
     pub kept: usize,
-    /// Tokens of the context before.
+    /// The tokens of the context before.
     pub before: usize,
-    /// And after.
+    /// The tokens of the context after.
     pub after: usize,
-    /// What made the summary: extractive, or the name of a model.
+    /// How the summary was made: `extractive`, or the name of a model.
     pub by: String,
-    /// What the caller should know.
+    /// A note for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The entry that has the summary, too (S5).
+    /// The entry that also holds the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryId>,
-    /// Where the transcript is that was rewritten.
+    /// The path of the original transcript, if it was rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
 }
 
 redact! { Compacted { by, note, entry, aside / covered, kept, before, after } }
 
-/// What is to be summed up.
+/// The lines to summarize, and the lines to keep.
 struct Plan {
     older: Vec<Line>,
     kept: Vec<Line>,
@@ -58,7 +59,7 @@ struct Plan {
     compactions: i64,
 }
 
-/// Sums up all but the newest lines of a transcript.
+/// Compacts a transcript.
 pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compacted> {
     let caller = view.caller();
     let mode = view.settings().session.compact;
@@ -79,7 +80,7 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
         aside: None,
     };
     let Some(last) = plan.older.last() else {
-        return Ok(nothing("there is nothing older than what is kept"));
+        return Ok(nothing("nothing to compact: no lines are older than the lines that are kept"));
     };
     let made = summary::make(view, &Told { before: plan.before.as_ref(), lines: &plan.older });
     let entry = narrative::before_compaction(view, session, &made, (&plan.older, &plan.kept))?;
@@ -87,7 +88,7 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
     let lock = lock(view)?;
     let (mut state, _) = ready(view, session, &transcript, &lock)?;
     if state.compactions != plan.compactions {
-        return Ok(nothing("another process has compacted it meanwhile"));
+        return Ok(nothing("another process has compacted the session meanwhile"));
     }
     let number = state.compactions + 1;
     let first =
@@ -152,7 +153,8 @@ fn plan(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Re
     Ok(Plan { older, kept, before: window.summary, tokens, compactions: state.compactions })
 }
 
-/// Makes a new file of the summary and all that follows the last line it covers. Returns where the old one is.
+/// Rewrites the file as the summary and the lines after the last one it covers. Returns the path of the
+/// original.
 fn rewrite(transcript: &Transcript, summary: &Line, last: &Line, number: i64, lock: &Lock) -> Result<String> {
     let io = |problem: std::io::Error| Error::io(&transcript.place())(problem);
     let old = transcript.read()?;

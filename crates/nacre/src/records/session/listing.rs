@@ -1,5 +1,6 @@
-//! `sessions/sessions.json`: which transcripts there are, for people and other programs. Derived from the database,
-//! which is derived from the files; written whole when one is begun, compacted, ended or put away.
+//! `sessions/sessions.json`: a list of the transcripts, for people and other programs. It is derived from the
+//! database, which is derived from the files. It is rewritten when a transcript is created, compacted, ended
+//! or archived.
 
 use serde::Serialize;
 

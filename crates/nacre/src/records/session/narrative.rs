@@ -1,5 +1,6 @@
-//! A session's summary becomes an entry (S5): when it ends, and before it is compacted. Never twice for the same
-//! lines: which was the last one stands in the transcript's row, written in the entry's own transaction.
+//! Stores a session's summary as an entry, when the session ends and before it is compacted. No line is
+//! summarized twice: the transcript's row names the last summarized line, and is written in the entry's
+//! transaction.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,27 +19,28 @@ use crate::group::View;
 use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT, OnDuplicate, Origin, Source, Tags};
 use crate::store::audit;
 
-/// What the end of a session left.
+/// The result of ending a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Ended {
-    /// Which session.
+    /// The session.
     pub session: SessionId,
-    /// Messages that no entry had summed up yet.
+    /// The number of messages that no entry had summarized yet.
     pub messages: usize,
-    /// The entry that does so now.
+    /// The entry with the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryId>,
-    /// What made the summary: extractive, or the name of a model.
+    /// How the summary was made: `extractive`, or the name of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What the caller should know.
+    /// A note for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
 redact! { Ended { session, entry, by, note / messages } }
 
-/// Ends a session: what was said since the last summary is summed up in an entry. It may go on afterwards.
+/// Ends a session and stores a summary of the messages since the last summary. The session can continue
+/// afterwards.
 pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<Ended> {
     let caller = view.caller();
     take_in::check_seen(view, caller, session)?;
@@ -64,7 +66,7 @@ pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<Ended> {
     Ok(done)
 }
 
-/// The same for what compaction is about to sum up, with the summary that it made.
+/// Stores an entry for the lines that compaction is about to replace, with the summary that compaction made.
 pub(super) fn before_compaction(
     view: &mut View<'_>,
     session: &SessionId,
@@ -76,7 +78,7 @@ pub(super) fn before_compaction(
     }
     let narrated = view.read_all(|db| take_in::load(db, session))?.and_then(|state| state.narrated);
     if kept.iter().any(|line| Some(line.key()) == narrated) {
-        // A flush or an end has summed up these and more.
+        // A flush or the end of the session has summarized these lines and more.
         return Ok(None);
     }
     let told = older.iter().position(|line| Some(line.key()) == narrated);
@@ -89,7 +91,8 @@ pub(super) fn before_compaction(
     store(view, session, &text, (new, last), narrated.as_deref())
 }
 
-/// What no entry sums up yet, and the last line that one does. `None`: there is no transcript.
+/// Returns the lines that no entry summarizes yet, and the key of the last summarized line; `None` if there
+/// is no transcript.
 pub(super) fn not_told(
     view: &mut View<'_>,
     session: &SessionId,
@@ -116,7 +119,7 @@ fn is_said(line: &Line) -> bool {
     matches!(line.role, Role::User | Role::Assistant) && !line.is_silence()
 }
 
-/// Stores the entry, unless another process has summed up the same lines meanwhile.
+/// Stores the entry, unless another process has summarized the same lines meanwhile.
 pub(super) fn store(
     view: &mut View<'_>,
     session: &SessionId,

@@ -1,8 +1,8 @@
-//! Retention (S6): transcripts that nobody has written to for long are packed. They stay readable and searchable, and
-//! come back when something is appended.
+//! Retention: packs transcripts that have not changed for long. They stay readable and searchable, and are
+//! unpacked when a message is appended.
 //!
-//! The packed file is whole and read back before the plain one goes, and the other way round; where both are there,
-//! someone was stopped in between and the plain one counts.
+//! The packed file is complete and verified before the plain file is deleted, and the other way round. If
+//! both exist, a process was interrupted, and the plain file counts.
 
 use super::listing;
 use super::lock::{Lock, lock};
@@ -14,15 +14,15 @@ use crate::base::text::shorten;
 use crate::group::View;
 use crate::store::audit;
 
-/// What retention did.
+/// The result of retention.
 #[derive(Default)]
 pub(crate) struct Retained {
     pub(crate) packed: usize,
-    /// Why one or another could not be packed.
+    /// Why transcripts could not be packed.
     pub(crate) failed: Vec<String>,
 }
 
-/// Packs what is due. One that can't be packed keeps no other from it.
+/// Packs the transcripts that are due. A failure does not stop the others.
 pub(crate) fn retain(view: &mut View<'_>) -> Result<Retained> {
     let caller = view.caller();
     let mut retained = Retained::default();
@@ -46,7 +46,7 @@ pub(crate) fn retain(view: &mut View<'_>) -> Result<Retained> {
     Ok(retained)
 }
 
-/// Packs one, where it is due. One at a time, so that nobody waits long.
+/// Packs one transcript if it is due. The lock is released after each, so that nobody waits long.
 fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> bool) -> Result<bool> {
     let caller = view.caller();
     let transcript = Transcript::of(view.files(), session)?;
@@ -67,7 +67,7 @@ fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> b
     Ok(true)
 }
 
-/// Brings a transcript back out of the archive, where it is there.
+/// Unpacks an archived transcript.
 pub(super) fn bring_back(
     view: &mut View<'_>,
     session: &SessionId,

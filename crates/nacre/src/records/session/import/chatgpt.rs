@@ -1,7 +1,7 @@
 //! `conversations.json` of a ChatGPT export: conversations that are trees of messages.
 //!
-//! `current_node` is the end of the branch that the person saw last; from there the parents lead to the
-//! beginning. The other branches are answers and questions that were replaced.
+//! `current_node` is the end of the branch that the person saw last, and its parents lead to the beginning.
+//! The other branches are answers and questions that were replaced.
 
 use std::collections::HashSet;
 
@@ -28,7 +28,7 @@ pub(super) fn conversation(value: &Value, intake: &mut Intake<'_>) -> Result<()>
     }
     for (place, key) in branch.iter().rev().enumerate() {
         let message = &tree[*key]["message"];
-        // The root has none.
+        // The root has no message.
         if !message.is_null() {
             let id = intake.given_id(&message["id"]).or_else(|| intake.given_id(&Value::from(*key)));
             let id = id.unwrap_or_else(|| made_id(&session, place));
@@ -60,7 +60,7 @@ fn branch<'a>(tree: &'a Map<String, Value>, end: &'a Value, intake: &mut Intake<
     keys
 }
 
-/// Returns the node without children whose message is the latest.
+/// Returns the leaf with the latest message.
 fn latest_leaf(tree: &Map<String, Value>) -> Option<&str> {
     let parents: HashSet<&str> = tree.values().filter_map(|node| node["parent"].as_str()).collect();
     let time = |node: &Value| node["message"]["create_time"].as_f64().unwrap_or_default();
@@ -105,7 +105,7 @@ fn message(message: &Value, session: &str, id: String, intake: &mut Intake<'_>) 
     intake.offer(Draft { session: session.to_owned(), id, author, parts, at })
 }
 
-/// Returns the parts that are text, spoken ones included.
+/// Returns the parts that are text, including transcribed audio.
 fn parts(parts: &Value, intake: &mut Intake<'_>) -> Vec<String> {
     let Some(parts) = parts.as_array() else {
         intake.note(Why::NoText);
@@ -129,7 +129,7 @@ fn parts(parts: &Value, intake: &mut Intake<'_>) -> Vec<String> {
     texts
 }
 
-/// Takes out the marks of citations, which are written in letters of private use and name nothing outside.
+/// Removes citation marks, which consist of private-use characters and refer to nothing outside.
 fn without_citations(text: &str) -> String {
     const OPEN: char = '\u{e200}';
     const CLOSE: char = '\u{e201}';

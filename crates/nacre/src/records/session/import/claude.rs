@@ -32,8 +32,7 @@ fn message(message: &Value, session: &str, place: usize, intake: &mut Intake<'_>
             intake.note(Why::Attachment);
         }
     }
-    // The blocks are the better form: `text` has placeholders where tools were used. Older exports have no
-    // blocks.
+    // The blocks are the better form: `text` has placeholders for tool calls. Older exports have no blocks.
     let blocks = message["content"].as_array().is_some_and(|blocks| !blocks.is_empty());
     let parts = intake.texts(&message[if blocks { "content" } else { "text" }]);
     if parts.is_empty() {

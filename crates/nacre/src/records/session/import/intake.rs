@@ -1,4 +1,4 @@
-//! Drafts ▶ messages: what every format needs done with its texts, ids and times, and the counting.
+//! Turns drafts into messages: cleans texts, ids and times of every format, and counts.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -9,20 +9,20 @@ use super::{Author, Effect, Format, Message, NOTES, Note, Read, Why};
 use crate::base::frame::strip_injected;
 use crate::base::{Result, Time};
 
-/// The longest id and the longest name that are kept as given.
+/// The maximum length of an id or a name, in characters.
 const MAX_NAME: usize = 128;
 
-/// Takes drafts in, and keeps count.
+/// Receives drafts, passes on messages, and counts.
 pub(super) struct Intake<'a> {
-    /// The line, or the element of the array, that is being read.
+    /// The number of the line or array element that is being read.
     pub(super) number: usize,
-    /// What was counted so far. Its format is not known yet and says nothing.
+    /// The counts so far. The format is not known yet, and is a placeholder.
     pub(super) read: Read,
-    /// The session of messages that name none.
+    /// The session of messages that do not name one.
     session: String,
-    /// The sessions and ids that came, as hashes: 16 bytes each, whatever the input calls them.
+    /// Hashes of the sessions and ids seen so far, 16 bytes each.
     seen: HashSet<u128>,
-    /// How many messages each session has.
+    /// The number of messages of each session.
     lengths: HashMap<u128, u32>,
     take: &'a mut dyn FnMut(Message) -> Result<()>,
 }
@@ -52,7 +52,7 @@ impl<'a> Intake<'a> {
         Intake { number: 0, read, session, seen: HashSet::new(), lengths: HashMap::new(), take }
     }
 
-    /// The same for lines that are all of one session, of which so many messages are known.
+    /// Creates an intake for lines that all belong to one session, which already has `known` messages.
     pub(super) fn of(
         session: &str,
         known: u32,
@@ -66,7 +66,7 @@ impl<'a> Intake<'a> {
         Read { sessions: self.lengths.len(), ..self.read }
     }
 
-    /// Notes what was passed over or mended here.
+    /// Notes a skipped or repaired part.
     pub(super) fn note(&mut self, why: Why) {
         self.note_with(why, String::new());
     }
@@ -84,7 +84,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Takes a message in, unless its id came before in its session.
+    /// Passes on a message, unless its id occurred before in its session.
     pub(super) fn offer(&mut self, draft: Draft) -> Result<()> {
         match self.clean(&draft.parts) {
             Some(text) if self.is_new(&draft.session, &draft.id) => self.hand_over(draft, text),
@@ -92,7 +92,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Returns whether this is the first time that the session has the id.
+    /// Returns whether the id is new in the session.
     pub(super) fn is_new(&mut self, session: &str, id: &str) -> bool {
         let new = self.seen.insert(hash(&[session, id]));
         if !new {
@@ -101,16 +101,16 @@ impl<'a> Intake<'a> {
         new
     }
 
-    /// Takes in a message whose id was asked after already.
+    /// Passes on a message whose id was checked before.
     pub(super) fn deliver(&mut self, draft: Draft) -> Result<()> {
         self.clean(&draft.parts).map_or(Ok(()), |text| self.hand_over(draft, text))
     }
 
-    /// Returns the text of a message, if there is any left.
+    /// Returns the cleaned text of a message, if any is left.
     fn clean(&mut self, parts: &[String]) -> Option<String> {
         let mut ours = false;
         let mut text = String::new();
-        // Part by part: one that is our own text from end to end says nothing of the others.
+        // Part by part: a part that is all injected text does not affect the others.
         for part in parts {
             let plain = without_control(part);
             let stripped = strip_injected(&plain);
@@ -137,22 +137,23 @@ impl<'a> Intake<'a> {
         (self.take)(Message { session, id, author, text, at, seq })
     }
 
-    /// Returns the session that a value names, else the one of the file.
+    /// Returns the session that a value names, or else the session of the file.
     pub(super) fn session(&mut self, given: &Value) -> String {
         self.given_id(given).unwrap_or_else(|| self.session.clone())
     }
 
-    /// Returns the session that a conversation names, else one made from the file and the element's number.
+    /// Returns the session that a conversation names, or else one made from the file and the element's
+    /// number.
     pub(super) fn session_of_element(&mut self, given: &Value) -> String {
         self.given_id(given).unwrap_or_else(|| made_id(&self.session, self.number))
     }
 
-    /// Returns the id that a value has, else one made from the session and the line.
+    /// Returns the id in a value, or else one made from the session and the line.
     pub(super) fn id(&mut self, given: &Value, session: &str) -> String {
         self.given_id(given).unwrap_or_else(|| made_id(session, self.number))
     }
 
-    /// Returns an id as it was given; the hash of one that is too long or can't be shown.
+    /// Returns an id as given, or its hash if it is too long or has control characters.
     pub(super) fn given_id(&mut self, given: &Value) -> Option<String> {
         let given = match given {
             Value::String(text) => text.trim(),
@@ -166,7 +167,7 @@ impl<'a> Intake<'a> {
         Some(format!("id-{:032x}", hash(&[given])))
     }
 
-    /// Returns the moment that a value tells, in whatever form.
+    /// Returns the time in a value, in any supported form.
     pub(super) fn time(&mut self, given: &Value) -> Option<Time> {
         let time = moment(given);
         if time.is_none() && !given.is_null() {
@@ -175,8 +176,8 @@ impl<'a> Intake<'a> {
         time
     }
 
-    /// Returns the texts of a message's content: a string, or blocks of which some are text. What else it
-    /// holds is noted.
+    /// Returns the texts of a message's content: a string, or an array of blocks. Blocks that are not text
+    /// are noted.
     pub(super) fn texts(&mut self, content: &Value) -> Vec<String> {
         let blocks = match content {
             Value::String(text) => return vec![text.clone()],
@@ -210,7 +211,7 @@ impl<'a> Intake<'a> {
         texts
     }
 
-    /// Leaves of each text what was really typed; notes those of which nothing is left.
+    /// Reduces each text to what was really typed. Texts of which nothing is left are removed and noted.
     pub(super) fn keep_typed(&mut self, texts: &mut Vec<String>, typed: impl Fn(&str) -> String) {
         texts.retain_mut(|text| {
             let kept = typed(text);
@@ -224,7 +225,7 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// What a block or item is that is not text.
+/// Returns the reason to skip a block or item that is not text.
 pub(super) fn kind_of_block(kind: &str) -> Why {
     match kind {
         "thinking" | "redacted_thinking" | "reasoning" => Why::Thinking,
@@ -237,7 +238,7 @@ pub(super) fn kind_of_block(kind: &str) -> Why {
     }
 }
 
-/// Takes out everything between `<tag>` and `</tag>`, the tags included. One that is never closed stays: a
+/// Removes everything between `<tag>` and `</tag>`, including the tags. A tag that is never closed stays: a
 /// person may write about it.
 pub(super) fn without_tags(text: &str, tags: &[&str]) -> String {
     let mut text = text.to_owned();
@@ -250,7 +251,7 @@ pub(super) fn without_tags(text: &str, tags: &[&str]) -> String {
     text
 }
 
-/// Takes out every span that begins with `open`, ended by `>` or with attributes behind it, up to `close`.
+/// Removes every span that begins with `open`, followed by `>` or attributes, up to `close`.
 fn without_spans(text: &str, open: &str, close: &str) -> String {
     let mut left = String::new();
     let mut rest = text;
@@ -268,7 +269,7 @@ fn without_spans(text: &str, open: &str, close: &str) -> String {
     left + rest
 }
 
-/// Takes out control characters but line breaks and tabs, and makes every line break a plain one.
+/// Removes control characters except line breaks and tabs, and normalizes line breaks.
 fn without_control(text: &str) -> Cow<'_, str> {
     let unwanted = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(unwanted) {
@@ -288,7 +289,7 @@ pub(super) fn made_id(session: &str, number: usize) -> String {
     format!("{session}:{number}")
 }
 
-/// Returns the name of a file, without folder and ending, in the letters of a session id.
+/// Returns the name of a file, without folder and extension, as a session id.
 fn session_of_file(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
@@ -301,7 +302,7 @@ pub(super) fn hash(parts: &[&str]) -> u128 {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
         hasher.update(part.as_bytes());
-        // No id has a control character, so that two of them never run together.
+        // No id has a control character, so two ids can't run together.
         hasher.update(&[0]);
     }
     let mut first = [0; 16];
@@ -309,7 +310,7 @@ pub(super) fn hash(parts: &[&str]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// Reads a moment: ISO 8601 with or without a zone (then UTC), or a number since 1970, also as a string.
+/// Parses a time: ISO 8601 with or without a zone (default UTC), or a number since 1970, also as a string.
 pub(crate) fn moment(given: &Value) -> Option<Time> {
     let time = match given {
         Value::Number(number) => since_1970(number.as_f64()?)?,
@@ -321,12 +322,12 @@ pub(crate) fn moment(given: &Value) -> Option<Time> {
         }
         _ => return None,
     };
-    // Through `from_millis`, which keeps away from the ends of time.
+    // `from_millis` clamps to the supported range.
     Some(Time::from_millis(time.as_millis()))
 }
 
-/// Returns the moment that many seconds, milliseconds or microseconds after 1970, told apart by their size:
-/// each means the years 1973 to 5138 only.
+/// Parses seconds, milliseconds or microseconds since 1970. Their size tells them apart: each covers the
+/// years 1973 to 5138.
 fn since_1970(number: f64) -> Option<Time> {
     let millis = match number {
         1e8..1e11 => number * 1e3,

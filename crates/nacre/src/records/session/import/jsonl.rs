@@ -1,7 +1,7 @@
-//! Our own plain form: one object a line with id, session, speaker or role, text or content, timestamp.
+//! The plain format: one object per line with id, session, speaker or role, text or content, timestamp.
 //!
-//! All but the text is optional. `user` and `assistant` are roles, anything else is a name (SPEC, fixed
-//! names). A `speaker` is more exact than a `role` and goes before it.
+//! Everything except the text is optional. `user` and `assistant` are roles, and any other value is a name. A
+//! `speaker` is more exact than a `role` and has precedence.
 
 use serde_json::Value;
 
@@ -19,7 +19,7 @@ pub(super) fn message(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
         intake.note(Why::NotMessage);
         return Ok(());
     }
-    // What tools are given and give back, as the transcripts of SPEC S1 have it, is no message.
+    // Tool calls, tool results and summaries in Nacre's own transcripts are not messages.
     let aside = match value["role"].as_str() {
         Some("tool_call") => Some(Why::ToolUse),
         Some("tool_result") => Some(Why::ToolResult),
@@ -46,7 +46,7 @@ pub(super) fn message(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
     intake.offer(Draft { session, id, author, parts, at })
 }
 
-/// Returns the first of the keys that is there and not null.
+/// Returns the first of the keys that exists and is not null.
 fn first<'a>(value: &'a Value, keys: &[&str]) -> &'a Value {
     keys.iter().map(|key| &value[*key]).find(|value| !value.is_null()).unwrap_or(&Value::Null)
 }
@@ -118,7 +118,7 @@ mod tests {
             ]
         );
         assert!(read.cut);
-        assert_eq!(read.notes[1].to_string(), "2: an id that came before; the first was kept (a)");
+        assert_eq!(read.notes[1].to_string(), "2: a duplicate id; the first message was kept (a)");
         assert_eq!(read.notes.last().map(|note| note.number), Some(12));
     }
 }
