@@ -58,8 +58,8 @@ pub use index::fill::Embedded;
 pub use index::{Renewed, Scope, embed};
 pub use jiff::tz::TimeZone;
 pub use records::entry::{
-    Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags,
-    Version,
+    Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT_CHARS, MAX_TAG_CHARS, MAX_TAGS, Provenance,
+    Source, Tags, Version,
 };
 pub use records::workspace::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note, Restored,

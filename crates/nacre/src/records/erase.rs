@@ -8,12 +8,12 @@ use super::{entry, import};
 use crate::base::ids::EntryRef;
 use crate::base::{Error, Result};
 use crate::group::View;
-use crate::records::entry::Erased;
+use crate::records::entry::ErasedEntry;
 use crate::store::Connection;
 use crate::store::audit;
 
 /// Deletes an entry permanently, with every trace of it.
-pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<Erased> {
+pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let erased = entry::delete(db, named)?;
     forget(db, std::slice::from_ref(&erased))?;
     Ok(erased)
@@ -21,7 +21,7 @@ pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<Erased> {
 
 /// Removes erased entries from proposals and imports. Only the import key stays, so that the entry is not
 /// imported again.
-fn forget(db: &Connection, erased: &[Erased]) -> Result<()> {
+fn forget(db: &Connection, erased: &[ErasedEntry]) -> Result<()> {
     let texts: Vec<String> = erased.iter().flat_map(|erased| erased.texts.clone()).collect();
     if !texts.is_empty() {
         proposal::forget(db, "main", &texts)?;

@@ -264,7 +264,7 @@ pub(crate) fn read(folder: &Path) -> Result<Records> {
     }
     for entry in &records.entries {
         if entry.content.trim().is_empty()
-            || entry.content.chars().count() > entry::MAX_CONTENT
+            || entry.content.chars().count() > entry::MAX_CONTENT_CHARS
             || entry.tags.problem().is_some()
         {
             return Err(bad(format!("entry `{}` is empty or exceeds the limits of an entry", entry.id)));

@@ -22,7 +22,7 @@ use crate::group::View;
 use crate::index::Scope;
 use crate::records::collection;
 use crate::records::collection::Collection;
-use crate::records::entry::{self, Draft, Edit, Entry, EntryType, Erased, OnDuplicate, Tags, Version};
+use crate::records::entry::{self, Draft, Edit, Entry, EntryType, ErasedEntry, OnDuplicate, Tags, Version};
 use crate::records::workspace::checkpoint::Gone;
 use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
@@ -744,10 +744,11 @@ impl Request for DeleteRequest {
 }
 
 /// Tells that entries are gone and takes them out of the checkpoints. Returns those that still have them, and why.
-pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [Erased]) -> Result<Vec<String>> {
-    let gone = |one: &mut Erased| Gone { reference: one.entry.id.to_string(), texts: take(&mut one.texts) };
+pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [ErasedEntry]) -> Result<Vec<String>> {
+    let gone =
+        |one: &mut ErasedEntry| Gone { reference: one.entry.id.to_string(), texts: take(&mut one.texts) };
     let still_in = call.forget(erased.iter_mut().map(gone))?;
-    for Erased { entry, .. } in erased {
+    for ErasedEntry { entry, .. } in erased {
         let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
         call.view().tell_write("entry", entry.id.as_str(), delta);
     }

@@ -2,8 +2,8 @@
 //! transaction.
 
 use super::{
-    COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,
-    get_current, select,
+    COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT_CHARS, Provenance, Source, Tags, Version, from_row,
+    get, get_current, select,
 };
 use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
@@ -42,7 +42,7 @@ pub(crate) struct Draft {
 }
 
 /// The outcome of storing a draft.
-pub(crate) struct Stored {
+pub(crate) struct StoreOutcome {
     pub(crate) entry: Entry,
     /// Whether the content existed already; `entry` is then the existing entry.
     pub(crate) duplicate: bool,
@@ -53,8 +53,8 @@ pub(crate) struct Stored {
 }
 
 /// Stores an entry, or finds the existing one with the same content.
-pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<Stored> {
-    let content = checked(&draft.content)?;
+pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<StoreOutcome> {
+    let content = check_content(&draft.content)?;
     let old = draft.supersedes.as_ref().map(|named| get_current(db, named)).transpose()?;
     if let Some(same) = same_content(db, origin.visibility, (&content, draft.data.as_ref()), None)? {
         let old = old.filter(|old| old.id != same.id);
@@ -62,7 +62,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
             mark_superseded(db, old, &same.id, origin.now)?;
         }
         let (entry, amended) = amend(db, origin, same, &draft)?;
-        return Ok(Stored { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
+        return Ok(StoreOutcome { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
     }
     let entry = Entry {
         id: EntryId::new(origin.now),
@@ -93,7 +93,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         mark_superseded(db, old, &entry.id, origin.now)?;
     }
     let entry = insert(db, entry, None)?;
-    Ok(Stored { superseded: entry.supersedes.clone(), entry, duplicate: false, amended: false })
+    Ok(StoreOutcome { superseded: entry.supersedes.clone(), entry, duplicate: false, amended: false })
 }
 
 /// Applies the type, tags and privacy of a draft to an entry that already has its content. Tags are added,
@@ -179,7 +179,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
     let before = get_current(db, named)?;
     let mut entry = before.clone();
     if let Some(content) = edit.content {
-        entry.content = checked(&content)?;
+        entry.content = check_content(&content)?;
     }
     if let Some(tags) = edit.tags {
         entry.tags = tags;
@@ -190,8 +190,8 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
     }
     entry.private = edit.private.unwrap_or(entry.private);
     entry.data = edit.data.or(entry.data);
-    let said = (entry.content.as_str(), entry.data.as_ref());
-    if let Some(same) = same_content(db, origin.visibility, said, Some(&entry.id))? {
+    let same_as = (entry.content.as_str(), entry.data.as_ref());
+    if let Some(same) = same_content(db, origin.visibility, same_as, Some(&entry.id))? {
         return Err(Error::SameContent { other: same.id });
     }
     if (&entry.content, &entry.tags, entry.r#type) != (&before.content, &before.tags, before.r#type) {
@@ -255,7 +255,7 @@ pub(crate) fn reinforce(
 }
 
 /// An erased entry, with the hashes of its current and earlier contents.
-pub(crate) struct Erased {
+pub(crate) struct ErasedEntry {
     pub(crate) entry: Entry,
     pub(crate) texts: Vec<String>,
 }
@@ -264,18 +264,18 @@ pub(crate) struct Erased {
 /// `records::erase` removes it from other modules.
 ///
 /// Older entries of its chain stay superseded, by the next newer entry if there is one.
-pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Erased> {
+pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let entry = get(db, named)?;
-    let texts = said(db, &entry)?;
+    let texts = content_hashes(db, &entry)?;
     erase(db, &entry)?;
-    Ok(Erased { entry, texts })
+    Ok(ErasedEntry { entry, texts })
 }
 
 /// Returns the hashes of all contents that an entry has or had.
-fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
+fn content_hashes(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
     let before = super::versions(db, &entry.id)?;
     let texts = before.iter().map(|version| version.content.as_str());
-    Ok(texts.chain([entry.content.as_str()]).map(folded).collect())
+    Ok(texts.chain([entry.content.as_str()]).map(content_hash).collect())
 }
 
 fn erase(db: &Connection, entry: &Entry) -> Result<()> {
@@ -292,7 +292,7 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
 }
 
 /// Deletes the entries that were superseded before `before`.
-pub(crate) fn delete_superseded(db: &Connection, before: Time) -> Result<Vec<Erased>> {
+pub(crate) fn delete_superseded(db: &Connection, before: Time) -> Result<Vec<ErasedEntry>> {
     let old = select(db, "superseded_at < $1 ORDER BY number", [before])?;
     old.into_iter().map(|entry| delete(db, &EntryRef::Id(entry.id))).collect()
 }
@@ -332,19 +332,19 @@ pub(crate) fn same_content(
     db: &Connection,
     visibility: Visibility,
     (content, data): (&str, Option<&Data>),
-    but: Option<&EntryId>,
+    except: Option<&EntryId>,
 ) -> Result<Option<Entry>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM entries WHERE folded = $1 AND superseded_at IS NULL AND archived_at IS NULL
             AND ($2 OR NOT private) AND id IS DISTINCT FROM $3 ORDER BY private LIMIT 1"
     );
-    let values = (identity(content, data), visibility.is_private(), but);
+    let values = (identity(content, data), visibility.is_private(), except);
     db.row(&sql, values, from_row)
 }
 
 /// Checks the content of an entry and trims it. Content that is entirely injected text is refused; otherwise
 /// all of it is stored.
-pub(crate) fn checked(content: &str) -> Result<String> {
+pub(crate) fn check_content(content: &str) -> Result<String> {
     let content = content.trim();
     if content.is_empty() {
         return Err(Error::EmptyContent);
@@ -353,8 +353,8 @@ pub(crate) fn checked(content: &str) -> Result<String> {
         return Err(Error::Injected);
     }
     let length = content.chars().count();
-    if length > MAX_CONTENT {
-        return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
+    if length > MAX_CONTENT_CHARS {
+        return Err(Error::ContentTooLong { length, limit: MAX_CONTENT_CHARS });
     }
     Ok(content.to_owned())
 }
@@ -367,7 +367,7 @@ pub(crate) fn identity(content: &str, data: Option<&Data>) -> String {
             let owner = serde_json::to_string(owner).expect("strings are JSON");
             blake3::hash(format!("{}\0{owner}", text::canonical(content)).as_bytes()).to_hex().to_string()
         }
-        _ => folded(content),
+        _ => content_hash(content),
     }
 }
 
@@ -376,6 +376,6 @@ fn to_json(data: Option<&Data>) -> Option<String> {
 }
 
 /// Returns the hash of the normalized content.
-pub(crate) fn folded(content: &str) -> String {
+pub(crate) fn content_hash(content: &str) -> String {
     blake3::hash(text::canonical(content).as_bytes()).to_hex().to_string()
 }

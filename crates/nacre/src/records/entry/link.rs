@@ -5,13 +5,13 @@ use crate::base::Result;
 use crate::store::Connection;
 
 /// How many of the entries that are returned together are linked.
-const TOGETHER: usize = 5;
+const MAX_LINKED_ENTRIES: usize = 5;
 /// The maximum strength of a link.
-const STRONGEST: f64 = 20.0;
+const MAX_STRENGTH: f64 = 20.0;
 /// The minimum strength of a link at which a neighbour is returned.
-const STRONG: f64 = 2.0;
+const MIN_STRENGTH: f64 = 2.0;
 /// The maximum number of neighbours that are returned.
-pub(crate) const NEIGHBOURS: usize = 2;
+pub(crate) const MAX_NEIGHBOURS: usize = 2;
 
 /// Records that these entries were returned together, best first.
 pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
@@ -19,9 +19,9 @@ pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
         "INSERT INTO entry_links (entry, other, strength) SELECT $1, $2, 1
          WHERE EXISTS (SELECT 1 FROM entries WHERE id = $1) AND EXISTS (SELECT 1 FROM entries WHERE id = $2)
          ON CONFLICT (entry, other) DO UPDATE
-         SET strength = CASE WHEN entry_links.strength + 1 < {STRONGEST} THEN entry_links.strength + 1 ELSE {STRONGEST} END"
+         SET strength = CASE WHEN entry_links.strength + 1 < {MAX_STRENGTH} THEN entry_links.strength + 1 ELSE {MAX_STRENGTH} END"
     );
-    let best = &together[..together.len().min(TOGETHER)];
+    let best = &together[..together.len().min(MAX_LINKED_ENTRIES)];
     for one in best {
         for other in best.iter().filter(|other| *other != one) {
             db.run(&sql, (one, other))?;
@@ -35,5 +35,5 @@ pub(crate) fn neighbours(db: &Connection, of: &[&str]) -> Result<Vec<String>> {
     let sql = "SELECT other, sum(strength) FROM entry_links WHERE entry IN (SELECT value FROM json_each($1))
         AND other NOT IN (SELECT value FROM json_each($1)) AND strength >= $2
         GROUP BY other ORDER BY 2 DESC, other LIMIT $3";
-    db.rows(sql, (serde_json::to_string(of)?, STRONG, NEIGHBOURS), |row| row.get(0))
+    db.rows(sql, (serde_json::to_string(of)?, MIN_STRENGTH, MAX_NEIGHBOURS), |row| row.get(0))
 }

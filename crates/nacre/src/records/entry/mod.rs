@@ -23,16 +23,16 @@ use crate::index::{Passage, Standing};
 use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 
 pub(crate) use change::{
-    Draft, Edit, Erased, OnDuplicate, Origin, archive_lowest, checked, delete, delete_superseded, folded,
-    identity, insert, insert_version, insert_with, reinforce, same_content, store, update,
+    Draft, Edit, ErasedEntry, OnDuplicate, Origin, archive_lowest, check_content, content_hash, delete,
+    delete_superseded, identity, insert, insert_version, insert_with, reinforce, same_content, store, update,
 };
 
 /// The maximum length of an entry's content, in characters.
-pub const MAX_CONTENT: usize = 2_000;
+pub const MAX_CONTENT_CHARS: usize = 2_000;
 /// The maximum number of tags of an entry.
 pub const MAX_TAGS: usize = 10;
 /// The maximum length of a tag, in characters.
-pub const MAX_TAG: usize = 50;
+pub const MAX_TAG_CHARS: usize = 50;
 
 /// The passage kind of an entry.
 pub(crate) const KIND: &str = "entry";
@@ -157,8 +157,8 @@ impl Tags {
         if self.0.len() > MAX_TAGS {
             return Some(format!("has {} tags; the limit is {MAX_TAGS}", self.0.len()));
         }
-        let long = self.0.iter().find(|tag| tag.chars().count() > MAX_TAG)?;
-        Some(format!("has a tag of {} characters; the limit is {MAX_TAG}", long.chars().count()))
+        let long = self.0.iter().find(|tag| tag.chars().count() > MAX_TAG_CHARS)?;
+        Some(format!("has a tag of {} characters; the limit is {MAX_TAG_CHARS}", long.chars().count()))
     }
 
     fn to_json(&self) -> String {
@@ -176,13 +176,13 @@ impl<'de> Deserialize<'de> for Tags {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tags, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Given {
+        enum TagsInput {
             Array(Vec<String>),
             Text(String),
         }
-        Ok(match Given::deserialize(deserializer)? {
-            Given::Array(tags) => Tags::new(tags),
-            Given::Text(text) => Tags::new(text.split(',')),
+        Ok(match TagsInput::deserialize(deserializer)? {
+            TagsInput::Array(tags) => Tags::new(tags),
+            TagsInput::Text(text) => Tags::new(text.split(',')),
         })
     }
 }
@@ -403,7 +403,7 @@ fn walk(db: &Connection, condition: &str, mut take: impl FnMut(Entry) -> bool) -
 
 /// Passes the current entries to `take`, behavioral ones first and then newest first, until it returns false.
 /// Returns the number of current entries.
-pub(crate) fn walk_standing(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
+pub(crate) fn walk_behavioral_first(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
     // Sorts by number alone: all entries are counted, but only a few texts are read.
     let order = "behavioral DESC, created_at DESC, number DESC";
     let numbers = format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}");

@@ -20,7 +20,7 @@ use crate::base::frame::{one_line, strip_injected};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
-use crate::records::entry::{self, EntryType, MAX_TAG, MAX_TAGS};
+use crate::records::entry::{self, EntryType, MAX_TAG_CHARS, MAX_TAGS};
 use crate::records::session::{self, import as transcript};
 use crate::records::workspace::change;
 use crate::store::Connection;
@@ -185,7 +185,7 @@ impl<'a> Sink<'a> {
             if item.origin.author == Author::Others && r#type.behavioral() {
                 *r#type = EntryType::Fact;
             }
-            match entry::checked(content) {
+            match entry::check_content(content) {
                 Ok(clean) => *content = clean,
                 // What is too long for an entry is found as well in a document.
                 Err(Error::ContentTooLong { .. }) => {
@@ -198,7 +198,7 @@ impl<'a> Sink<'a> {
             }
             tags.truncate(MAX_TAGS - 1);
             for tag in tags.iter_mut() {
-                *tag = tag.chars().take(MAX_TAG).collect();
+                *tag = tag.chars().take(MAX_TAG_CHARS).collect();
             }
             tags.push(self.format.name.to_owned());
         }

@@ -17,7 +17,7 @@ use crate::base::settings::{Compact, Flush as Mode};
 use crate::base::text::tokens;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
-use crate::records::entry::MAX_CONTENT;
+use crate::records::entry::MAX_CONTENT_CHARS;
 use crate::store::Connection;
 
 /// Whether the agent should store lasting information now.
@@ -157,7 +157,7 @@ fn prompt(view: &View<'_>, before: Option<Time>) -> String {
 fn summarise(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Result<()> {
     let Some((lines, narrated)) = narrative::not_told(view, session, transcript)? else { return Ok(()) };
     if let Some(last) = lines.last() {
-        let text = summary::brief(view, &Told { before: None, lines: &lines }, MAX_CONTENT);
+        let text = summary::brief(view, &Told { before: None, lines: &lines }, MAX_CONTENT_CHARS);
         narrative::store(view, session, &text, (&lines, last), narrated.as_deref())?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
 use crate::group::View;
-use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT, OnDuplicate, Origin, Source, Tags};
+use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT_CHARS, OnDuplicate, Origin, Source, Tags};
 use crate::store::audit;
 
 /// The result of ending a session.
@@ -86,7 +86,7 @@ pub(super) fn before_compaction(
     let Some(last) = new.last().filter(|_| new.iter().any(is_said)) else { return Ok(None) };
     let text = match told {
         None => made.text.clone(),
-        Some(_) => summary::brief(view, &Told { before: None, lines: new }, MAX_CONTENT),
+        Some(_) => summary::brief(view, &Told { before: None, lines: new }, MAX_CONTENT_CHARS),
     };
     store(view, session, &text, (new, last), narrated.as_deref())
 }
@@ -132,7 +132,7 @@ pub(super) fn store(
     let said = lines.iter().filter(|line| is_said(line)).count();
     let plural = if said == 1 { "" } else { "s" };
     let head = format!("Session {} ({day}, {said} message{plural}):\n", shorten(session.as_str()));
-    let room = MAX_CONTENT - head.chars().count();
+    let room = MAX_CONTENT_CHARS - head.chars().count();
     let content = format!("{head}{}", summary::shorten(view, text, room));
     let name = view.name().clone();
     let entry = view.write(|tx| {

@@ -23,7 +23,7 @@ use crate::store::event::payload;
 use crate::base::Day;
 use crate::base::caller::Visibility;
 use crate::base::{Error, Result, settings};
-use crate::records::entry::MAX_CONTENT;
+use crate::records::entry::MAX_CONTENT_CHARS;
 
 /// The category of a line that has none.
 const CATEGORY: &str = "note";
@@ -161,8 +161,8 @@ impl Draft {
             return Err(Error::Injected);
         }
         let length = text.chars().count();
-        if length > MAX_CONTENT {
-            return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
+        if length > MAX_CONTENT_CHARS {
+            return Err(Error::ContentTooLong { length, limit: MAX_CONTENT_CHARS });
         }
         let category = self.category.as_deref().map_or(CATEGORY, str::trim);
         let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');

@@ -455,7 +455,7 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
         let arguments: Value = serde_json::from_slice(row.bytes(1)?).unwrap_or_default();
         // `content` is the text of an entry, `text` that of a lesson.
         let said = ["content", "text"].iter().filter_map(|field| arguments[*field].as_str());
-        if said.map(entry::folded).any(|said| texts.contains(&said)) {
+        if said.map(entry::content_hash).any(|said| texts.contains(&said)) {
             found.push(row.get(0)?);
         }
         Ok(ControlFlow::Continue(()))

@@ -113,7 +113,7 @@ impl Taker<'_> {
         words: &str,
         done: &mut Done,
     ) -> Result<()> {
-        let content = match entry::checked(words) {
+        let content = match entry::check_content(words) {
             Ok(content) => content,
             Err(error) => {
                 done.skipped.push((named(step.item), error.to_string()));

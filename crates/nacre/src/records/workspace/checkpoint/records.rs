@@ -237,7 +237,7 @@ fn forget_proposed(db: &Connection, schema: &str, reference: &str, texts: &[Stri
         "SELECT content FROM {schema}.entries WHERE id = $1
          UNION ALL SELECT content FROM {schema}.entry_history WHERE entry = $1"
     );
-    texts.extend(db.rows(&sql, [reference], |row| Ok(entry::folded(row.text(0)?)))?);
+    texts.extend(db.rows(&sql, [reference], |row| Ok(entry::content_hash(row.text(0)?)))?);
     proposal::forget(db, schema, &texts)
 }
 
