@@ -61,6 +61,6 @@ pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
 }
 
 /// Runs the purge when a database is opened.
-pub(crate) fn purge_on_opening(view: &mut View<'_>) -> Result<()> {
+pub(crate) fn purge_on_open(view: &mut View<'_>) -> Result<()> {
     purge(view).map(drop)
 }

@@ -10,9 +10,9 @@ use crate::index::{self, Language, alike as words, analyse};
 use crate::store::{Connection, Row};
 
 /// The maximum length of a lesson.
-pub(crate) const LONGEST: usize = 300;
+pub(crate) const MAX_LESSON_CHARS: usize = 300;
 /// Two lessons with at least this likeness are the same lesson.
-pub(crate) const SAME: f64 = 0.5;
+pub(crate) const MIN_SAME_LIKENESS: f64 = 0.5;
 
 /// A lesson that the user taught.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -62,7 +62,7 @@ impl Lesson {
 }
 
 pub(crate) fn is_known(db: &Connection, text: &str) -> Result<bool> {
-    Ok(alike(db, text, SAME, index::language(db)?)?.is_some())
+    Ok(alike(db, text, MIN_SAME_LIKENESS, index::language(db)?)?.is_some())
 }
 
 /// Inserts a lesson from an export, unless a lesson with the same meaning exists.
@@ -71,13 +71,13 @@ pub(crate) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     let Lesson {
         text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
     } = lesson;
-    let text = cut(text, LONGEST);
-    if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
+    let text = cut(text, MAX_LESSON_CHARS);
+    if text.trim().is_empty() || alike(db, &text, MIN_SAME_LIKENESS, language)?.is_some() {
         return Ok(false);
     }
     let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING";
-    let (folded, asked) = (exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
+    let (folded, asked) = (exchange::hash(&[&analyse::fold(&text)]), cut(asked, MAX_LESSON_CHARS));
     let weight = weight.clamp(0.0, 1.0);
     let fields =
         (&text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private);

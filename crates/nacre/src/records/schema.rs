@@ -20,7 +20,7 @@ pub(crate) static RECORDS: Records = Records {
         ],
     },
     settle,
-    opened: erase::purge_on_opening,
+    opened: erase::purge_on_open,
 };
 
 /// The migrations, in order. New ones are only ever appended.
