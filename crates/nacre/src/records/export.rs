@@ -26,22 +26,22 @@ use crate::store::audit;
 use crate::store::{Files, beside};
 
 use rows::Rows;
-pub(crate) use tree::take_in as put_files;
+use tree::import_files;
 
 /// The file that import reads.
-const RECORDS: &str = "nacre.json";
+const RECORDS_FILE: &str = "nacre.json";
 /// The file for people.
-const READABLE: &str = "memory.md";
+const MARKDOWN_FILE: &str = "memory.md";
 /// The audit log. It is not imported: its hash chain belongs to the database that wrote it.
-const AUDIT: &str = "audit.jsonl";
+const AUDIT_FILE: &str = "audit.jsonl";
 /// The messages of sessions, in the format that `session import` reads.
-const SESSIONS: &str = "sessions.jsonl";
+const SESSIONS_FILE: &str = "sessions.jsonl";
 /// The items extracted from projects. They are derived from project files, so they are not imported.
-const ITEMS: &str = "items.json";
+const ITEMS_FILE: &str = "items.json";
 /// The tasks that are not archived, in the format of a task file. The records file has all tasks.
-const TASKS: &str = "tasks.json";
+const TASKS_FILE: &str = "tasks.json";
 /// The format version of the records file.
-const FORMAT: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 
 /// The records of a group.
 #[derive(Debug, Serialize, Deserialize)]
@@ -82,7 +82,7 @@ pub(crate) struct Records {
 
 /// The result of an export.
 #[derive(Clone, Debug, Serialize)]
-pub struct Exported {
+pub struct ExportReport {
     /// The folder of the export.
     pub folder: PathBuf,
     /// The files in it.
@@ -93,7 +93,7 @@ pub struct Exported {
 
 /// The result of an import.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Imported {
+pub struct ImportReport {
     /// Entries that were added.
     pub added: usize,
     /// Facts, relations and aliases that were added.
@@ -146,7 +146,7 @@ pub(crate) fn write(
     own: &Files,
     folder: &Path,
     now: Time,
-) -> Result<Exported> {
+) -> Result<ExportReport> {
     files::create_folder(folder)?;
     let entries = entry::all(db)?;
     let mut versions = HashMap::new();
@@ -165,7 +165,7 @@ pub(crate) fn write(
     let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
     let (projects, rows) = (projects(db)?, Rows::all(db)?);
     let records = Records {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         group,
         entries,
         versions,
@@ -186,18 +186,18 @@ pub(crate) fn write(
         audit_lines.push('\n');
         Ok(())
     })?;
-    let mut files = vec![RECORDS, READABLE, AUDIT, SESSIONS, ITEMS, TASKS];
+    let mut files = vec![RECORDS_FILE, MARKDOWN_FILE, AUDIT_FILE, SESSIONS_FILE, ITEMS_FILE, TASKS_FILE];
     files.extend(tree::folders(records.files.as_deref().unwrap_or_default()));
     // `Value` sorts its keys, so the same records give the same bytes.
     let records = serde_json::to_string_pretty(&serde_json::to_value(&records)?)?;
-    files::write_whole(&folder.join(RECORDS), records.as_bytes())?;
-    files::write_whole(&folder.join(READABLE), readable.as_bytes())?;
-    files::write_whole(&folder.join(AUDIT), audit_lines.as_bytes())?;
-    files::write_whole(&folder.join(SESSIONS), session::lines(db)?.as_bytes())?;
+    files::write_whole(&folder.join(RECORDS_FILE), records.as_bytes())?;
+    files::write_whole(&folder.join(MARKDOWN_FILE), readable.as_bytes())?;
+    files::write_whole(&folder.join(AUDIT_FILE), audit_lines.as_bytes())?;
+    files::write_whole(&folder.join(SESSIONS_FILE), session::lines(db)?.as_bytes())?;
     let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
-    files::write_whole(&folder.join(ITEMS), items.as_bytes())?;
-    files::write_whole(&folder.join(TASKS), task::as_file(db)?.as_bytes())?;
-    Ok(Exported { folder: folder.to_owned(), files, entries: count })
+    files::write_whole(&folder.join(ITEMS_FILE), items.as_bytes())?;
+    files::write_whole(&folder.join(TASKS_FILE), task::as_file(db)?.as_bytes())?;
+    Ok(ExportReport { folder: folder.to_owned(), files, entries: count })
 }
 
 /// Returns the folders of the projects by name.
@@ -250,17 +250,20 @@ fn readable(
 pub(crate) fn sessions(folder: &Path) -> Option<PathBuf> {
     let is_own =
         |file: &PathBuf| fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() > 0);
-    Some(folder.join(SESSIONS)).filter(is_own)
+    Some(folder.join(SESSIONS_FILE)).filter(is_own)
 }
 
 /// Reads the records of an export.
 pub(crate) fn read(folder: &Path) -> Result<Records> {
-    let path = if folder.is_dir() { folder.join(RECORDS) } else { folder.to_owned() };
+    let path = if folder.is_dir() { folder.join(RECORDS_FILE) } else { folder.to_owned() };
     let bad = |problem: String| Error::BadImport { path: path.clone(), problem };
     let bytes = fs::read(&path).map_err(|problem| bad(problem.to_string()))?;
     let records: Records = serde_json::from_slice(&bytes).map_err(|problem| bad(problem.to_string()))?;
-    if records.format != FORMAT {
-        return Err(bad(format!("it has format {}, but this version reads format {FORMAT}", records.format)));
+    if records.format != FORMAT_VERSION {
+        return Err(bad(format!(
+            "it has format {}, but this version reads format {FORMAT_VERSION}",
+            records.format
+        )));
     }
     for entry in &records.entries {
         if entry.content.trim().is_empty()
@@ -275,16 +278,16 @@ pub(crate) fn read(folder: &Path) -> Result<Records> {
 
 /// Reads as much as possible of a database file, row by row, and skips damaged rows.
 pub(crate) fn salvage(file: &Path) -> Result<Records> {
-    let copy = Copy::of(file)?;
+    let copy = SalvageCopy::of(file)?;
     let bad = |problem: String| Error::BadImport { path: file.to_owned(), problem };
-    let told = |problem: Error| match problem {
+    let describe = |problem: Error| match problem {
         Error::Database(problem) => problem.to_string(),
         problem => problem.to_string(),
     };
-    let db = Connection::to_file(&copy.0).map_err(|problem| bad(told(problem)))?;
+    let db = Connection::to_file(&copy.0).map_err(|problem| bad(describe(problem)))?;
     // Otherwise SQLite refuses a file that is shorter than its header says.
     db.batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
-        .map_err(|problem| bad(told(problem)))?;
+        .map_err(|problem| bad(describe(problem)))?;
     // Adds the columns of later schemas. The statement fails if the column exists.
     for column in ["entries ADD COLUMN private INTEGER DEFAULT 0", "entries ADD COLUMN data TEXT"] {
         let _ = db.batch(&format!("ALTER TABLE {column}"));
@@ -293,9 +296,9 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     let highest: i64 = db
         .one("SELECT coalesce(max(number), 0) FROM entries", (), |row| row.get(0))
         .or_else(|_| db.one("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", (), |row| row.get(0)))
-        .map_err(|problem| bad(format!("its entries can't be read: {}", told(problem))))?;
+        .map_err(|problem| bad(format!("its entries can't be read: {}", describe(problem))))?;
     let mut records = Records {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         group: String::new(),
         entries: Vec::new(),
         versions: HashMap::new(),
@@ -330,11 +333,11 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
 
 /// A temporary copy of a database and its log. Opening a damaged database would change it, and SQLite
 /// discards the log of an empty database.
-struct Copy(PathBuf);
+struct SalvageCopy(PathBuf);
 
-impl Copy {
-    fn of(file: &Path) -> Result<Copy> {
-        let copy = Copy(beside(file, ".salvage"));
+impl SalvageCopy {
+    fn of(file: &Path) -> Result<SalvageCopy> {
+        let copy = SalvageCopy(beside(file, ".salvage"));
         let logged = fs::copy(beside(file, "-wal"), beside(&copy.0, "-wal")).is_ok();
         match fs::copy(file, &copy.0) {
             Ok(1..) => {}
@@ -347,7 +350,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for SalvageCopy {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
             let _ = fs::remove_file(beside(&self.0, suffix));
@@ -356,8 +359,8 @@ impl Drop for Copy {
 }
 
 /// Imports records. Ids, numbers, times and scores stay, but a number that is in use here is replaced.
-pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Imported> {
-    let mut done = Imported { unreadable: records.unreadable, ..Imported::default() };
+pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<ImportReport> {
+    let mut done = ImportReport { unreadable: records.unreadable, ..ImportReport::default() };
     for entry in &records.entries {
         let present = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = $1)";
         if db.one(present, [&entry.id], |row| row.get(0))? {
@@ -385,23 +388,23 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
         done.added += 1;
     }
     done.graph = records.graph.take_in(db)?;
-    (done.exchanges, done.lessons) = records.turns.take_in(db)?;
+    (done.exchanges, done.lessons) = records.turns.import(db)?;
     done.tasks = records.tasks.take_in(db)?.added;
-    done.proposals = records.rows.take_in(db)?;
+    done.proposals = records.rows.import(db)?;
     Ok(done)
 }
 
 /// Writes everything the group holds into `folder`, as Markdown for people and JSON for [`import`].
-pub fn export(view: &View<'_>, folder: &Path) -> Result<Exported> {
+pub fn export(view: &View<'_>, folder: &Path) -> Result<ExportReport> {
     view.read_all(|db| write(db, view.name(), view.files(), folder, view.now()))
 }
 
 /// Imports an export. Existing records and files are not changed, so importing twice has no further effect.
-pub fn import(view: &mut View<'_>, folder: &Path) -> Result<Imported> {
+pub fn import(view: &mut View<'_>, folder: &Path) -> Result<ImportReport> {
     let found = read(folder)?;
     let shared = view.read_all(|db| session::absent(db, &found.shared_sessions))?;
-    let mut imported = take_in(view, &found)?;
-    let put = put_files(view, folder, found.files.as_deref())?;
+    let mut imported = import_records(view, &found)?;
+    let put = import_files(view, folder, found.files.as_deref())?;
     (imported.files, imported.files_kept) = (put.added, put.kept);
     imported.projects = found.projects;
     let known = view.read_all(projects)?;
@@ -428,12 +431,12 @@ pub fn import(view: &mut View<'_>, folder: &Path) -> Result<Imported> {
 }
 
 /// Imports as much as possible from another database file, even a damaged one.
-pub fn import_database(view: &mut View<'_>, file: &Path) -> Result<Imported> {
+pub fn import_database(view: &mut View<'_>, file: &Path) -> Result<ImportReport> {
     let found = salvage(file)?;
-    take_in(view, &found)
+    import_records(view, &found)
 }
 
-fn take_in(view: &mut View<'_>, found: &Records) -> Result<Imported> {
+fn import_records(view: &mut View<'_>, found: &Records) -> Result<ImportReport> {
     let caller = view.caller();
     view.write(|tx| {
         let imported = write_records(tx, found)?;
@@ -462,7 +465,7 @@ impl Turns {
     }
 
     /// Imports the exchanges and lessons that do not exist yet. Returns how many of each were added.
-    pub(crate) fn take_in(&self, db: &Connection) -> Result<(usize, usize)> {
+    pub(crate) fn import(&self, db: &Connection) -> Result<(usize, usize)> {
         let mut done = (0, 0);
         for row in &self.exchanges {
             done.0 += usize::from(exchange::insert_new(db, row)?);

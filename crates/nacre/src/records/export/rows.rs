@@ -21,7 +21,7 @@ const TABLES: &[(&str, &[&str], &str)] = &[
 ];
 
 /// The columns of proposals. The number is separate because it may be in use at import.
-const PROPOSALS: &[&str] = &[
+const PROPOSAL_COLUMNS: &[&str] = &[
     "kind",
     "target",
     "base",
@@ -118,7 +118,7 @@ impl Rows {
                 rows.tables.insert((*table).to_owned(), found);
             }
         }
-        let sql = format!("SELECT number, {} FROM proposals ORDER BY number", PROPOSALS.join(", "));
+        let sql = format!("SELECT number, {} FROM proposals ORDER BY number", PROPOSAL_COLUMNS.join(", "));
         for mut row in select(db, &sql)? {
             let rest = row.split_off(1);
             if let [Cell::Integer(number)] = row[..] {
@@ -130,7 +130,7 @@ impl Rows {
 
     /// Inserts rows. Existing rows are not changed, and rows that do not fit the table are skipped. Returns
     /// how many proposals were added.
-    pub(crate) fn take_in(&self, db: &Connection) -> Result<usize> {
+    pub(crate) fn import(&self, db: &Connection) -> Result<usize> {
         for (table, columns, _) in TABLES {
             let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
             let sql = format!(
@@ -143,16 +143,16 @@ impl Rows {
                 db.run(&sql, row.as_slice())?;
             }
         }
-        let places: Vec<String> = (2..PROPOSALS.len() + 2).map(|place| format!("${place}")).collect();
+        let places: Vec<String> = (2..PROPOSAL_COLUMNS.len() + 2).map(|place| format!("${place}")).collect();
         let insert = format!(
             "INSERT INTO proposals (number, {}) SELECT CASE WHEN EXISTS (SELECT 1 FROM proposals WHERE number = $1)
                 THEN NULL ELSE $1 END, {} WHERE NOT EXISTS
                 (SELECT 1 FROM proposals WHERE kind IS NOT DISTINCT FROM $2 AND target IS NOT DISTINCT FROM $3
                     AND proposed IS NOT DISTINCT FROM $5 AND at IS NOT DISTINCT FROM $12)",
-            PROPOSALS.join(", "),
+            PROPOSAL_COLUMNS.join(", "),
             places.join(", ")
         );
-        let types = types(db, "proposals", PROPOSALS)?;
+        let types = types(db, "proposals", PROPOSAL_COLUMNS)?;
         let mut added = 0;
         for (number, row) in self.proposals.iter().filter(|(_, row)| fit(row, &types)) {
             let number = Cell::Integer((*number).clamp(1, 1_000_000_000));

@@ -11,13 +11,13 @@ use crate::records::workspace::{self, FilePath, change};
 use crate::store::{Files, Replaced};
 
 /// The folder of documents in an export.
-const DOCUMENTS: &str = "files";
+const DOCUMENTS_FOLDER: &str = "files";
 /// The folder of transcripts in an export.
-const TRANSCRIPTS: &str = "transcripts";
+const TRANSCRIPTS_FOLDER: &str = "transcripts";
 
 /// The result of importing the files of an export.
 #[derive(Default)]
-pub(crate) struct Put {
+pub(crate) struct FileImport {
     pub(crate) added: usize,
     /// Files that were not imported because another file has their name.
     pub(crate) kept: Vec<String>,
@@ -33,14 +33,14 @@ pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
             Err(_) => files.read_misnamed(&file.path),
         };
         let Some(bytes) = bytes else { continue };
-        let name = format!("{DOCUMENTS}/{}", file.path);
+        let name = format!("{DOCUMENTS_FOLDER}/{}", file.path);
         put(&folder.join(&name), &bytes)?;
         set_time(&folder.join(&name), file.modified)?;
         written.push(name);
     }
     for name in session::listed(files) {
         let bytes = files.read_transcript(&name)?;
-        let name = format!("{TRANSCRIPTS}/{name}");
+        let name = format!("{TRANSCRIPTS_FOLDER}/{name}");
         put(&folder.join(&name), &bytes)?;
         written.push(name);
     }
@@ -50,7 +50,7 @@ pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
 /// Returns the folders of an export that contain files.
 pub(crate) fn folders(written: &[String]) -> impl Iterator<Item = &'static str> {
     let within = |folder: &str| written.iter().any(|path| path.starts_with(folder));
-    [DOCUMENTS, TRANSCRIPTS].into_iter().filter(move |folder| within(folder))
+    [DOCUMENTS_FOLDER, TRANSCRIPTS_FOLDER].into_iter().filter(move |folder| within(folder))
 }
 
 fn put(file: &Path, bytes: &[u8]) -> Result<()> {
@@ -72,16 +72,20 @@ fn set_time(path: &Path, at: Time) -> Result<()> {
 
 /// Copies the documents and transcripts of an export to names that are free. `listed` names the files of the
 /// export, if it has a list: the folder may contain files of an earlier export.
-pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[String]>) -> Result<Put> {
+pub(crate) fn import_files(
+    view: &mut View<'_>,
+    folder: &Path,
+    listed: Option<&[String]>,
+) -> Result<FileImport> {
     let listed: Option<HashSet<&str>> = listed.map(|listed| listed.iter().map(String::as_str).collect());
     let belongs = |folder: &str, name: &str| {
         listed.as_ref().is_none_or(|listed| listed.contains(format!("{folder}/{name}").as_str()))
     };
-    let mut put = Put::default();
+    let mut put = FileImport::default();
     let held = change::hold(view)?;
-    let from = Files::in_folders(folder.join(DOCUMENTS), folder.join(TRANSCRIPTS));
-    let found = if is_own(&folder.join(DOCUMENTS)) { workspace::list(&from) } else { Vec::new() };
-    for file in found.into_iter().filter(|file| belongs(DOCUMENTS, &file.path)) {
+    let from = Files::in_folders(folder.join(DOCUMENTS_FOLDER), folder.join(TRANSCRIPTS_FOLDER));
+    let found = if is_own(&folder.join(DOCUMENTS_FOLDER)) { workspace::list(&from) } else { Vec::new() };
+    for file in found.into_iter().filter(|file| belongs(DOCUMENTS_FOLDER, &file.path)) {
         let Ok(path) = file.path.parse::<FilePath>() else {
             put.kept.push(file.path);
             continue;
@@ -100,8 +104,8 @@ pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[Strin
         put.added += 1;
     }
     drop(held);
-    if is_own(&folder.join(TRANSCRIPTS)) {
-        put.added += session::put_back(view, &from, |name| belongs(TRANSCRIPTS, name))?;
+    if is_own(&folder.join(TRANSCRIPTS_FOLDER)) {
+        put.added += session::put_back(view, &from, |name| belongs(TRANSCRIPTS_FOLDER, name))?;
     }
     Ok(put)
 }
