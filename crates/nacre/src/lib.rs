@@ -63,7 +63,7 @@ pub use records::entry::{
 };
 pub use records::workspace::{
     Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note, Restored,
-    Rows, Stale, Synced, TEMPLATES, TableDiff, Template, checkpoint, daily,
+    Rows, Stale, SyncReport, TEMPLATES, TableDiff, Template, checkpoint, daily,
 };
 pub use records::{collection, export, graph, import, project, reindex, session, workspace};
 pub use search::{

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::maintain::{JobShown, Which};
-use nacre::{Caller, GroupName, Note, Synced, Zone};
+use nacre::{Caller, GroupName, Note, SyncReport, Zone};
 use serde_json::json;
 
 use crate::args::{Audit, Maintain};
@@ -392,7 +392,7 @@ fn vectors(embedded: &nacre::Embedded) -> String {
 }
 
 /// Says what happened to each document.
-pub fn synced_rows(done: &Synced) -> Vec<(&'static str, String)> {
+pub fn synced_rows(done: &SyncReport) -> Vec<(&'static str, String)> {
     /// More of one kind are counted, not listed; `--json` has them all.
     const SHOWN: usize = 50;
     let paths = |paths: &[String]| paths.to_vec();

@@ -23,13 +23,13 @@ use crate::base::{Error, Result, Time, files};
 use crate::group::View;
 use crate::index;
 use crate::index::database::{self, Database, Identity, Owner};
-use crate::records::workspace::{self, Synced};
+use crate::records::workspace::{self, SyncReport};
 use crate::store::audit;
 use crate::store::walk::{self, Seen};
 use crate::store::{self, beside};
 
 /// The folder of the databases, in the group's folder.
-const FOLDER: &str = "collections";
+const COLLECTIONS_FOLDER: &str = "collections";
 
 /// A collection as a row of `collections`.
 #[derive(Clone, Debug, Serialize)]
@@ -73,11 +73,11 @@ redact! {
 /// The result of indexing a collection.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they are")]
-pub struct Indexed {
+pub struct IndexReport {
     pub collection: CollectionName,
     pub sources: Vec<String>,
     #[serde(flatten)]
-    pub synced: Synced,
+    pub synced: SyncReport,
     /// Where a damaged database was moved, if there was one. A new one was built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<PathBuf>,
@@ -89,7 +89,7 @@ pub enum Reading {
     /// Read only what changed.
     Changes,
     /// Discard the index and read everything again.
-    Anew,
+    Rebuild,
 }
 
 /// Adds sources to a collection and indexes them. The collection is created if necessary, and interrupted
@@ -99,7 +99,7 @@ pub fn add(
     name: &CollectionName,
     sources: &[PathBuf],
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Indexed> {
+) -> Result<IndexReport> {
     let caller = view.caller();
     let sources: Vec<String> = sources.iter().map(|path| source(path)).collect::<Result<_>>()?;
     let _lock = lock(view, name)?;
@@ -130,8 +130,8 @@ pub fn reindex(
     name: &CollectionName,
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Indexed> {
-    expect_known(view, name, "collection_index")?;
+) -> Result<IndexReport> {
+    check_exists(view, name, "collection_index")?;
     let _lock = lock(view, name)?;
     index(view, name, reading, progress)
 }
@@ -139,10 +139,10 @@ pub fn reindex(
 /// Removes a collection and its database. The sources are not changed.
 pub fn remove(view: &mut View<'_>, name: &CollectionName) -> Result<Record> {
     let caller = view.caller();
-    expect_known(view, name, "collection_drop")?;
+    check_exists(view, name, "collection_drop")?;
     let _lock = lock(view, name)?;
     let record = view.write(|tx| {
-        let record = known(tx, name)?;
+        let record = get_existing(tx, name)?;
         tx.run("DELETE FROM collections WHERE name = $1", [name])?;
         audit::Row::new("collection_drop")
             .id(name)
@@ -168,7 +168,7 @@ pub fn names(view: &View<'_>) -> Result<Vec<CollectionName>> {
 /// Returns the collections and their state.
 pub(crate) fn list(view: &mut View<'_>) -> Result<Vec<Collection>> {
     let records = view.read(all)?;
-    Ok(records.into_iter().map(|record| standing(view, record)).collect())
+    Ok(records.into_iter().map(|record| with_state(view, record)).collect())
 }
 
 /// Checks the databases of the collections. Returns each name with its problems, including files that belong
@@ -184,18 +184,18 @@ pub fn check(view: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
                 "{}; `nacre collection reindex {name} --rebuild` rebuilds it",
                 problems.join("; ")
             )],
-            Err(error) => vec![what_now(name, &error)],
+            Err(error) => vec![with_advice(name, &error)],
         };
         checked.push((name.to_string(), problems));
     }
-    let found = fs::read_dir(view.folder().join(FOLDER)).into_iter().flatten().flatten();
+    let found = fs::read_dir(view.folder().join(COLLECTIONS_FOLDER)).into_iter().flatten().flatten();
     let mut strays: Vec<String> = found
         .filter_map(|entry| entry.file_name().into_string().ok()?.strip_suffix(".db").map(str::to_owned))
         .filter(|stem| !names.iter().any(|name| name.as_str() == stem))
         .collect();
     strays.sort();
     for stem in strays {
-        let file = view.folder().join(FOLDER).join(format!("{stem}.db"));
+        let file = view.folder().join(COLLECTIONS_FOLDER).join(format!("{stem}.db"));
         let why = if stem.starts_with("damaged-") { "was damaged" } else { "belongs to no collection" };
         checked.push((stem, vec![format!("{} {why}; remove it", file.display())]));
     }
@@ -203,17 +203,17 @@ pub fn check(view: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
 }
 
 /// Checks that a collection exists. Otherwise the refusal is recorded in the audit log.
-fn expect_known(view: &mut View<'_>, name: &CollectionName, action: &str) -> Result<()> {
-    let found = view.read_all(|db| known(db, name));
+fn check_exists(view: &mut View<'_>, name: &CollectionName, action: &str) -> Result<()> {
+    let found = view.read_all(|db| get_existing(db, name));
     found.map(drop).inspect_err(|error| view.record_refusal(action, error))
 }
 
 /// Describes why a collection can't be searched, and what to do.
-pub(crate) fn is_down(name: &CollectionName, error: &Error) -> String {
-    format!("sources: collection `{name}`: {}", what_now(name, error))
+pub(crate) fn unavailable_note(name: &CollectionName, error: &Error) -> String {
+    format!("sources: collection `{name}`: {}", with_advice(name, error))
 }
 
-fn what_now(name: &CollectionName, error: &Error) -> String {
+fn with_advice(name: &CollectionName, error: &Error) -> String {
     match error {
         Error::Damaged { .. } => format!("{error}; `nacre collection reindex {name}` rebuilds it"),
         error => error.hint().map_or(error.to_string(), |hint| format!("{error}; {hint}")),
@@ -227,7 +227,7 @@ pub(crate) fn to_search(
     named: Option<&CollectionName>,
 ) -> Result<(Vec<CollectionName>, Vec<String>)> {
     let records = match named {
-        Some(name) => vec![view.read_all(|db| known(db, name))?],
+        Some(name) => vec![view.read_all(|db| get_existing(db, name))?],
         None => view.read_all(all)?,
     };
     let (mut ready, mut missing) = (Vec::new(), Vec::new());
@@ -239,7 +239,7 @@ pub(crate) fn to_search(
         }
         match open(view, &name) {
             Ok(_) => ready.push(name),
-            Err(error) => missing.push(is_down(&name, &error)),
+            Err(error) => missing.push(unavailable_note(&name, &error)),
         }
     }
     Ok((ready, missing))
@@ -251,10 +251,10 @@ pub(crate) fn place(view: &View<'_>, name: &CollectionName) -> (PathBuf, Owner) 
 }
 
 fn path(view: &View<'_>, name: &CollectionName) -> PathBuf {
-    view.folder().join(FOLDER).join(format!("{name}.db"))
+    view.folder().join(COLLECTIONS_FOLDER).join(format!("{name}.db"))
 }
 
-fn standing(view: &mut View<'_>, record: Record) -> Collection {
+fn with_state(view: &mut View<'_>, record: Record) -> Collection {
     let Record { name, sources, added_at, indexed_at } = record;
     let counted = open(view, &name).and_then(|database| {
         let counts = database.read(|db| {
@@ -266,7 +266,7 @@ fn standing(view: &mut View<'_>, record: Record) -> Collection {
     });
     let (((documents, passages), bytes), problem) = match counted {
         Ok(counted) => (counted, None),
-        Err(error) => (((0, 0), 0), Some(what_now(&name, &error))),
+        Err(error) => (((0, 0), 0), Some(with_advice(&name, &error))),
     };
     let absent = sources.iter().filter(|source| fs::symlink_metadata(source).is_err()).cloned().collect();
     Collection { name, sources, absent, documents, passages, bytes, added_at, indexed_at, problem }
@@ -278,9 +278,9 @@ fn index(
     name: &CollectionName,
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Indexed> {
+) -> Result<IndexReport> {
     let caller = view.caller();
-    let Record { sources, .. } = view.read_all(|db| known(db, name))?;
+    let Record { sources, .. } = view.read_all(|db| get_existing(db, name))?;
     let mut aside = None;
     let synced = match sync(view, name, &sources, reading, progress) {
         // The database is derived from the sources. Its bytes are kept anyway.
@@ -304,7 +304,7 @@ fn index(
             .with("absent", synced.absent.len())
             .append(tx, caller)
     })?;
-    Ok(Indexed { collection: name.clone(), sources, synced, set_aside: aside })
+    Ok(IndexReport { collection: name.clone(), sources, synced, set_aside: aside })
 }
 
 fn sync(
@@ -313,13 +313,13 @@ fn sync(
     sources: &[String],
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Synced> {
+) -> Result<SyncReport> {
     let caller = view.caller();
     let language = view.settings().search.language();
     let schema = view.schema();
     let database = open(view, name)?;
     let found = walk::sources(sources);
-    if reading == Reading::Anew {
+    if reading == Reading::Rebuild {
         // Every source must be present before its documents are discarded.
         if let Some(absent) = found.absent() {
             let (path, problem) = (PathBuf::from(&absent.path), absent.why.clone());
@@ -378,7 +378,7 @@ fn get(db: &Connection, name: &CollectionName) -> Result<Option<Record>> {
 }
 
 /// Returns a collection that must exist.
-fn known(db: &Connection, name: &CollectionName) -> Result<Record> {
+fn get_existing(db: &Connection, name: &CollectionName) -> Result<Record> {
     let found = get(db, name)?;
     let names = || -> Result<String> {
         Ok(all(db)?.iter().map(|record| record.name.as_str()).collect::<Vec<_>>().join(", "))
@@ -407,7 +407,7 @@ fn put(db: &Connection, record: &Record) -> Result<()> {
 
 /// The write stamps of a group's indexes. They differ after any write to one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written(Vec<(Option<CollectionName>, i64)>);
+pub struct IndexStamps(Vec<(Option<CollectionName>, i64)>);
 
 /// Opens the database of a collection.
 fn open<'v>(view: &'v mut View<'_>, name: &CollectionName) -> Result<&'v mut Database> {
@@ -416,14 +416,14 @@ fn open<'v>(view: &'v mut View<'_>, name: &CollectionName) -> Result<&'v mut Dat
 }
 
 /// Returns the write stamps of the memory and its collections.
-pub fn written(view: &mut View<'_>) -> Result<Written> {
+pub fn index_stamps(view: &mut View<'_>) -> Result<IndexStamps> {
     let mut stamps = vec![(None, view.read_all(index::stamp)?)];
     for record in view.read_all(all)? {
         // A database that can't be read now may be repaired later.
         let stamp = open(view, &record.name).and_then(|database| database.read(index::stamp));
         stamps.push((Some(record.name), stamp.unwrap_or(-1)));
     }
-    Ok(Written(stamps))
+    Ok(IndexStamps(stamps))
 }
 
 /// Rebuilds what another version built in the indexes of the memory and its collections: words at once, and

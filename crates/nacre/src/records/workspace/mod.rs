@@ -29,6 +29,6 @@ pub use files::FileListed;
 pub(crate) use files::{list, text};
 pub(crate) use lines::quiet;
 pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
-pub use sync::{Synced, sync, sync_with};
+pub use sync::{SyncReport, sync, sync_with};
 pub(crate) use sync::{follow, sync_database};
 pub use template::{Laid, TEMPLATES, Template, lay_templates};

@@ -39,7 +39,7 @@ const RECENT: i64 = 2_000;
 
 /// The result of a sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Synced {
+pub struct SyncReport {
     /// Documents that were added.
     pub added: Vec<String>,
     /// Documents whose content changed.
@@ -79,7 +79,7 @@ pub(crate) fn sync_database(
     read_found: &dyn Fn(&Seen) -> Taken,
     graph: bool,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Synced> {
+) -> Result<SyncReport> {
     let Found { seen, skipped, others, mut absent, empty } = found;
     let mut known = database.read(known)?;
     // A folder that lost all its documents is more likely an unmounted disk.
@@ -89,7 +89,7 @@ pub(crate) fn sync_database(
             absent.push(Note { path: source, why });
         }
     }
-    let mut synced = Synced { skipped, others, ..Synced::default() };
+    let mut synced = SyncReport { skipped, others, ..SyncReport::default() };
     let mut batch = Batch::default();
     for (place, file) in seen.iter().enumerate() {
         let before = known.get(&file.path);
@@ -131,7 +131,7 @@ pub(crate) fn sync_database(
     Ok(synced)
 }
 
-impl Synced {
+impl SyncReport {
     /// Counts a document by its new row and its row before.
     fn count(&mut self, path: &str, row: &Row, before: Option<&Row>) {
         let note = row.note.as_ref().map(|why| Note { path: path.to_owned(), why: why.clone() });
@@ -423,12 +423,12 @@ fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
 
 /// Updates the index with the Markdown files in the group's folder. This walks the folder, and writes nothing
 /// if nothing changed.
-pub fn sync(view: &mut View<'_>) -> Result<Synced> {
+pub fn sync(view: &mut View<'_>) -> Result<SyncReport> {
     sync_with(view, &mut |_, _| {})
 }
 
 /// Syncs like [`sync`]. `progress` receives the number of processed documents and their total.
-pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<Synced> {
+pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<SyncReport> {
     let caller = view.caller();
     // First complete the file changes of a process that died.
     if view.is_on_disk() && view.read_all(change::is_unsettled)? {
@@ -439,7 +439,7 @@ pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) ->
         }
     }
     if !view.settings().documents.index {
-        return Ok(Synced::default());
+        return Ok(SyncReport::default());
     }
     let (files, graph) = (view.files().clone(), view.settings().graph.documents);
     let read_found = |seen: &Seen| files.read_found(seen);
