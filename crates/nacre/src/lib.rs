@@ -62,8 +62,9 @@ pub use records::entry::{
     Source, Tags, Version,
 };
 pub use records::workspace::{
-    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note, Restored,
-    Rows, Stale, SyncReport, TEMPLATES, TableDiff, Template, checkpoint, daily,
+    Checkpoint, CheckpointDiff, CheckpointFile, Checkpoints, FileDiff, FilePath, MemoryFile, Note,
+    RestoreReport, Rows, StaleLine, SyncReport, TEMPLATES, TableDiff, Template, TemplateReport, checkpoint,
+    daily,
 };
 pub use records::{collection, export, graph, import, project, reindex, session, workspace};
 pub use search::{

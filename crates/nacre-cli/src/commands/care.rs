@@ -19,7 +19,7 @@ pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     view.create()?;
-    let laid = if bare { None } else { Some(nacre::workspace::lay_templates(&view)?) };
+    let laid = if bare { None } else { Some(nacre::workspace::write_templates(&view)?) };
     let (home, name) = (context.home.path().display().to_string(), context.global.group.as_str());
     if context.global.json {
         let mut answer = json!({ "home": home, "group": name });

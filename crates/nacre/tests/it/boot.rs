@@ -74,12 +74,12 @@ fn w1_templates_are_written_once_and_never_over_what_is_there() {
     let mut place = Place::new();
     write(&place, "SOUL.md", b"my own soul");
     std::fs::create_dir_all(file(&place, "MEMORY.md")).unwrap();
-    let laid = nacre::workspace::lay_templates(&place.view()).unwrap();
+    let laid = nacre::workspace::write_templates(&place.view()).unwrap();
     assert_eq!(laid.kept, ["SOUL.md", "MEMORY.md"]);
     assert_eq!(laid.made.len(), TEMPLATES.len() - 2);
     assert_eq!(std::fs::read_to_string(file(&place, "SOUL.md")).unwrap(), "my own soul");
     write(&place, "USER.md", b"");
-    let again = nacre::workspace::lay_templates(&place.view()).unwrap();
+    let again = nacre::workspace::write_templates(&place.view()).unwrap();
     assert_eq!((again.made.len(), again.kept.len()), (0, TEMPLATES.len()), "an empty file is a file too");
     for path in
         ["AGENTS.md", "memory/active-context.md", "memory/gating-policies.md", "skills/memory/SKILL.md"]
@@ -96,7 +96,7 @@ fn w1_nothing_is_written_through_a_link() {
     std::fs::create_dir_all(place.group.folder()).unwrap();
     std::os::unix::fs::symlink(outside.path(), file(&place, "memory")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("new.md"), file(&place, "SOUL.md")).unwrap();
-    let laid = nacre::workspace::lay_templates(&place.view()).unwrap();
+    let laid = nacre::workspace::write_templates(&place.view()).unwrap();
     assert_eq!(laid.kept, ["SOUL.md", "memory/active-context.md", "memory/gating-policies.md"]);
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
@@ -104,7 +104,7 @@ fn w1_nothing_is_written_through_a_link() {
 #[test]
 fn w1_templates_are_no_memory() {
     let mut place = place(&[]);
-    nacre::workspace::lay_templates(&place.view()).unwrap();
+    nacre::workspace::write_templates(&place.view()).unwrap();
     for query in
         ["honesty principles", "what is the agent's name?", "who is the user", "decisions lessons", "restart"]
     {
@@ -236,7 +236,7 @@ fn w2_a_missing_file_leaves_a_line_and_never_a_failure() {
         assert_eq!(part(&boot, path)["missing"], true);
     }
     // Empty forms cost a line each; what is worth reading as it is, is there.
-    nacre::workspace::lay_templates(&place.view()).unwrap();
+    nacre::workspace::write_templates(&place.view()).unwrap();
     let boot = self::boot(&mut place);
     assert_eq!(part(&boot, "USER.md")["missing"], true);
     assert!(text(&boot).contains("(USER.md is a form that nobody has filled in yet.)"));
@@ -415,7 +415,7 @@ fn a_workspace_is_somebodys_when_a_file_is() {
     let mut place = Place::new();
     let is_own = |place: &mut Place| has_workspace(&place.view());
     assert!(!is_own(&mut place));
-    nacre::workspace::lay_templates(&place.view()).unwrap();
+    nacre::workspace::write_templates(&place.view()).unwrap();
     assert!(!is_own(&mut place), "templates are ours");
     write(&place, "TOOLS.md", b"heron: 10.0.0.1");
     assert!(!is_own(&mut place), "no session starts with it");

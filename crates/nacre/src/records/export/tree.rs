@@ -82,7 +82,7 @@ pub(crate) fn import_files(
         listed.as_ref().is_none_or(|listed| listed.contains(format!("{folder}/{name}").as_str()))
     };
     let mut put = FileImport::default();
-    let held = change::hold(view)?;
+    let held = change::lock(view)?;
     let from = Files::in_folders(folder.join(DOCUMENTS_FOLDER), folder.join(TRANSCRIPTS_FOLDER));
     let found = if is_own(&folder.join(DOCUMENTS_FOLDER)) { workspace::list(&from) } else { Vec::new() };
     for file in found.into_iter().filter(|file| belongs(DOCUMENTS_FOLDER, &file.path)) {
@@ -90,12 +90,12 @@ pub(crate) fn import_files(
             put.kept.push(file.path);
             continue;
         };
-        let Some(bytes) = from.read(&path, change::LARGEST + 1)? else { continue };
-        let there = held.files().read(&path, change::LARGEST + 1)?;
+        let Some(bytes) = from.read(&path, change::MAX_FILE_BYTES + 1)? else { continue };
+        let there = held.files().read(&path, change::MAX_FILE_BYTES + 1)?;
         if there.as_ref() == Some(&bytes) {
             continue;
         }
-        let fits = there.is_none() && bytes.len() as u64 <= change::LARGEST;
+        let fits = there.is_none() && bytes.len() as u64 <= change::MAX_FILE_BYTES;
         if !fits || held.files().replace(&path, None, Some(&bytes))? == Replaced::Changed {
             put.kept.push(file.path);
             continue;

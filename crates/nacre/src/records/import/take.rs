@@ -390,7 +390,7 @@ impl<'a> Sink<'a> {
         let known: Vec<HashMap<String, Row>> = self.view.read_all(|db| {
             parts.iter().map(|part| identity::of_part(db, self.format.name, &part.hash)).collect()
         })?;
-        let held = change::hold(&mut self.view)?;
+        let held = change::lock(&mut self.view)?;
         for (part, known) in parts.iter().zip(&known) {
             for item in part.items.iter().filter(is_document) {
                 let Thing::Document { path, text } = &item.thing else { continue };

@@ -19,13 +19,13 @@ use crate::store::audit;
 use crate::store::{Connection, Files, Replaced, crash};
 
 /// The maximum size of a workspace file that Nacre writes.
-pub(crate) const LARGEST: u64 = 4 << 20;
+pub(crate) const MAX_FILE_BYTES: u64 = 4 << 20;
 
 /// The prefix of the cause of a checkpoint restore.
-pub(crate) const RESTORE: &str = "restore ";
+pub(crate) const RESTORE_PREFIX: &str = "restore ";
 
 /// The name of the lock file in the group's folder.
-const LOCK: &str = "workspace.lock";
+const LOCK_FILE: &str = "workspace.lock";
 
 /// A change of one file: its expected content and its new content. `None` means that the file does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,46 +37,46 @@ pub(crate) struct Change {
 
 /// The changes that could not be applied.
 #[derive(Default)]
-struct Left {
+struct Conflicts {
     /// The files that a person had changed or that can't be written.
-    in_the_way: Vec<String>,
+    paths: Vec<String>,
     /// The error of a file that can't be written.
     failed: Option<Error>,
 }
 
 /// A group's workspace, locked by this process.
-pub(crate) struct Held<'g> {
+pub(crate) struct LockedWorkspace<'g> {
     pub(crate) view: View<'g>,
     _lock: File,
 }
 
 /// Locks the workspace and completes the file changes of a process that died.
-pub(crate) fn hold<'v>(view: &'v mut View<'_>) -> Result<Held<'v>> {
+pub(crate) fn lock<'v>(view: &'v mut View<'_>) -> Result<LockedWorkspace<'v>> {
     crate::base::files::create_folder(view.folder())?;
-    let path = view.folder().join(LOCK);
+    let path = view.folder().join(LOCK_FILE);
     let lock = crate::base::files::append_private(&path).map_err(Error::io(&path))?;
     lock.lock().map_err(Error::io(&path))?;
-    let mut held = Held { view: view.lend(), _lock: lock };
+    let mut held = LockedWorkspace { view: view.lend(), _lock: lock };
     // A failure is in the audit log and must not block the current work.
-    held.settle()?;
+    held.apply_pending()?;
     Ok(held)
 }
 
 /// Returns whether a process that died has left pending file changes.
-pub(crate) fn is_unsettled(db: &Connection) -> Result<bool> {
+pub(crate) fn has_pending_changes(db: &Connection) -> Result<bool> {
     db.one("SELECT EXISTS (SELECT 1 FROM file_changes)", (), |row| row.get(0))
 }
 
-impl Held<'_> {
+impl LockedWorkspace<'_> {
     pub(crate) fn files(&self) -> &Files {
         self.view.files()
     }
 
     /// Reads a whole file; `None` if it does not exist.
     pub(crate) fn read(&self, path: &FilePath) -> Result<Option<Vec<u8>>> {
-        let bytes = self.files().read(path, LARGEST + 1)?;
-        if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
-            return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
+        let bytes = self.files().read(path, MAX_FILE_BYTES + 1)?;
+        if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > MAX_FILE_BYTES) {
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: MAX_FILE_BYTES });
         }
         Ok(bytes)
     }
@@ -88,15 +88,15 @@ impl Held<'_> {
         changes: &[Change],
         records: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
-        let (value, mut in_the_way) = self.commit_far(cause, changes, records)?;
-        match in_the_way.pop() {
+        let (value, mut paths) = self.commit_with_conflicts(cause, changes, records)?;
+        match paths.pop() {
             None => Ok(value),
             Some(path) => Err(Error::FileChanged { path }),
         }
     }
 
-    /// Commits like [`Held::commit`], and returns the conflicting files with the value.
-    pub(crate) fn commit_far<T>(
+    /// Commits like [`LockedWorkspace::commit`], and returns the conflicting files with the value.
+    pub(crate) fn commit_with_conflicts<T>(
         &mut self,
         cause: &str,
         changes: &[Change],
@@ -116,23 +116,23 @@ impl Held<'_> {
             Ok(value)
         })?;
         crash::point("decided");
-        let Left { in_the_way, failed } = self.settle()?;
+        let Conflicts { paths, failed } = self.apply_pending()?;
         match failed {
-            None => Ok((value, in_the_way)),
+            None => Ok((value, paths)),
             Some(error) => Err(error),
         }
     }
 
     /// Applies the pending file changes.
-    fn settle(&mut self) -> Result<Left> {
-        let mut all = Left::default();
-        for (cause, changes) in self.view.read_all(undone)? {
-            let left = match cause.starts_with(RESTORE) {
+    fn apply_pending(&mut self) -> Result<Conflicts> {
+        let mut all = Conflicts::default();
+        for (cause, changes) in self.view.read_all(pending_changes)? {
+            let left = match cause.starts_with(RESTORE_PREFIX) {
                 true => self.apply_each(&changes),
                 false => self.apply(&changes),
             };
             self.forget(&cause, &left)?;
-            all.in_the_way.extend(left.in_the_way);
+            all.paths.extend(left.paths);
             all.failed = all.failed.or(left.failed);
         }
         Ok(all)
@@ -140,19 +140,19 @@ impl Held<'_> {
 
     /// Applies each change of a restore that can be applied. The records are restored already, so one
     /// conflicting file does not undo the rest. Conflicting files stay as they are.
-    fn apply_each(&self, changes: &[Change]) -> Left {
-        let mut left = Left::default();
+    fn apply_each(&self, changes: &[Change]) -> Conflicts {
+        let mut left = Conflicts::default();
         for Change { path, before, after } in changes {
             match self.files().replace(path, before.as_deref(), after.as_deref()) {
                 Ok(Replaced::Done) => crash::point("one file done"),
-                Ok(Replaced::Changed) | Err(_) => left.in_the_way.push(path.to_string()),
+                Ok(Replaced::Changed) | Err(_) => left.paths.push(path.to_string()),
             }
         }
         left
     }
 
     /// Applies all changes of one cause, or none of them.
-    fn apply(&self, changes: &[Change]) -> Left {
+    fn apply(&self, changes: &[Change]) -> Conflicts {
         let replace = |path: &FilePath, before: &Option<Vec<u8>>, after: &Option<Vec<u8>>| {
             self.files().replace(path, before.as_deref(), after.as_deref())
         };
@@ -169,32 +169,32 @@ impl Held<'_> {
                 // A file that was changed since belongs to the person, and one that can't be written stays.
                 let _ = replace(path, after, before);
             }
-            return Left { in_the_way: vec![path.to_string()], failed };
+            return Conflicts { paths: vec![path.to_string()], failed };
         }
-        Left::default()
+        Conflicts::default()
     }
 
     /// Removes the pending changes of a cause, applied or failed, and records a conflict.
-    fn forget(&mut self, cause: &str, left: &Left) -> Result<()> {
-        let (now, in_the_way) = (self.view.now(), !left.in_the_way.is_empty());
+    fn forget(&mut self, cause: &str, left: &Conflicts) -> Result<()> {
+        let (now, conflict) = (self.view.now(), !left.paths.is_empty());
         self.view.write(|tx| {
             tx.run("DELETE FROM file_changes WHERE cause = $1", [cause])?;
             // A proposal that could not be applied becomes pending again.
-            if in_the_way && let Some(number) = cause.strip_prefix("proposal ") {
+            if conflict && let Some(number) = cause.strip_prefix("proposal ") {
                 let sql = "UPDATE proposals SET state = 'pending', decided_at = NULL, decided_by = NULL WHERE number = $1";
                 tx.run(sql, [number])?;
             }
-            if in_the_way && let Some(number) = cause.strip_prefix("revert ") {
+            if conflict && let Some(number) = cause.strip_prefix("revert ") {
                 let sql = "UPDATE proposals SET state = 'approved' WHERE number = $1 AND state = 'reverted'";
                 tx.run(sql, [number])?;
             }
             // The operation's own audit row says that it was done.
-            if in_the_way {
+            if conflict {
                 let mut row = audit::Row::new("conflict");
                 let number = ["proposal ", "revert "].iter().find_map(|kind| cause.strip_prefix(kind));
                 match number {
                     Some(number) => row.ids.push(format!("proposal:{number}")),
-                    None => row.ids.extend(left.in_the_way.iter().cloned()),
+                    None => row.ids.extend(left.paths.iter().cloned()),
                 }
                 audit::append_own(tx, now, &row)?;
             }
@@ -204,7 +204,7 @@ impl Held<'_> {
 }
 
 /// Returns the pending file changes by cause, in their original order.
-fn undone(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
+fn pending_changes(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
     let mut causes: Vec<(String, Vec<Change>)> = Vec::new();
     db.each("SELECT cause, path, before, after FROM file_changes ORDER BY id", (), |row| {
         let cause: String = row.get(0)?;
@@ -219,7 +219,7 @@ fn undone(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
 }
 
 /// Returns how many characters longer a file becomes; negative if shorter.
-pub(crate) fn grown(before: Option<&[u8]>, after: Option<&[u8]>) -> i64 {
+pub(crate) fn char_delta(before: Option<&[u8]>, after: Option<&[u8]>) -> i64 {
     let chars = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().count();
     let length = |bytes: Option<&[u8]>| i64::try_from(bytes.map_or(0, chars)).unwrap_or(i64::MAX);
     length(after) - length(before)
@@ -255,16 +255,16 @@ mod tests {
     }
 
     fn commit(group: &mut Group, changes: &[Change]) -> Result<()> {
-        hold(&mut group.enter(&nacre()).unwrap()).unwrap().commit("test", changes, |_| Ok(()))
+        lock(&mut group.enter(&nacre()).unwrap()).unwrap().commit("test", changes, |_| Ok(()))
     }
 
     /// Completes the changes of a process that died, as the next process does.
     fn end(group: &mut Group) {
-        drop(hold(&mut group.enter(&nacre()).unwrap()).unwrap());
+        drop(lock(&mut group.enter(&nacre()).unwrap()).unwrap());
     }
 
     fn is_settled(group: &mut Group) -> bool {
-        !group.enter(&nacre()).unwrap().read_all(is_unsettled).unwrap()
+        !group.enter(&nacre()).unwrap().read_all(has_pending_changes).unwrap()
     }
 
     fn path(text: &str) -> FilePath {
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_changed_meanwhile_is_never_replaced() {
+    fn files_changed_meanwhile_are_never_overwritten() {
         // Between the transaction and the file changes, at every crash point.
         for point in ["decided", "written aside", "exchanged", "one file done"] {
             let (_folder, mut group) = place();
@@ -361,7 +361,7 @@ mod tests {
         let changes = [change("a.md", Some("old a"), Some("new a")), change("b.md", None, Some("b"))];
         let nacre = nacre();
         let mut view = group.enter(&nacre).unwrap();
-        let mut held = hold(&mut view).unwrap();
+        let mut held = lock(&mut view).unwrap();
         assert!(held.commit("test", &changes, |_| Ok(())).is_err());
         held.commit("test", &[change("c.md", None, Some("c"))], |_| Ok(())).unwrap();
         drop(held);
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_in_the_moment_of_exchange_is_put_back() {
+    fn an_edit_during_the_exchange_is_restored() {
         let (_folder, mut group) = place();
         put(&group, "a.md", "old");
         crash::AT.set(Some("written aside"));

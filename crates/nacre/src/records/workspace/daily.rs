@@ -9,8 +9,8 @@
 use crate::base::text::decode;
 use serde::Serialize;
 
-use super::change::{self, Change, Held};
-use super::edit::{self, Last};
+use super::change::{self, Change, LockedWorkspace};
+use super::edit::{self, LastLine};
 use super::lines;
 use super::{FilePath, Note};
 use crate::base::caller::{Caller, Role};
@@ -26,18 +26,18 @@ use crate::base::{Error, Result, settings};
 use crate::records::entry::MAX_CONTENT_CHARS;
 
 /// The category of a line that has none.
-const CATEGORY: &str = "note";
+const DEFAULT_CATEGORY: &str = "note";
 /// The importance of a line that has none.
-const IMPORTANCE: f64 = 0.5;
+const DEFAULT_IMPORTANCE: f64 = 0.5;
 /// The maximum length of a category, in characters.
-const LONGEST_CATEGORY: usize = 30;
+const MAX_CATEGORY_CHARS: usize = 30;
 
-const FOLDER: &str = "memory";
-const DAILY: &str = "memory/daily";
-const ARCHIVE: &str = "memory/archive";
+const LOG_FOLDER: &str = "memory";
+const DAILY_FOLDER: &str = "memory/daily";
+const ARCHIVE_FOLDER: &str = "memory/archive";
 
 /// How often an append is tried when an editor saves the file at the same time.
-const TRIES: usize = 5;
+const MAX_ATTEMPTS: usize = 5;
 
 /// A line to be appended.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub struct Draft {
 
 /// The result of appending a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Appended {
+pub struct AppendReport {
     /// The path of the log.
     pub path: String,
     /// The line number.
@@ -64,7 +64,7 @@ pub struct Appended {
 }
 
 /// Appends a line to today's log.
-pub fn append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+pub fn append(view: &mut View<'_>, draft: &Draft) -> Result<AppendReport> {
     let added = add(view, draft);
     if let Err(error) = &added {
         view.record_refusal("log", error);
@@ -73,7 +73,7 @@ pub fn append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
 }
 
 /// Appends a line within a tool call, which records refusals itself.
-pub(crate) fn add(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+pub(crate) fn add(view: &mut View<'_>, draft: &Draft) -> Result<AppendReport> {
     let caller = view.caller();
     allow(caller)?;
     let mut tries = 0;
@@ -81,7 +81,7 @@ pub(crate) fn add(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
         tries += 1;
         match try_append(view, draft) {
             // An editor saved the file at this moment. Try again with its text.
-            Err(Error::FileChanged { .. }) if tries < TRIES => {}
+            Err(Error::FileChanged { .. }) if tries < MAX_ATTEMPTS => {}
             added => break added?,
         }
     };
@@ -105,10 +105,10 @@ fn tell(view: &View<'_>, data: [(&str, serde_json::Value); 3]) {
     view.tell("memory:write", payload(data));
 }
 
-fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<AppendReport> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
-    let Longer { path, before, after, line, number } = longer(&held, draft)?;
+    let mut held = change::lock(view)?;
+    let ExtendedLog { path, before, after, line, number } = extend(&held, draft)?;
     let duplicate = before.as_ref() == Some(&after);
     if !duplicate {
         let change = Change { path: path.clone(), before, after: Some(after) };
@@ -116,11 +116,11 @@ fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
             audit::Row::new("log").id(&path).with("chars", line.chars().count()).append(tx, caller)
         })?;
     }
-    Ok(Appended { path: path.to_string(), line: number, text: line, duplicate })
+    Ok(AppendReport { path: path.to_string(), line: number, text: line, duplicate })
 }
 
 /// A log with one more line, before it is written.
-pub(crate) struct Longer {
+pub(crate) struct ExtendedLog {
     pub(crate) path: FilePath,
     pub(crate) before: Option<Vec<u8>>,
     /// The same as `before` if the log already has the line.
@@ -130,7 +130,7 @@ pub(crate) struct Longer {
 }
 
 /// Returns today's log with one more line.
-pub(crate) fn longer(held: &Held<'_>, draft: &Draft) -> Result<Longer> {
+pub(crate) fn extend(held: &LockedWorkspace<'_>, draft: &Draft) -> Result<ExtendedLog> {
     let caller = held.view.caller();
     let (line, day) = (draft.line()?, caller.zone.day(caller.now));
     let path = path_of(&held.view, day);
@@ -138,10 +138,10 @@ pub(crate) fn longer(held: &Held<'_>, draft: &Draft) -> Result<Longer> {
     let now = before.clone().unwrap_or_else(|| format!("# {day}\n\n").into_bytes());
     let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not a text file" };
     let text = read_text(&now).map_err(no_text)?;
-    let stands = text.lines().position(|there| there.trim() == line);
-    let number = stands.map_or_else(|| text.lines().count() + 1, |at| at + 1);
-    let after = if stands.is_some() { now } else { edit::append(&now, &line, Last::AsBefore) };
-    Ok(Longer { path, before, after, line, number })
+    let found = text.lines().position(|there| there.trim() == line);
+    let number = found.map_or_else(|| text.lines().count() + 1, |at| at + 1);
+    let after = if found.is_some() { now } else { edit::append(&now, &line, LastLine::AsBefore) };
+    Ok(ExtendedLog { path, before, after, line, number })
 }
 
 impl Draft {
@@ -164,14 +164,15 @@ impl Draft {
         if length > MAX_CONTENT_CHARS {
             return Err(Error::ContentTooLong { length, limit: MAX_CONTENT_CHARS });
         }
-        let category = self.category.as_deref().map_or(CATEGORY, str::trim);
+        let category = self.category.as_deref().map_or(DEFAULT_CATEGORY, str::trim);
         let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-        let short = (1..=LONGEST_CATEGORY).contains(&category.chars().count()) && category.len() <= 40;
+        let short = (1..=MAX_CATEGORY_CHARS).contains(&category.chars().count()) && category.len() <= 40;
         if !short || !category.chars().all(word) {
-            let problem = format!("is not a word of at most {LONGEST_CATEGORY} letters, such as `decision`");
+            let problem =
+                format!("is not a word of at most {MAX_CATEGORY_CHARS} letters, such as `decision`");
             return Err(bad("category", problem));
         }
-        let importance = self.importance.unwrap_or(IMPORTANCE);
+        let importance = self.importance.unwrap_or(DEFAULT_IMPORTANCE);
         if !(0.0..=1.0).contains(&importance) {
             return Err(bad("importance", "is not between 0 and 1".into()));
         }
@@ -183,7 +184,7 @@ impl Draft {
 
 /// A daily log as the session can see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shown {
+pub struct LogText {
     /// The path of the log.
     pub path: String,
     /// The text of the log; empty if it does not exist.
@@ -191,19 +192,19 @@ pub struct Shown {
 }
 
 /// Returns today's log.
-pub fn today(view: &View<'_>) -> Result<Shown> {
+pub fn today(view: &View<'_>) -> Result<LogText> {
     let caller = view.caller();
     allow(caller)?;
     let path = path_of(view, caller.zone.day(caller.now));
-    let text = super::text(view, caller.visibility, path.as_str(), change::LARGEST);
-    Ok(Shown { path: path.to_string(), text: redact::document(&text).into_owned() })
+    let text = super::text(view, caller.visibility, path.as_str(), change::MAX_FILE_BYTES);
+    Ok(LogText { path: path.to_string(), text: redact::document(&text).into_owned() })
 }
 
 /// Returns the path of a day's log.
 fn path_of(view: &View<'_>, day: Day) -> FilePath {
     let own = view.settings().log.folder == settings::LogFolder::Daily;
-    let used = own || logs_in(view, DAILY).next().is_some();
-    let folder = if used { DAILY } else { FOLDER };
+    let used = own || logs_in(view, DAILY_FOLDER).next().is_some();
+    let folder = if used { DAILY_FOLDER } else { LOG_FOLDER };
     format!("{folder}/{day}.md").parse().expect("a day is a name")
 }
 
@@ -222,7 +223,7 @@ impl Log {
 
 /// Returns all logs except archived ones, oldest first.
 pub(crate) fn logs(view: &View<'_>) -> Vec<Log> {
-    let mut logs: Vec<Log> = logs_in(view, FOLDER).chain(logs_in(view, DAILY)).collect();
+    let mut logs: Vec<Log> = logs_in(view, LOG_FOLDER).chain(logs_in(view, DAILY_FOLDER)).collect();
     logs.sort();
     logs
 }
@@ -243,7 +244,7 @@ pub(super) fn read_text(bytes: &[u8]) -> Result<String, String> {
 
 /// The result of retention.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Retired {
+pub struct RetentionReport {
     /// The number of lines that were moved.
     pub lines: usize,
     /// The logs from which lines were moved.
@@ -254,18 +255,18 @@ pub struct Retired {
 }
 
 /// Moves expired lines from the logs to the archive. If no line has expired, nothing is written.
-pub fn retire(view: &mut View<'_>) -> Result<Retired> {
+pub fn retire(view: &mut View<'_>) -> Result<RetentionReport> {
     let caller = view.caller();
     allow(caller)?;
-    if view.read_all(change::is_unsettled)? {
+    if view.read_all(change::has_pending_changes)? {
         // First complete the file changes of a process that died.
-        drop(change::hold(view)?);
+        drop(change::lock(view)?);
     }
     let (today, keep) = (caller.zone.day(caller.now), view.settings().log);
-    let mut retired = Retired::default();
+    let mut retired = RetentionReport::default();
     for log in logs(view) {
         let age = today.days_since(log.day);
-        if ![keep.low, 0.0].iter().any(|importance| is_over(&keep, *importance, age)) {
+        if ![keep.low, 0.0].iter().any(|importance| is_expired(&keep, *importance, age)) {
             continue;
         }
         match retire_one(view, &log, &keep, age) {
@@ -287,7 +288,7 @@ pub fn retire(view: &mut View<'_>) -> Result<Retired> {
 }
 
 /// Returns whether a line of this importance and age in days has expired.
-fn is_over(keep: &settings::Log, importance: f64, age: i64) -> bool {
+fn is_expired(keep: &settings::Log, importance: f64, age: i64) -> bool {
     keep.keep_days(importance).is_some_and(|days| age > days)
 }
 
@@ -295,14 +296,14 @@ fn is_over(keep: &settings::Log, importance: f64, age: i64) -> bool {
 fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) -> Result<usize> {
     let caller = view.caller();
     // First without the lock: usually no line has expired.
-    let seen = view.files().read(&log.path, change::LARGEST)?.unwrap_or_default();
-    if due(&seen, keep, age).is_none() {
+    let seen = view.files().read(&log.path, change::MAX_FILE_BYTES)?.unwrap_or_default();
+    if split_expired(&seen, keep, age).is_none() {
         return Ok(0);
     }
     let private = view.settings().visibility.private.clone();
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     let Some(before) = held.read(&log.path)? else { return Ok(0) };
-    let Some((kept, moved)) = due(&before, keep, age) else { return Ok(0) };
+    let Some((kept, moved)) = split_expired(&before, keep, age) else { return Ok(0) };
     // Lines of a private log stay private.
     let hidden = !Visibility::Shared.sees_file(&private, log.path.as_str(), &before);
     let archive = archive_of(log, hidden)?;
@@ -332,32 +333,36 @@ fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) ->
 
 /// Returns the lines to keep and the lines to move, if any. Text that is not UTF-8 can't be split into lines
 /// and stays.
-fn due<'t>(bytes: &'t [u8], keep: &settings::Log, age: i64) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
+fn split_expired<'t>(
+    bytes: &'t [u8],
+    keep: &settings::Log,
+    age: i64,
+) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let moving = moving(text, |importance| is_over(keep, importance, age));
-    moving.contains(&true).then(|| split(text, &moving))
+    let lines_to_move = lines_to_move(text, |importance| is_expired(keep, importance, age));
+    lines_to_move.contains(&true).then(|| split(text, &lines_to_move))
 }
 
 /// Returns which lines of a log move: expired tagged lines with the lines that belong to them, unless one of
 /// those must stay.
-fn moving(text: &str, is_over: impl Fn(f64) -> bool) -> Vec<bool> {
+fn lines_to_move(text: &str, is_expired: impl Fn(f64) -> bool) -> Vec<bool> {
     let lines = lines::lines(text);
     let over: Vec<Option<bool>> =
-        lines.iter().map(|line| line.tagged().map(|tag| is_over(tag.importance))).collect();
-    let mut moving = vec![false; lines.len()];
+        lines.iter().map(|line| line.tagged().map(|tag| is_expired(tag.importance))).collect();
+    let mut lines_to_move = vec![false; lines.len()];
     for at in 0..lines.len() {
         let range = lines::belonging(&lines, at);
         if over[at] == Some(true) && !over[range.clone()].contains(&Some(false)) {
-            moving[range].fill(true);
+            lines_to_move[range].fill(true);
         }
     }
-    moving
+    lines_to_move
 }
 
 /// Splits a text into the lines that stay and the lines that move.
-fn split<'t>(text: &'t str, moving: &[bool]) -> (Vec<&'t str>, Vec<&'t str>) {
+fn split<'t>(text: &'t str, lines_to_move: &[bool]) -> (Vec<&'t str>, Vec<&'t str>) {
     let (moved, kept): (Vec<_>, Vec<_>) =
-        text.split_inclusive('\n').zip(moving).partition(|(_, moves)| **moves);
+        text.split_inclusive('\n').zip(lines_to_move).partition(|(_, moves)| **moves);
     let lines = |part: Vec<(&'t str, &bool)>| part.into_iter().map(|(line, _)| line).collect();
     (lines(kept), lines(moved))
 }
@@ -368,7 +373,7 @@ fn archive_of(log: &Log, hidden: bool) -> Result<FilePath> {
         true => format!("{}-private.md", &name[..name.len() - ".md".len()]),
         false => name.to_owned(),
     };
-    format!("{ARCHIVE}/{name}").parse()
+    format!("{ARCHIVE_FOLDER}/{name}").parse()
 }
 
 /// Returns the beginning of a new archive file.
@@ -463,11 +468,11 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_takes_along_what_belongs_to_it() {
+    fn moved_lines_take_their_nested_lines_along() {
         // Lines below 0.4 have expired.
         let check = |text: &str, kept: &str, moved: &str| {
-            let moving = moving(text, |importance| importance < 0.4);
-            let (stays, goes) = split(text, &moving);
+            let lines_to_move = lines_to_move(text, |importance| importance < 0.4);
+            let (stays, goes) = split(text, &lines_to_move);
             assert_eq!((stays.concat(), goes.concat()), (kept.to_owned(), moved.to_owned()), "{text:?}");
         };
         check("# D\n\n- [a|i=0.3] x\n- y\n", "# D\n\n- y\n", "- [a|i=0.3] x\n");

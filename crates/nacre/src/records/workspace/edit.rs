@@ -4,11 +4,11 @@
 use crate::base::{Error, Result};
 
 /// The UTF-8 byte order mark.
-const MARK: &[u8] = "\u{feff}".as_bytes();
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 /// How appended text ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Last {
+pub(crate) enum LastLine {
     /// With a line break.
     Ended,
     /// With a line break only if the file ended in one.
@@ -16,8 +16,8 @@ pub(crate) enum Last {
 }
 
 /// Appends lines.
-pub(crate) fn append(file: &[u8], text: &str, last: Last) -> Vec<u8> {
-    let form = Form::of(file);
+pub(crate) fn append(file: &[u8], text: &str, last: LastLine) -> Vec<u8> {
+    let form = TextForm::of(file);
     let end = form.bytes("\n");
     let ended = file.is_empty() || form.is_mark(file) || file.ends_with(&form.encoded("\n"));
     let mut after = file.to_vec();
@@ -25,7 +25,7 @@ pub(crate) fn append(file: &[u8], text: &str, last: Last) -> Vec<u8> {
         after.extend_from_slice(&end);
     }
     after.extend(form.bytes(text));
-    if (ended || last == Last::Ended) && !text.ends_with('\n') {
+    if (ended || last == LastLine::Ended) && !text.ends_with('\n') {
         after.extend(end);
     }
     after
@@ -33,21 +33,21 @@ pub(crate) fn append(file: &[u8], text: &str, last: Last) -> Vec<u8> {
 
 /// Replaces the whole text.
 pub(crate) fn replace(file: &[u8], text: &str) -> Vec<u8> {
-    let form = Form::of(file);
+    let form = TextForm::of(file);
     let own = text.strip_prefix('\u{feff}').filter(|_| !form.mark.is_empty());
     [form.mark, &form.bytes(own.unwrap_or(text))].concat()
 }
 
 /// Replaces a text that occurs exactly once.
 pub(crate) fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>> {
-    let form = Form::of(file);
+    let form = TextForm::of(file);
     let wrong = |problem: &str| Err(Error::bad_argument("memory_write", "old", problem));
     if old.is_empty() {
         return wrong("is empty");
     }
     // Try the text as given, then with the line ends of the file.
     for old in [form.encoded(old), form.bytes(old)] {
-        let mut found = places(file, &old).filter(|at| at % form.unit() == 0);
+        let mut found = occurrences(file, &old).filter(|at| at % form.unit() == 0);
         match (found.next(), found.next()) {
             (Some(at), None) => {
                 let (head, tail) = (&file[..at], &file[at + old.len()..]);
@@ -63,7 +63,7 @@ pub(crate) fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>> {
 }
 
 /// Returns the positions of a byte sequence, including overlapping ones.
-fn places<'f>(file: &'f [u8], piece: &'f [u8]) -> impl Iterator<Item = usize> + 'f {
+fn occurrences<'f>(file: &'f [u8], piece: &'f [u8]) -> impl Iterator<Item = usize> + 'f {
     let first = piece[0];
     let starts = file.iter().enumerate().filter(move |(_, byte)| **byte == first).map(|(at, _)| at);
     starts.filter(move |at| file[*at..].starts_with(piece))
@@ -71,34 +71,34 @@ fn places<'f>(file: &'f [u8], piece: &'f [u8]) -> impl Iterator<Item = usize> + 
 
 /// Returns the line end of a text: `\r\n` only if all lines end so.
 pub(super) fn line_end(text: &str) -> &'static str {
-    Form::of(text.as_bytes()).end
+    TextForm::of(text.as_bytes()).end
 }
 
 /// Writes a UTF-16 code unit as bytes.
-type Wide = fn(u16) -> [u8; 2];
+type ToBytes = fn(u16) -> [u8; 2];
 
 /// The form of a text file.
-struct Form {
+struct TextForm {
     /// The byte order mark, or nothing.
     mark: &'static [u8],
     /// The line end.
     end: &'static str,
     /// The byte order, if the file is UTF-16.
-    wide: Option<Wide>,
+    wide: Option<ToBytes>,
 }
 
-impl Form {
-    fn of(file: &[u8]) -> Form {
-        let (mark, wide): (&[u8], Option<Wide>) = match file {
+impl TextForm {
+    fn of(file: &[u8]) -> TextForm {
+        let (mark, wide): (&[u8], Option<ToBytes>) = match file {
             [0xff, 0xfe, ..] => (b"\xff\xfe", Some(u16::to_le_bytes)),
             [0xfe, 0xff, ..] => (b"\xfe\xff", Some(u16::to_be_bytes)),
-            _ if file.starts_with(MARK) => (MARK, None),
+            _ if file.starts_with(BYTE_ORDER_MARK) => (BYTE_ORDER_MARK, None),
             _ => (b"", None),
         };
-        let mut form = Form { mark, end: "\n", wide };
+        let mut form = TextForm { mark, end: "\n", wide };
         let (line, marked) = (form.encoded("\n"), form.encoded("\r\n"));
         // CRLF contains LF, so equal counts mean that every line ends in CRLF.
-        let count = |end: &[u8]| places(file, end).filter(|at| at % form.unit() == 0).count();
+        let count = |end: &[u8]| occurrences(file, end).filter(|at| at % form.unit() == 0).count();
         let all = count(&line);
         if all > 0 && count(&marked) == all {
             form.end = "\r\n";
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_author_chose_stays() {
+    fn edits_preserve_the_form_of_a_file() {
         for (file, text, after) in [
             ("", "x", "x\n"),
             ("a\n", "x", "a\nx\n"),
@@ -145,7 +145,7 @@ mod tests {
             ("\u{feff}", "x", "\u{feff}x\n"),
             ("a\r\nb\n", "x\n", "a\r\nb\nx\n"),
         ] {
-            assert_eq!(String::from_utf8(append(file.as_bytes(), text, Last::Ended)).unwrap(), after);
+            assert_eq!(String::from_utf8(append(file.as_bytes(), text, LastLine::Ended)).unwrap(), after);
         }
         for (file, text, after) in [
             ("\u{feff}a\r\n", "x\ny", "\u{feff}x\r\ny"),
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_appended_takes_the_form_of_the_file() {
+    fn appended_text_takes_the_form_of_the_file() {
         let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
         for (before, after) in [
             (b"".to_vec(), b"- x\n".to_vec()),
@@ -198,15 +198,15 @@ mod tests {
             (wide("\u{feff}a"), wide("\u{feff}a\n- x")),
             (b"\xff\xfe".to_vec(), wide("\u{feff}- x\n")),
         ] {
-            assert_eq!(append(&before, "- x", Last::AsBefore), after, "{before:?}");
+            assert_eq!(append(&before, "- x", LastLine::AsBefore), after, "{before:?}");
         }
     }
 
     #[test]
-    fn a_wide_file_is_not_written_to_in_narrow_letters() {
+    fn utf16_files_stay_utf16() {
         let big = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
         let file = big("\u{feff}a\r\nĊ\r\n");
-        assert_eq!(append(&file, "x\ny", Last::Ended), big("\u{feff}a\r\nĊ\r\nx\r\ny\r\n"));
+        assert_eq!(append(&file, "x\ny", LastLine::Ended), big("\u{feff}a\r\nĊ\r\nx\r\ny\r\n"));
         assert_eq!(replace(&file, "x\ny"), big("\u{feff}x\r\ny"));
         assert_eq!(edit(&file, "a\n", "b\n").unwrap(), big("\u{feff}b\r\nĊ\r\n"));
         // Half of one character and half of the next do not match.

@@ -12,7 +12,7 @@ use crate::store::Files;
 /// A file of the workspace.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they are")]
-pub struct FileListed {
+pub struct WorkspaceFile {
     pub path: String,
     pub size: i64,
     pub modified: Time,
@@ -22,8 +22,8 @@ pub struct FileListed {
 }
 
 /// Returns the documents of a group, by path.
-pub(crate) fn list(files: &Files) -> Vec<FileListed> {
-    let listed = files.documents().seen.into_iter().map(|seen| FileListed {
+pub(crate) fn list(files: &Files) -> Vec<WorkspaceFile> {
+    let listed = files.documents().seen.into_iter().map(|seen| WorkspaceFile {
         path: seen.path,
         size: seen.stat.size,
         modified: Time::from_millis(seen.stat.mtime),

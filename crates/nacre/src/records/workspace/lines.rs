@@ -39,7 +39,7 @@ pub(crate) struct Line<'a> {
 
 /// The tag of a line, such as `[decision|i=0.9]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Tagged<'a> {
+pub(crate) struct LineTag<'a> {
     pub(crate) category: &'a str,
     pub(crate) importance: f64,
     pub(crate) text: &'a str,
@@ -47,7 +47,7 @@ pub(crate) struct Tagged<'a> {
 
 impl<'a> Line<'a> {
     /// Reads the tag of a line. It is at the start or end of a bullet, or at the end of a heading.
-    pub(crate) fn tagged(&self) -> Option<Tagged<'a>> {
+    pub(crate) fn tagged(&self) -> Option<LineTag<'a>> {
         let at_end = |text: &'a str| {
             let (text, tag) = ending_tag(text);
             tag.map(|tag| (tag, text))
@@ -57,7 +57,7 @@ impl<'a> Line<'a> {
             Kind::Bullet { text, .. } => leading_tag(text).or_else(|| at_end(text)),
             _ => None,
         }?;
-        Some(Tagged { category: tag.kind, importance: tag.importance, text: text.trim() })
+        Some(LineTag { category: tag.kind, importance: tag.importance, text: text.trim() })
     }
 }
 
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_line() {
+    fn belonging_lines_are_found() {
         for (text, at, expected) in [
             ("- a\n- b\n", 0, 0..1),
             ("- a\n  wrapped\nlazily\n- b\n", 0, 0..3),

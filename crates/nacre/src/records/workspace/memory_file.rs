@@ -22,12 +22,12 @@ use crate::store::Connection;
 /// The path of the file.
 pub(crate) const PATH: &str = "MEMORY.md";
 /// The maximum number of lines that the advice names.
-const NAMED: usize = 5;
+const MAX_ADVICE_LINES: usize = 5;
 /// The maximum length of a line in the advice, in characters.
-const SHOWN: usize = 80;
+const MAX_LINE_CHARS: usize = 80;
 /// How long the record of a removed line is kept: an editor may remove a line for a moment, or a person may
 /// restore it.
-const REMEMBERED: i64 = 90;
+const FORGET_AFTER_DAYS: i64 = 90;
 
 /// The state of MEMORY.md.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -41,12 +41,12 @@ pub struct MemoryFile {
     /// Whether it exceeds one of its limits.
     pub over: bool,
     /// The lines that have been unused for longest, stalest first.
-    pub stalest: Vec<Stale>,
+    pub stalest: Vec<StaleLine>,
 }
 
 /// A line that nothing has used for a while.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Stale {
+pub struct StaleLine {
     /// The line number.
     pub line: usize,
     /// The text of the line.
@@ -68,7 +68,7 @@ impl MemoryFile {
         let mut text = format!(
             "{PATH} is too long: {lines} lines of {max_lines}, {chars} characters of {max_chars}. Please prune it."
         );
-        for (place, stale) in self.stalest.iter().take(NAMED).enumerate() {
+        for (place, stale) in self.stalest.iter().take(MAX_ADVICE_LINES).enumerate() {
             text.push_str(if place == 0 { " Unused for longest: " } else { "; " });
             let _ = write!(text, "{stale}");
         }
@@ -76,9 +76,9 @@ impl MemoryFile {
     }
 }
 
-impl std::fmt::Display for Stale {
+impl std::fmt::Display for StaleLine {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let shown: String = self.text.chars().take(SHOWN).collect();
+        let shown: String = self.text.chars().take(MAX_LINE_CHARS).collect();
         let cut = if shown.len() < self.text.len() { "…" } else { "" };
         let day = |time: Time| time.to_string()[..10].to_owned();
         let when = match self.used_at {
@@ -91,21 +91,21 @@ impl std::fmt::Display for Stale {
 
 /// Returns the state of MEMORY.md as the session can see it.
 pub fn look(view: &View<'_>, most: usize) -> Result<MemoryFile> {
-    let text = text(view, view.visibility(), PATH, change::LARGEST);
+    let text = text(view, view.visibility(), PATH, change::MAX_FILE_BYTES);
     of_text(view, &text, most)
 }
 
 /// Asks to prune a file that is about to be written, if it is MEMORY.md and too long.
 pub(crate) fn advice(view: &View<'_>, path: &str, after: &[u8]) -> Option<String> {
-    advice_of(view, path, &lossy(after))
+    advice_for_text(view, path, &lossy(after))
 }
 
 /// Gives the same advice for a decoded text.
-pub(crate) fn advice_of(view: &View<'_>, path: &str, text: &str) -> Option<String> {
+pub(crate) fn advice_for_text(view: &View<'_>, path: &str, text: &str) -> Option<String> {
     if path != PATH {
         return None;
     }
-    of_text(view, text, NAMED).ok()?.advice()
+    of_text(view, text, MAX_ADVICE_LINES).ok()?.advice()
 }
 
 fn of_text(view: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
@@ -114,13 +114,13 @@ fn of_text(view: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
     let (max_lines, max_chars) = (settings.max_lines, settings.max_chars);
     let (lines, chars) = (text.lines().count(), text.chars().count());
     let over = lines > max_lines || chars > max_chars;
-    let known = view.read_all(known)?;
+    let known = view.read_all(line_times)?;
     let masked = redact::document(text);
     let masked: Vec<&str> = masked.lines().collect();
-    let mut stalest: Vec<Stale> = telling(text)
+    let mut stalest: Vec<StaleLine> = content_lines(text)
         .map(|(line, text)| {
             let (seen_at, used_at) = known.get(&hash(text)).copied().unwrap_or((now, None));
-            Stale { line, text: one_line(masked.get(line - 1).unwrap_or(&"")), used_at, seen_at }
+            StaleLine { line, text: one_line(masked.get(line - 1).unwrap_or(&"")), used_at, seen_at }
         })
         .collect();
     stalest.sort_by_key(|stale| (stale.used_at.unwrap_or(stale.seen_at), stale.line));
@@ -129,10 +129,11 @@ fn of_text(view: &View<'_>, text: &str, most: usize) -> Result<MemoryFile> {
 }
 
 /// Returns the lines with content, with their numbers.
-fn telling(text: &str) -> impl Iterator<Item = (usize, &str)> {
+fn content_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines = lines::lines(text).into_iter().enumerate();
-    let telling = lines.filter(|(_, line)| matches!(line.kind, Kind::Bullet { .. } | Kind::Other { .. }));
-    telling.map(|(at, line)| (at + 1, line.full.trim_start_matches('\u{feff}').trim()))
+    let content_lines =
+        lines.filter(|(_, line)| matches!(line.kind, Kind::Bullet { .. } | Kind::Other { .. }));
+    content_lines.map(|(at, line)| (at + 1, line.full.trim_start_matches('\u{feff}').trim()))
 }
 
 fn hash(line: &str) -> String {
@@ -141,7 +142,7 @@ fn hash(line: &str) -> String {
 
 /// Returns the hashes of a document's lines if it is MEMORY.md.
 pub(crate) fn hashes(path: &str, text: &str) -> Vec<String> {
-    if path == PATH { telling(text).map(|(_, line)| hash(line)).collect() } else { Vec::new() }
+    if path == PATH { content_lines(text).map(|(_, line)| hash(line)).collect() } else { Vec::new() }
 }
 
 /// Records the lines that exist, and since when.
@@ -151,8 +152,8 @@ pub(crate) fn note_lines(tx: &Connection, hashes: &[String], since: Time, now: T
         tx.run(sql, (PATH, hash, since))?;
     }
     let there: BTreeSet<&str> = hashes.iter().map(String::as_str).collect();
-    let before = now.plus_days(-REMEMBERED);
-    for (line, (seen, used)) in known(tx)? {
+    let before = now.plus_days(-FORGET_AFTER_DAYS);
+    for (line, (seen, used)) in line_times(tx)? {
         if !there.contains(line.as_str()) && used.unwrap_or(seen) < before {
             tx.run("DELETE FROM line_uses WHERE path = $1 AND line = $2", (PATH, line))?;
         }
@@ -160,16 +161,16 @@ pub(crate) fn note_lines(tx: &Connection, hashes: &[String], since: Time, now: T
     Ok(())
 }
 
-type Known = BTreeMap<String, (Time, Option<Time>)>;
+type LineTimes = BTreeMap<String, (Time, Option<Time>)>;
 
-fn known(db: &Connection) -> Result<Known> {
+fn line_times(db: &Connection) -> Result<LineTimes> {
     let sql = "SELECT line, seen_at, used_at FROM line_uses WHERE path = $1";
     let rows = db.rows(sql, [PATH], |row| Ok((row.get(0)?, (row.get(1)?, row.get(2)?))))?;
     Ok(rows.into_iter().collect())
 }
 
 /// Lines that were shown.
-pub(crate) struct Use<'a> {
+pub(crate) struct LineUse<'a> {
     /// The first and the last line.
     pub(crate) lines: [i64; 2],
     /// The query or the shown text. Of several lines, only those that share a word with it count as used.
@@ -197,17 +198,17 @@ pub(crate) fn lines_of(view: &View<'_>, id: &str) -> Vec<[i64; 2]> {
 }
 
 /// Returns the hashes of the lines that were used.
-pub(crate) fn used(view: &View<'_>, language: Language, uses: &[Use<'_>]) -> Vec<String> {
+pub(crate) fn used(view: &View<'_>, language: Language, uses: &[LineUse<'_>]) -> Vec<String> {
     if uses.is_empty() {
         return Vec::new();
     }
-    let text = text(view, crate::base::caller::Visibility::Private, PATH, change::LARGEST);
-    let all: Vec<(usize, &str)> = telling(&text).collect();
+    let text = text(view, crate::base::caller::Visibility::Private, PATH, change::MAX_FILE_BYTES);
+    let all: Vec<(usize, &str)> = content_lines(&text).collect();
     let words = |text: &str| -> BTreeSet<String> {
         analyse::words(text, language).into_iter().filter(|word| !language.is_common(word)).collect()
     };
     let mut found = Vec::new();
-    for Use { lines: [from, to], words: asked } in uses {
+    for LineUse { lines: [from, to], words: asked } in uses {
         let within = |line: usize| i64::try_from(line).is_ok_and(|line| (*from..=*to).contains(&line));
         let shown: Vec<&str> = all.iter().filter(|(line, _)| within(*line)).map(|(_, text)| *text).collect();
         let asked = words(asked);
@@ -229,7 +230,7 @@ pub(crate) fn write_used(tx: &Connection, used: &BTreeMap<String, Time>) -> Resu
 }
 
 /// Notes that lines of MEMORY.md were used.
-pub(crate) fn note_used(view: &mut View<'_>, uses: &[Use<'_>]) {
+pub(crate) fn note_used(view: &mut View<'_>, uses: &[LineUse<'_>]) {
     let used = used(view, view.settings().search.language(), uses);
     view.note_used_lines(used);
 }

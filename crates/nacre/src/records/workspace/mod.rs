@@ -23,12 +23,12 @@ pub(crate) mod template;
 pub use crate::base::FilePath;
 pub use crate::store::walk::Note;
 pub use checkpoint::{
-    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
+    Checkpoint, CheckpointDiff, CheckpointFile, Checkpoints, FileDiff, RestoreReport, Rows, TableDiff,
 };
-pub use files::FileListed;
+pub use files::WorkspaceFile;
 pub(crate) use files::{list, text};
 pub(crate) use lines::quiet;
-pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
+pub use memory_file::{MemoryFile, StaleLine, look as look_at_memory_file};
 pub use sync::{SyncReport, sync, sync_with};
 pub(crate) use sync::{follow, sync_database};
-pub use template::{Laid, TEMPLATES, Template, lay_templates};
+pub use template::{TEMPLATES, Template, TemplateReport, write_templates};

@@ -74,7 +74,7 @@ impl std::fmt::Display for Target<'_> {
 }
 
 /// Describes a call for the person who decides about it.
-pub(crate) fn say_call(tool: &str, arguments: &Value) -> String {
+pub(crate) fn describe_call(tool: &str, arguments: &Value) -> String {
     let fields = arguments.as_object().into_iter().flatten();
     let said = fields.map(|(name, value)| match value {
         Value::String(text) => format!("{name}: {text}"),

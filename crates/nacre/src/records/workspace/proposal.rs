@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::FilePath;
-use super::change::{self, Change, Held, LARGEST};
+use super::change::{self, Change, LockedWorkspace, MAX_FILE_BYTES};
 use super::policy;
 use crate::base::caller::Visibility;
 use crate::base::caller::{Actor, Caller, Role};
@@ -27,7 +27,7 @@ use crate::records::entry;
 use crate::store::audit;
 
 /// The maximum length of a stored reason, in characters.
-const LONGEST_REASON: usize = 1_000;
+const MAX_REASON_CHARS: usize = 1_000;
 
 /// A proposal, pending or decided.
 #[derive(Clone, Debug, Serialize)]
@@ -112,7 +112,7 @@ named! {
 
 /// The outcome of proposing a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct ProposalOutcome {
     pub(crate) number: i64,
     /// Pending, or denied if a person has refused the same change to this session.
     pub(crate) state: State,
@@ -125,15 +125,15 @@ pub(crate) struct Made {
 /// Proposes to replace a file by `after`, or to delete it if `after` is `None`. Proposing the same change
 /// again returns the same proposal. The caller must have held the workspace since it read the file to compute
 /// `after`.
-pub(crate) fn make(
-    held: &mut Held<'_>,
+pub(crate) fn propose_file(
+    held: &mut LockedWorkspace<'_>,
     path: &FilePath,
     after: Option<Vec<u8>>,
     reason: &str,
     sources: &[String],
-) -> Result<Made> {
-    if after.as_ref().is_some_and(|after| after.len() as u64 > LARGEST) {
-        return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
+) -> Result<ProposalOutcome> {
+    if after.as_ref().is_some_and(|after| after.len() as u64 > MAX_FILE_BYTES) {
+        return Err(Error::FileTooLarge { path: path.to_string(), limit: MAX_FILE_BYTES });
     }
     let base = held.read(path)?;
     let rules = &held.view.settings().visibility.private;
@@ -143,27 +143,27 @@ pub(crate) fn make(
     let private = !(seen(&base) && seen(&after));
     let draft =
         Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
-    make_in(&mut held.view, draft)
+    insert(&mut held.view, draft)
 }
 
 /// Proposes a tool call.
-pub(crate) fn make_call(view: &mut View<'_>, tool: &str, arguments: &Value) -> Result<Made> {
-    make_call_for(view, tool, arguments, "", &[])
+pub(crate) fn propose_call(view: &mut View<'_>, tool: &str, arguments: &Value) -> Result<ProposalOutcome> {
+    propose_call_for(view, tool, arguments, "", &[])
 }
 
 /// Proposes a tool call with a reason and its sources.
-pub(crate) fn make_call_for(
+pub(crate) fn propose_call_for(
     view: &mut View<'_>,
     tool: &str,
     arguments: &Value,
     reason: &str,
     sources: &[String],
-) -> Result<Made> {
+) -> Result<ProposalOutcome> {
     let caller = view.caller();
     let proposed = Some(serde_json::to_vec(arguments)?);
     let private = caller.visibility.is_private();
     let draft = Draft { kind: Kind::Call, target: tool, base: None, proposed, reason, sources, private };
-    make_in(view, draft)
+    insert(view, draft)
 }
 
 struct Draft<'a> {
@@ -176,18 +176,18 @@ struct Draft<'a> {
     private: bool,
 }
 
-fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
+fn insert(view: &mut View<'_>, draft: Draft<'_>) -> Result<ProposalOutcome> {
     let caller = view.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "propose".into(), role: caller.role.as_str() });
     }
     let Draft { kind, target, base, proposed, reason, sources, private } = draft;
-    let reason: String = reason.chars().take(LONGEST_REASON).collect();
+    let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     let sources = serde_json::to_string(sources)?;
     let limits = view.settings().limits.clone();
     let limit = if caller.untrusted { limits.untrusted.propose } else { limits.propose };
     let kind_name = if kind == Kind::File { "file" } else { "call" };
-    let diff = shown(kind, target, base.as_deref(), proposed.as_deref()).to_string();
+    let diff = diff_of(kind, target, base.as_deref(), proposed.as_deref()).to_string();
     let (number, state, answer, is_new) = view.write(|tx| {
         // The session must not learn of proposals that it can't see.
         let sql = "SELECT number, state, answer FROM proposals WHERE kind = $1 AND target = $2
@@ -217,10 +217,10 @@ fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
         Ok((number, "pending".to_owned(), String::new(), true))
     })?;
     if is_new {
-        view.tell_write("proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
+        view.tell_write("proposal", target, change::char_delta(base.as_deref(), proposed.as_deref()));
     }
     let state = State::of_name(&state).unwrap_or(State::Pending);
-    Ok(Made { number, state, answer, diff })
+    Ok(ProposalOutcome { number, state, answer, diff })
 }
 
 /// Proposes a change to a file, whatever the write policy says.
@@ -231,18 +231,18 @@ pub fn propose(
     reason: &str,
 ) -> Result<Proposal> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     check_seen(&held, caller, path)?;
     if held.read(path)? == after {
         return Err(Error::NothingToChange { path: path.to_string() });
     }
-    let made = make(&mut held, path, after, reason, &[])?;
+    let made = propose_file(&mut held, path, after, reason, &[])?;
     drop(held);
     get(view, made.number)
 }
 
 /// Refuses a file that the session can't see, because a proposal's diff would reveal it.
-pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> Result<()> {
+pub(crate) fn check_seen(held: &LockedWorkspace<'_>, caller: &Caller, path: &FilePath) -> Result<()> {
     let rules = &held.view.settings().visibility.private;
     let hidden = || Err(Error::HiddenFile { path: path.to_string() });
     if !caller.visibility.sees(rules, path.as_str(), "") {
@@ -254,18 +254,18 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
 
 /// Lists the pending proposals, or all, oldest first.
 pub fn list(view: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
-    begin(view)?;
+    complete_pending_changes(view)?;
     let rows = view.read(|db| {
         let sql = format!("SELECT {COLUMNS} FROM proposals WHERE state = 'pending' OR $1 ORDER BY number");
         db.rows(&sql, [all], read_row)
     })?;
-    rows.into_iter().map(|row| row.shown(view)).collect()
+    rows.into_iter().map(|row| row.into_proposal(view)).collect()
 }
 
 /// Returns a proposal.
 pub fn get(view: &mut View<'_>, number: i64) -> Result<Proposal> {
-    begin(view)?;
-    find(view, number)?.shown(view)
+    complete_pending_changes(view)?;
+    find(view, number)?.into_proposal(view)
 }
 
 /// Returns the full content that a proposal was based on and the content it proposes.
@@ -276,24 +276,29 @@ pub(crate) fn texts(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]
 /// Applies a proposal. Only a person can.
 pub(crate) fn approve(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "approve")?;
-    begin(view)?;
-    decide_on(view, number, run)
+    require_person(caller, "approve")?;
+    complete_pending_changes(view)?;
+    apply_pending(view, number, run)
 }
 
 /// Denies a proposal. Only a person can.
 pub fn deny(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "deny")?;
-    begin(view)?;
-    refuse(view, number, reason)
+    require_person(caller, "deny")?;
+    complete_pending_changes(view)?;
+    mark_denied(view, number, reason)
 }
 
 /// Records the person's answer as a client reports it, for a proposal of this session. It does not prove that
 /// a person answered, so it decides only if `write.accept` allows it.
-pub(crate) fn answered(view: &mut View<'_>, number: i64, accepted: bool, run: RunCall) -> Result<Proposal> {
+pub(crate) fn record_client_answer(
+    view: &mut View<'_>,
+    number: i64,
+    accepted: bool,
+    run: RunCall,
+) -> Result<Proposal> {
     let caller = view.caller();
-    begin(view)?;
+    complete_pending_changes(view)?;
     let row = find(view, number)?;
     if row.session != caller.session.as_str() {
         return Err(Error::NoProposal { number });
@@ -314,20 +319,20 @@ pub(crate) fn answered(view: &mut View<'_>, number: i64, accepted: bool, run: Ru
         })?;
         if view.settings().write.accept == Accept::Client {
             return match accepted {
-                true => decide_on(view, number, run),
-                false => refuse(view, number, "declined in the client"),
+                true => apply_pending(view, number, run),
+                false => mark_denied(view, number, "declined in the client"),
             };
         }
     }
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
 /// Merges a pending proposal with the changes that others made to its file. It stays pending.
 pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "rebase")?;
-    begin(view)?;
-    let mut held = change::hold(view)?;
+    require_person(caller, "rebase")?;
+    complete_pending_changes(view)?;
+    let mut held = change::lock(view)?;
     let row = find(&held.view, number)?;
     row.check_pending()?;
     let now = held.read(&row.path()?)?;
@@ -341,19 +346,19 @@ pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
         record(tx, caller, "rebase", number, size(Some(&merged)), audit::Outcome::Done)
     })?;
     drop(held);
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
 /// Reverts an applied proposal if its file has not changed since. Only a person can.
 pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "revert")?;
-    begin(view)?;
+    require_person(caller, "revert")?;
+    complete_pending_changes(view)?;
     let row = find(view, number)?;
     if row.state != State::Approved || row.kind != Kind::File {
         return Err(Error::NotReverted { number, state: row.state.as_str(), kind: row.kind_name() });
     }
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     let path = row.path()?;
     let change = Change { path: path.clone(), before: row.proposed.clone(), after: row.base.clone() };
     held.commit(&format!("revert {number}"), &[change], |tx| {
@@ -364,12 +369,12 @@ pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
         record(tx, caller, "revert", number, size(row.base.as_deref()), audit::Outcome::Done)
     })?;
     drop(held);
-    let delta = change::grown(row.proposed.as_deref(), row.base.as_deref());
+    let delta = change::char_delta(row.proposed.as_deref(), row.base.as_deref());
     view.tell_write("file", path.as_str(), delta);
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
-fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
+fn require_person(caller: &Caller, what: &'static str) -> Result<()> {
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: what.into(), role: caller.role.as_str() });
     }
@@ -380,9 +385,9 @@ fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
 }
 
 /// Completes the file changes of a process that died.
-fn begin(view: &mut View<'_>) -> Result<()> {
-    if view.read_all(change::is_unsettled)? {
-        drop(change::hold(view)?);
+fn complete_pending_changes(view: &mut View<'_>) -> Result<()> {
+    if view.read_all(change::has_pending_changes)? {
+        drop(change::lock(view)?);
     }
     Ok(())
 }
@@ -392,28 +397,28 @@ fn begin(view: &mut View<'_>) -> Result<()> {
 pub(crate) type RunCall = fn(&mut View<'_>, &Caller, &str, Value, i64) -> Result<()>;
 
 /// Applies a pending proposal. Of two concurrent decisions the second one fails.
-fn decide_on(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
+fn apply_pending(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
     let row = find(view, number)?;
     row.check_pending()?;
     match row.kind {
         Kind::Call => run_call(view, &row, run)?,
         Kind::File => apply(view, number)?,
     }
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
 fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     // Another process may have rebased or decided it while this one waited for the lock.
     let row = find(&held.view, number)?;
     row.check_pending()?;
     let path = row.path()?;
-    let stands = held.read(&path)? == row.proposed;
+    let already_applied = held.read(&path)? == row.proposed;
     let change = Change { path: path.clone(), before: row.base.clone(), after: row.proposed.clone() };
-    let changes = if stands { Vec::new() } else { vec![change] };
+    let changes = if already_applied { Vec::new() } else { vec![change] };
     let done = held.commit(&format!("proposal {number}"), &changes, |tx| {
-        approved(tx, caller, number)?;
+        mark_approved(tx, caller, number)?;
         record(tx, caller, "approve", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     });
     drop(held);
@@ -426,7 +431,7 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
         }
         done => {
             done?;
-            let delta = change::grown(row.base.as_deref(), row.proposed.as_deref());
+            let delta = change::char_delta(row.base.as_deref(), row.proposed.as_deref());
             view.tell_write("file", path.as_str(), delta);
             Ok(())
         }
@@ -434,7 +439,7 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
 }
 
 /// Runs a call as the agent that proposed it, in that agent's session.
-fn run_call(view: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
+fn run_call(view: &mut View<'_>, row: &ProposalRow, run: RunCall) -> Result<()> {
     let caller = view.caller();
     let session: SessionId = row.session.parse()?;
     let visibility = if row.private { Visibility::Private } else { Visibility::Shared };
@@ -472,11 +477,11 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
 }
 
 /// Marks a proposal as approved, in the transaction that applies it.
-pub(crate) fn approved(tx: &Connection, caller: &Caller, number: i64) -> Result<()> {
-    decided(tx, caller, number, State::Approved, "")
+pub(crate) fn mark_approved(tx: &Connection, caller: &Caller, number: i64) -> Result<()> {
+    mark_decided(tx, caller, number, State::Approved, "")
 }
 
-fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: &str) -> Result<()> {
+fn mark_decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: &str) -> Result<()> {
     let sql = "UPDATE proposals SET state = $2, decided_at = $3, decided_by = $4, answer = $5
         WHERE number = $1 AND state = 'pending'";
     if tx.run(sql, (number, state.as_str(), caller.now, &caller.session, answer))? == 1 {
@@ -486,15 +491,15 @@ fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: 
     Err(state.map_or(Error::NoProposal { number }, |state| Error::AlreadyDecided { number, state }))
 }
 
-fn refuse(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
+fn mark_denied(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
     let caller = view.caller();
     let row = find(view, number)?;
-    let reason: String = reason.chars().take(LONGEST_REASON).collect();
+    let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     view.write(|tx| {
-        decided(tx, caller, number, State::Denied, &reason)?;
+        mark_decided(tx, caller, number, State::Denied, &reason)?;
         record(tx, caller, "deny", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     })?;
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
 fn record(
@@ -518,12 +523,12 @@ fn size(bytes: Option<&[u8]>) -> usize {
 }
 
 /// Returns the diff of a proposal.
-fn shown(kind: Kind, target: &str, base: Option<&[u8]>, proposed: Option<&[u8]>) -> Diff {
+fn diff_of(kind: Kind, target: &str, base: Option<&[u8]>, proposed: Option<&[u8]>) -> Diff {
     match kind {
         Kind::File => Diff::new(target, base, proposed),
         Kind::Call => {
             let arguments = serde_json::from_slice(proposed.unwrap_or_default()).unwrap_or(Value::Null);
-            Diff::new(target, None, Some(policy::say_call(target, &arguments).as_bytes()))
+            Diff::new(target, None, Some(policy::describe_call(target, &arguments).as_bytes()))
         }
     }
 }
@@ -533,7 +538,7 @@ const COLUMNS: &str =
     answer, client";
 
 /// A row of `proposals`.
-struct Stored {
+struct ProposalRow {
     number: i64,
     kind: Kind,
     target: String,
@@ -551,9 +556,9 @@ struct Stored {
     client: Option<String>,
 }
 
-fn read_row(row: &Row<'_>) -> Result<Stored> {
+fn read_row(row: &Row<'_>) -> Result<ProposalRow> {
     let (kind, state) = (row.text(1)?, row.text(7)?);
-    Ok(Stored {
+    Ok(ProposalRow {
         number: row.get(0)?,
         kind: if kind == "call" { Kind::Call } else { Kind::File },
         target: row.get(2)?,
@@ -574,12 +579,12 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
 }
 
 /// Finds a proposal that the session can see.
-fn find(view: &View<'_>, number: i64) -> Result<Stored> {
+fn find(view: &View<'_>, number: i64) -> Result<ProposalRow> {
     let sql = format!("SELECT {COLUMNS} FROM proposals WHERE number = $1");
     view.read(|db| db.row(&sql, [number], read_row))?.ok_or(Error::NoProposal { number })
 }
 
-impl Stored {
+impl ProposalRow {
     // The path is checked again: the database is a file that anything could have changed.
     fn path(&self) -> Result<FilePath> {
         self.target.parse()
@@ -604,12 +609,12 @@ impl Stored {
     }
 
     /// Returns the proposal with its diff and any conflict.
-    fn shown(self, view: &View<'_>) -> Result<Proposal> {
-        let diff = shown(self.kind, &self.target, self.base.as_deref(), self.proposed.as_deref());
+    fn into_proposal(self, view: &View<'_>) -> Result<Proposal> {
+        let diff = diff_of(self.kind, &self.target, self.base.as_deref(), self.proposed.as_deref());
         let (mut since, mut mergeable) = (None, false);
         if self.kind == Kind::File && self.state == State::Pending {
             // A link or a folder at this path is a conflict too; applying the proposal reports it.
-            let found = self.path().and_then(|path| view.files().read(&path, LARGEST + 1));
+            let found = self.path().and_then(|path| view.files().read(&path, MAX_FILE_BYTES + 1));
             let now = found.as_ref().ok().and_then(Option::as_deref);
             if found.is_err() || now != self.base.as_deref() && now != self.proposed.as_deref() {
                 since = Some(Diff::new(&self.target, self.base.as_deref(), now));

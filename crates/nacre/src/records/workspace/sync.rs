@@ -28,14 +28,14 @@ use crate::store::audit;
 use crate::store::walk::{self, Found, Note, Seen, Stat, Taken};
 
 /// The passage kind of a chunk.
-const KIND: &str = "chunk";
+const CHUNK_KIND: &str = "chunk";
 /// The maximum number of documents in one transaction.
-const BATCH: usize = 256;
+const MAX_BATCH_DOCUMENTS: usize = 256;
 /// The maximum size of the text in one transaction, unless a single document is larger.
-const BATCH_BYTES: usize = 2 << 20;
+const MAX_BATCH_BYTES: usize = 2 << 20;
 /// A file written this recently may be written again with the same modification time, because file system
 /// clocks are coarse. It is read again next time.
-const RECENT: i64 = 2_000;
+const RECENT_MILLIS: i64 = 2_000;
 
 /// The result of a sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
@@ -58,7 +58,7 @@ pub struct SyncReport {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Note>,
     /// The number of documents that were kept although their source is missing.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub kept: usize,
     /// The number of files in a collection's sources that were ignored, by extension.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
@@ -66,7 +66,7 @@ pub struct SyncReport {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
@@ -81,7 +81,7 @@ pub(crate) fn sync_database(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<SyncReport> {
     let Found { seen, skipped, others, mut absent, empty } = found;
-    let mut known = database.read(known)?;
+    let mut known = database.read(indexed_documents)?;
     // A folder that lost all its documents is more likely an unmounted disk.
     for source in empty {
         if known.keys().any(|path| walk::is_within(path, &source)) {
@@ -169,7 +169,7 @@ impl Row {
     }
 }
 
-fn known(db: &Connection) -> Result<HashMap<String, Row>> {
+fn indexed_documents(db: &Connection) -> Result<HashMap<String, Row>> {
     let sql = "SELECT path, size, mtime, hash, chunks, note, graph, private FROM documents";
     let rows = db.rows(sql, (), |row| {
         let known = Row {
@@ -192,7 +192,7 @@ struct Document {
     row: Row,
     passages: Vec<Passage>,
     /// The facts and relations for the graph.
-    said: Option<read::Reading>,
+    reading: Option<read::Reading>,
     /// The date from which they hold.
     since: Time,
     /// The hashes of its lines if it is MEMORY.md.
@@ -215,14 +215,14 @@ impl Document {
                 private: false,
             };
             let (path, passages, lines) = (seen.path.clone(), Vec::new(), Vec::new());
-            Some(Document { path, row, passages, said: None, since: now, lines })
+            Some(Document { path, row, passages, reading: None, since: now, lines })
         };
         let (bytes, stat, settled) = match taken {
             Taken::Bytes { bytes, stat, settled } => (bytes, stat, settled),
             Taken::Skipped { why, retry } => return skipped(seen.stat, why, retry),
             Taken::Gone => return None,
         };
-        let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT.unsigned_abs();
+        let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT_MILLIS.unsigned_abs();
         let (text, note) = match decode(&bytes) {
             Ok(decoded) => decoded,
             Err(why) => return skipped(stat, why, !settled),
@@ -246,9 +246,9 @@ impl Document {
         let since = Time::in_name(stem(&seen.path)).unwrap_or(Time::from_millis(stat.mtime));
         // A file dated in the future would override everything that is stated until then.
         let since = since.min(now);
-        let said = graph.map(|_| read::document(&seen.path, &text));
+        let reading = graph.map(|_| read::document(&seen.path, &text));
         let lines = memory_file::hashes(&seen.path, &text);
-        Some(Document { path: seen.path.clone(), row, passages, said, since, lines })
+        Some(Document { path: seen.path.clone(), row, passages, reading, since, lines })
     }
 }
 
@@ -272,7 +272,11 @@ fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
             hash: hash(format!("{title}\n{text}").as_bytes()),
         };
         let at = day.unwrap_or(Time::from_millis(stat.mtime));
-        Passage { title, slice: Some(slice), ..Passage::new(KIND, format!("{path}#{number}"), text, at) }
+        Passage {
+            title,
+            slice: Some(slice),
+            ..Passage::new(CHUNK_KIND, format!("{path}#{number}"), text, at)
+        }
     };
     filled.enumerate().map(passage).collect()
 }
@@ -302,7 +306,7 @@ impl Batch {
     }
 
     fn is_full(&self) -> bool {
-        self.documents.len() + self.removed.len() >= BATCH || self.bytes >= BATCH_BYTES
+        self.documents.len() + self.removed.len() >= MAX_BATCH_DOCUMENTS || self.bytes >= MAX_BATCH_BYTES
     }
 
     /// Writes the batch, unless it is empty. Returns the number of chunks that were written.
@@ -322,7 +326,7 @@ impl Batch {
             for document in &documents {
                 written += write_chunks(tx, &mut writer, &document.path, &document.passages)?;
                 let origin = from_document(caller.now, document.since);
-                graph::follow(tx, &mut writer, &origin, &document.path, document.said.as_ref())?;
+                graph::follow(tx, &mut writer, &origin, &document.path, document.reading.as_ref())?;
                 write_row(tx, document)?;
                 if !document.lines.is_empty() {
                     memory_file::note_lines(tx, &document.lines, document.since, caller.now)?;
@@ -354,7 +358,7 @@ fn write_row(tx: &Connection, document: &Document) -> Result<()> {
 }
 
 /// A chunk in the index.
-struct Old {
+struct IndexedChunk {
     id: i64,
     reference: String,
     hash: String,
@@ -365,18 +369,18 @@ struct Old {
 /// Replaces the chunks of a document. Chunks with unchanged text stay, even if their number changes. Returns
 /// the number of chunks that were written.
 fn write_chunks(tx: &Connection, writer: &mut Writer<'_>, path: &str, new: &[Passage]) -> Result<usize> {
-    let mut old: HashMap<String, Vec<Old>> = HashMap::new();
+    let mut old: HashMap<String, Vec<IndexedChunk>> = HashMap::new();
     for chunk in chunks_of(tx, path)?.into_iter().rev() {
         old.entry(chunk.hash.clone()).or_default().push(chunk);
     }
-    let kept: Vec<Option<Old>> = new
+    let kept: Vec<Option<IndexedChunk>> = new
         .iter()
         .map(|passage| passage.slice.as_ref().and_then(|slice| old.get_mut(&slice.hash)?.pop()))
         .collect();
     for chunk in old.into_values().flatten() {
-        writer.remove(KIND, &chunk.reference)?;
+        writer.remove(CHUNK_KIND, &chunk.reference)?;
     }
-    let moves = |(passage, old): &(&Passage, &Old)| {
+    let moves = |(passage, old): &(&Passage, &IndexedChunk)| {
         let lines = passage.slice.as_ref().map(|slice| slice.lines);
         old.reference != passage.reference || old.at != passage.at || Some(old.lines) != lines
     };
@@ -398,14 +402,14 @@ fn write_chunks(tx: &Connection, writer: &mut Writer<'_>, path: &str, new: &[Pas
 }
 
 /// Returns the chunks of a document in the index, by number.
-fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
+fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<IndexedChunk>> {
     // `$` is the character after `#`. The path of another document may begin with this path and `#`, but no
     // number follows then.
     let sql = "SELECT id, ref, hash, at, first_line, last_line FROM passages
         WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$'";
     let mut found = Vec::new();
     tx.each(sql, [path], |row| {
-        let old = Old {
+        let old = IndexedChunk {
             id: row.get(0)?,
             reference: row.get(1)?,
             hash: row.text(2)?.to_owned(),
@@ -431,8 +435,8 @@ pub fn sync(view: &mut View<'_>) -> Result<SyncReport> {
 pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<SyncReport> {
     let caller = view.caller();
     // First complete the file changes of a process that died.
-    if view.is_on_disk() && view.read_all(change::is_unsettled)? {
-        match change::hold(view) {
+    if view.is_on_disk() && view.read_all(change::has_pending_changes)? {
+        match change::lock(view) {
             Ok(held) => drop(held),
             Err(Error::ReadOnly { .. }) => {}
             Err(error) => return Err(error),

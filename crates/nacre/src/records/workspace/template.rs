@@ -118,7 +118,7 @@ fn blank(text: &str, mut ours: impl FnMut(&str) -> bool) -> Cow<'_, str> {
 
 /// The result of writing the templates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Laid {
+pub struct TemplateReport {
     /// Files that were created.
     pub made: Vec<&'static str>,
     /// Files that existed and were not changed.
@@ -126,17 +126,17 @@ pub struct Laid {
 }
 
 /// Writes the templates into the group's folder. Existing files are never changed.
-pub fn lay_templates(view: &View<'_>) -> Result<Laid> {
-    let mut laid = Laid::default();
+pub fn write_templates(view: &View<'_>) -> Result<TemplateReport> {
+    let mut report = TemplateReport::default();
     for template in TEMPLATES {
         let path: FilePath = template.path.parse().expect("a test parses every path");
         if view.files().create(&path, template.text.as_bytes())? {
-            laid.made.push(template.path);
+            report.made.push(template.path);
         } else {
-            laid.kept.push(template.path);
+            report.kept.push(template.path);
         }
     }
-    Ok(laid)
+    Ok(report)
 }
 
 #[cfg(test)]
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_wrote_is_left() {
+    fn text_added_to_a_template_stays() {
         let filled = TEMPLATES[2].text.replace("## People\n", "## People\n\n- Petra: sister, in Graz\n");
         assert!(!is_untouched("USER.md", &filled));
         for (text, expected) in [

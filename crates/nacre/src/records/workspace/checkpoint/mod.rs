@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::change::{self, Change, Held};
+use super::change::{self, Change, LockedWorkspace};
 use super::{FilePath, Note};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
@@ -31,18 +31,18 @@ use crate::store::audit;
 use crate::store::beside;
 use crate::store::{Connection, Damage, Db, Files, crash};
 
-pub(crate) use records::Gone;
+pub(crate) use records::DeletedRecord;
 pub use records::{Rows, TableDiff};
 
-const MANIFEST: &str = "manifest.json";
-const RECORDS: &str = "records.db";
-const FILES: &str = "files";
+const MANIFEST_FILE: &str = "manifest.json";
+const RECORDS_FILE: &str = "records.db";
+const FILES_FOLDER: &str = "files";
 /// The format version of a checkpoint.
-const FORMAT: u32 = 1;
+const FORMAT_VERSION: u32 = 1;
 /// The maximum size of a manifest.
-const MANIFEST_LARGEST: u64 = 16 << 20;
+const MAX_MANIFEST_BYTES: u64 = 16 << 20;
 /// The maximum length of the name in an id.
-const LONGEST_NAME: usize = 40;
+const MAX_NAME_CHARS: usize = 40;
 
 /// A checkpoint, as its manifest describes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub struct Checkpoint {
     pub schema: usize,
     /// The number of rows of each table.
     pub counts: BTreeMap<String, i64>,
-    pub files: Vec<FileKept>,
+    pub files: Vec<CheckpointFile>,
     /// Files that could not be copied, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Note>,
@@ -73,7 +73,7 @@ pub struct Checkpoint {
 /// A file in a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the field names are the keys of the manifest")]
-pub struct FileKept {
+pub struct CheckpointFile {
     pub path: String,
     pub bytes: u64,
     /// The Unix permissions; absent on other systems.
@@ -114,7 +114,7 @@ pub struct FileDiff {
 
 /// The result of a restore.
 #[derive(Clone, Debug, Serialize)]
-pub struct Restored {
+pub struct RestoreReport {
     /// The id of the restored checkpoint.
     pub id: String,
     /// The id of the checkpoint of the state before, which undoes the restore.
@@ -131,27 +131,32 @@ pub struct Restored {
 /// Saves the current files and records as a checkpoint.
 pub fn save(view: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     let saved = save_held(&mut held, caller, name, reason)?;
-    thin_out(&held, &[&saved.id])?;
+    prune(&held, &[&saved.id])?;
     Ok(saved)
 }
 
-fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
+fn save_held(
+    held: &mut LockedWorkspace<'_>,
+    caller: &Caller,
+    name: &str,
+    reason: &str,
+) -> Result<Checkpoint> {
     held.view.create()?;
-    let place = place(held.view.folder())?;
+    let place = checkpoints_folder(held.view.folder())?;
     crate::base::files::create_folder(&place)?;
     clear(&place)?;
     let name = slug(name);
     let id = free_id(&place, caller.now, &name);
     let aside = place.join(format!(".new-{id}"));
-    crate::base::files::create_folder(&aside.join(FILES))?;
-    let (files, left_out) = copy_files(held, &aside.join(FILES))?;
+    crate::base::files::create_folder(&aside.join(FILES_FOLDER))?;
+    let (files, left_out) = copy_files(held, &aside.join(FILES_FOLDER))?;
     crash::point("files kept");
-    let counts = write_records(&mut held.view, &aside.join(RECORDS))?;
+    let counts = write_records(&mut held.view, &aside.join(RECORDS_FILE))?;
     crash::point("records kept");
     let checkpoint = Checkpoint {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         id: id.clone(),
         name,
         reason: reason.trim().to_owned(),
@@ -161,7 +166,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
         counts,
         files,
         left_out,
-        records: hash_file(&aside.join(RECORDS))?,
+        records: hash_file(&aside.join(RECORDS_FILE))?,
         records_next: None,
     };
     write_manifest(&aside, &checkpoint)?;
@@ -176,7 +181,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
 
 /// Lists the checkpoints, newest first.
 pub fn list(view: &View<'_>) -> Result<Checkpoints> {
-    list_in(&place(view.folder())?, view.name().as_str())
+    list_in(&checkpoints_folder(view.folder())?, view.name().as_str())
 }
 
 fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
@@ -205,8 +210,8 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
 /// Compares files and records with a checkpoint.
 pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
     let caller = view.caller();
-    private_only(caller, "checkpoint diff")?;
-    let mut held = change::hold(view)?;
+    require_private(caller, "checkpoint diff")?;
+    let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| lossy(&bytes));
     let files = changes(&held, &folder, &checkpoint)?
@@ -217,28 +222,28 @@ pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
             now: text(before),
         })
         .collect();
-    let copy = Copy::of(held.view.schema(), &folder, &checkpoint)?;
+    let copy = RecordsCopy::of(held.view.schema(), &folder, &checkpoint)?;
     let records = held.view.with_attached(&copy.0, |view| view.read_all(records::compare))?;
     Ok(CheckpointDiff { id: checkpoint.id, files, records })
 }
 
 /// Restores the files and records of a checkpoint together. The state before is saved as another checkpoint.
-pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
+pub fn restore(view: &mut View<'_>, id: &str) -> Result<RestoreReport> {
     let caller = view.caller();
-    private_only(caller, "checkpoint restore")?;
-    let mut held = change::hold(view)?;
+    require_private(caller, "checkpoint restore")?;
+    let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
     let before = save_held(&mut held, caller, "before-restore", &reason)?;
-    let copy = Copy::of(held.view.schema(), &folder, &checkpoint)?;
+    let copy = RecordsCopy::of(held.view.schema(), &folder, &checkpoint)?;
     let changes = changes(&held, &folder, &checkpoint)?;
     let language = held.view.settings().search.language();
     let schema = held.view.schema();
     let row = audit::Row::new("checkpoint_restore").id(&checkpoint.id).with("files", changes.len());
-    let cause = format!("{}{}", change::RESTORE, checkpoint.id);
+    let cause = format!("{}{}", change::RESTORE_PREFIX, checkpoint.id);
     held.view.attach(&copy.0)?;
-    let done = held.commit_far(&cause, &changes, |tx| {
-        let rows = records::put_back(tx)?;
+    let done = held.commit_with_conflicts(&cause, &changes, |tx| {
+        let rows = records::restore(tx)?;
         index::rebuild(tx, schema, index::Documents::Forget, language)?;
         row.append(tx, caller)?;
         crash::point("records put back");
@@ -251,16 +256,16 @@ pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
             held.files().set_mode(&path, mode & 0o777)?;
         }
     }
-    thin_out(&held, &[&before.id, &checkpoint.id])?;
+    prune(&held, &[&before.id, &checkpoint.id])?;
     drop(held);
     drop(copy);
     view.forget_state();
     super::sync(view)?;
-    Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
+    Ok(RestoreReport { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
 }
 
 /// Refuses shared sessions, because a checkpoint contains private data.
-fn private_only(caller: &Caller, tool: &str) -> Result<()> {
+fn require_private(caller: &Caller, tool: &str) -> Result<()> {
     match caller.visibility {
         Visibility::Private => Ok(()),
         Visibility::Shared => Err(Error::NeedsPrivate { tool: tool.into() }),
@@ -270,27 +275,27 @@ fn private_only(caller: &Caller, tool: &str) -> Result<()> {
 /// Deletes a checkpoint. Returns its full id.
 pub fn remove(view: &mut View<'_>, id: &str) -> Result<String> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
-    let place = place(held.view.folder())?;
+    let mut held = change::lock(view)?;
+    let place = checkpoints_folder(held.view.folder())?;
     // A damaged checkpoint can be deleted too, by its full name.
     let id = match find(&place, held.view.name().as_str(), id) {
         Ok(checkpoint) => checkpoint.id,
         Err(Error::BadCheckpoint { .. }) => id.to_owned(),
         Err(error) => return Err(error),
     };
-    take_away(&place, &id)?;
+    delete(&place, &id)?;
     held.view.write(|tx| audit::Row::new("checkpoint_drop").id(&id).append(tx, caller))?;
     Ok(id)
 }
 
 /// Removes permanently deleted entries, entities, facts and relations from every checkpoint. Returns the
 /// checkpoints that still have them, and why.
-pub(crate) fn forget(view: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
-    let place = place(view.folder())?;
+pub(crate) fn forget(view: &mut View<'_>, gone: &[DeletedRecord]) -> Result<Vec<Note>> {
+    let place = checkpoints_folder(view.folder())?;
     if gone.is_empty() || !place.is_dir() {
         return Ok(Vec::new());
     }
-    let held = change::hold(view)?;
+    let held = change::lock(view)?;
     let found = list_in(&place, held.view.name().as_str())?;
     let mut left = found.damaged;
     for mut checkpoint in found.checkpoints {
@@ -301,8 +306,8 @@ pub(crate) fn forget(view: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
     Ok(left)
 }
 
-fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Result<()> {
-    let file = folder.join(RECORDS);
+fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[DeletedRecord]) -> Result<()> {
+    let file = folder.join(RECORDS_FILE);
     let aside = folder.join(".records.db");
     let _ = fs::remove_file(&aside);
     copy_private(&file, &aside)?;
@@ -330,7 +335,7 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
 }
 
 /// Returns the folder of the checkpoints. Links are refused.
-fn place(folder: &Path) -> Result<PathBuf> {
+fn checkpoints_folder(folder: &Path) -> Result<PathBuf> {
     let mut place = folder.to_owned();
     for name in CHECKPOINTS.split('/') {
         place.push(name);
@@ -364,7 +369,7 @@ fn slug(name: &str) -> String {
             _ if !slug.ends_with('-') && !slug.is_empty() => slug.push('-'),
             _ => {}
         }
-        if slug.len() == LONGEST_NAME {
+        if slug.len() == MAX_NAME_CHARS {
             break;
         }
     }
@@ -386,7 +391,7 @@ fn is_id(id: &str) -> bool {
 }
 
 /// Copies the documents of the workspace. Returns the copied files, and the files that could not be copied.
-fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> {
+fn copy_files(held: &LockedWorkspace<'_>, to: &Path) -> Result<(Vec<CheckpointFile>, Vec<Note>)> {
     let found = held.files().documents();
     let (mut kept, mut left_out) = (Vec::new(), found.skipped.clone());
     for path in found.paths() {
@@ -403,7 +408,7 @@ fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> 
             crate::base::files::create_folder(folder)?;
         }
         crate::base::files::write_whole(&file, &bytes)?;
-        kept.push(FileKept {
+        kept.push(CheckpointFile {
             mode: held.files().mode(&path),
             bytes: bytes.len() as u64,
             sha256: hash(&bytes),
@@ -424,7 +429,7 @@ fn write_records(view: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i6
     let counts = view.with_attached(file, |view| {
         view.outside(|db| {
             db.batch("BEGIN")?;
-            let counts = records::copy_out(db);
+            let counts = records::copy(db);
             db.batch(if counts.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
             counts
         })
@@ -438,7 +443,7 @@ fn write_records(view: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i6
 
 fn write_manifest(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
     crate::base::files::write_whole(
-        &folder.join(MANIFEST),
+        &folder.join(MANIFEST_FILE),
         serde_json::to_string_pretty(checkpoint)?.as_bytes(),
     )
 }
@@ -448,15 +453,15 @@ fn read_manifest(folder: &Path, id: &str, group: &str) -> Result<Checkpoint> {
     if !is_id(id) || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
         return Err(bad("is not a Nacre checkpoint"));
     }
-    let file = folder.join(MANIFEST);
+    let file = folder.join(MANIFEST_FILE);
     let found = fs::symlink_metadata(&file).map_err(|_| bad("has no manifest"))?;
-    if !found.is_file() || found.len() > MANIFEST_LARGEST {
+    if !found.is_file() || found.len() > MAX_MANIFEST_BYTES {
         return Err(bad("has a manifest that is too large or not a file"));
     }
     let bytes = fs::read(&file).map_err(Error::io(&file))?;
     let checkpoint: Checkpoint = serde_json::from_slice(&bytes)
         .map_err(|problem| bad(&format!("has a manifest that can't be read: {problem}")))?;
-    if checkpoint.format != FORMAT {
+    if checkpoint.format != FORMAT_VERSION {
         return Err(bad("has a format that this version does not support"));
     }
     if checkpoint.id != id {
@@ -486,8 +491,8 @@ fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
 }
 
 /// Finds a checkpoint and verifies all its files.
-fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
-    let place = place(held.view.folder())?;
+fn open(held: &LockedWorkspace<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
+    let place = checkpoints_folder(held.view.folder())?;
     let checkpoint = find(&place, held.view.name().as_str(), id)?;
     let folder = place.join(&checkpoint.id);
     let bad = |problem: String| Error::BadCheckpoint { path: folder.clone(), problem };
@@ -497,7 +502,7 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
         let (found, known) = (i64::try_from(found).unwrap_or(i64::MAX), i64::try_from(known).unwrap_or(0));
         return Err(Error::Newer { path: folder, found, known });
     }
-    let files = Files::in_folder(&folder.join(FILES));
+    let files = Files::in_folder(&folder.join(FILES_FOLDER));
     for file in &checkpoint.files {
         let kept = read(&files, &file.path)?;
         match kept {
@@ -506,7 +511,7 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
             None => return Err(bad(format!("is missing a file: `{}`", file.path))),
         }
     }
-    let file = folder.join(RECORDS);
+    let file = folder.join(RECORDS_FILE);
     if !fs::symlink_metadata(&file).is_ok_and(|found| found.is_file()) {
         return Err(bad("has no records".into()));
     }
@@ -518,8 +523,8 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
 }
 
 /// Returns the file changes that restore the files of a checkpoint.
-fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
-    let (then, now) = (Files::in_folder(&folder.join(FILES)), held.files().documents());
+fn changes(held: &LockedWorkspace<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
+    let (then, now) = (Files::in_folder(&folder.join(FILES_FOLDER)), held.files().documents());
     let mut paths: BTreeSet<String> = checkpoint.files.iter().map(|file| file.path.clone()).collect();
     let left_out = |path: &str| checkpoint.left_out.iter().any(|note| note.path == path);
     // Files that could not be copied then are not changed now.
@@ -538,14 +543,14 @@ fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Ve
 }
 
 /// A temporary copy of a checkpoint's records, migrated to the current schema.
-struct Copy(PathBuf);
+struct RecordsCopy(PathBuf);
 
-impl Copy {
-    fn of(schema: &Schema, folder: &Path, checkpoint: &Checkpoint) -> Result<Copy> {
+impl RecordsCopy {
+    fn of(schema: &Schema, folder: &Path, checkpoint: &Checkpoint) -> Result<RecordsCopy> {
         let bad = |problem: String| Error::BadCheckpoint { path: folder.to_owned(), problem };
-        let copy = Copy(folder.with_file_name(format!(".copy-{}", checkpoint.id)));
+        let copy = RecordsCopy(folder.with_file_name(format!(".copy-{}", checkpoint.id)));
         copy.remove();
-        copy_private(&folder.join(RECORDS), &copy.0)?;
+        copy_private(&folder.join(RECORDS_FILE), &copy.0)?;
         let db = match Db::open(&copy.0, &schema.migrations, Damage::Leave) {
             Ok(db) => db,
             Err(error @ Error::Newer { .. }) => return Err(error),
@@ -569,7 +574,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for RecordsCopy {
     fn drop(&mut self) {
         self.remove();
     }
@@ -584,7 +589,7 @@ fn copy_private(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Deletes a checkpoint. It is renamed first, so that an incomplete one is never listed.
-fn take_away(place: &Path, id: &str) -> Result<()> {
+fn delete(place: &Path, id: &str) -> Result<()> {
     let (from, gone) = (place.join(id), place.join(format!(".gone-{id}")));
     let _ = fs::remove_dir_all(&gone);
     fs::rename(&from, &gone).map_err(Error::io(&from))?;
@@ -593,12 +598,12 @@ fn take_away(place: &Path, id: &str) -> Result<()> {
 }
 
 /// Deletes the oldest checkpoints beyond the configured number, except those in `stay`.
-fn thin_out(held: &Held<'_>, stay: &[&str]) -> Result<()> {
-    let place = place(held.view.folder())?;
+fn prune(held: &LockedWorkspace<'_>, stay: &[&str]) -> Result<()> {
+    let place = checkpoints_folder(held.view.folder())?;
     let keep = held.view.settings().checkpoints.keep.max(1);
     let found = list_in(&place, held.view.name().as_str())?.checkpoints;
     for old in found.iter().skip(keep).filter(|old| !stay.contains(&old.id.as_str())) {
-        take_away(&place, &old.id)?;
+        delete(&place, &old.id)?;
     }
     Ok(())
 }
@@ -687,7 +692,7 @@ mod tests {
             assert!(list(&group.enter(&caller()).unwrap()).unwrap().checkpoints.is_empty(), "{point}");
             assert!(list(&group.enter(&caller()).unwrap()).unwrap().damaged.is_empty(), "{point}");
             save(&mut group.enter(&caller()).unwrap(), "two", "").unwrap();
-            let place = place(group.folder()).unwrap();
+            let place = checkpoints_folder(group.folder()).unwrap();
             assert_eq!(fs::read_dir(place).unwrap().count(), 1, "{point}: what was left is cleared away");
         }
     }

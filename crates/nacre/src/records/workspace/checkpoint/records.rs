@@ -15,7 +15,7 @@ use crate::store::Connection;
 
 /// How a checkpoint treats a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
+pub(crate) enum TableRole {
     /// All rows are saved and restored. The SQL expression describes a row.
     Record(&'static str),
     /// Only the rows that match this condition are saved and restored.
@@ -27,76 +27,76 @@ pub(crate) enum Kept {
 }
 
 /// Every table of a memory, and how a checkpoint treats it.
-pub(crate) const TABLES: &[(&str, Kept)] = &[
-    ("entries", Kept::Record("'[id:' || number || '] ' || content")),
-    ("entry_history", Kept::Record("content")),
-    ("entry_links", Kept::Record("entry || ' – ' || other")),
-    ("imports", Kept::Record("format || ' ' || ref")),
-    ("sessions", Kept::Record("id")),
-    ("exchanges", Kept::Record("user")),
-    ("lessons", Kept::Record("text")),
-    ("entities", Kept::Record("name")),
-    ("names", Kept::Record("name")),
-    ("facts", Kept::Record("'fact-' || id || ' ' || key || ' = ' || value")),
-    ("relations", Kept::Record("'relation-' || id || ' ' || predicate")),
-    ("citations", Kept::Record("path || ':' || line")),
-    ("kept_out", Kept::Record("path || ':' || line")),
-    ("recalled_together", Kept::Record("one || ' – ' || other")),
-    ("merges", Kept::Record("kept || ' – ' || gone")),
-    ("distinct_entities", Kept::Record("one || ' – ' || other")),
-    ("multi_keys", Kept::Record("key")),
-    ("categories", Kept::Record("name")),
-    ("collections", Kept::Record("name")),
-    ("proposals", Kept::Record("number || ' ' || target")),
-    ("line_uses", Kept::Record("path")),
-    ("promoted", Kept::Record("step")),
-    ("projects", Kept::Record("name")),
-    ("project_files", Kept::Record("path")),
-    ("items", Kept::Record("path || ':' || line || ' ' || title")),
-    ("tasks", Kept::Record("'TASK-' || number || ' ' || description")),
-    ("task_blocks", Kept::Record("task || ' – ' || \"by\"")),
-    ("task_changes", Kept::Record("task || ' ' || status")),
+pub(crate) const TABLES: &[(&str, TableRole)] = &[
+    ("entries", TableRole::Record("'[id:' || number || '] ' || content")),
+    ("entry_history", TableRole::Record("content")),
+    ("entry_links", TableRole::Record("entry || ' – ' || other")),
+    ("imports", TableRole::Record("format || ' ' || ref")),
+    ("sessions", TableRole::Record("id")),
+    ("exchanges", TableRole::Record("user")),
+    ("lessons", TableRole::Record("text")),
+    ("entities", TableRole::Record("name")),
+    ("names", TableRole::Record("name")),
+    ("facts", TableRole::Record("'fact-' || id || ' ' || key || ' = ' || value")),
+    ("relations", TableRole::Record("'relation-' || id || ' ' || predicate")),
+    ("citations", TableRole::Record("path || ':' || line")),
+    ("kept_out", TableRole::Record("path || ':' || line")),
+    ("recalled_together", TableRole::Record("one || ' – ' || other")),
+    ("merges", TableRole::Record("kept || ' – ' || gone")),
+    ("distinct_entities", TableRole::Record("one || ' – ' || other")),
+    ("multi_keys", TableRole::Record("key")),
+    ("categories", TableRole::Record("name")),
+    ("collections", TableRole::Record("name")),
+    ("proposals", TableRole::Record("number || ' ' || target")),
+    ("line_uses", TableRole::Record("path")),
+    ("promoted", TableRole::Record("step")),
+    ("projects", TableRole::Record("name")),
+    ("project_files", TableRole::Record("path")),
+    ("items", TableRole::Record("path || ':' || line || ' ' || title")),
+    ("tasks", TableRole::Record("'TASK-' || number || ' ' || description")),
+    ("task_blocks", TableRole::Record("task || ' – ' || \"by\"")),
+    ("task_changes", TableRole::Record("task || ' ' || status")),
     // The read position of a transcript is restored with its messages; later lines are read from the file
     // again.
-    ("transcripts", Kept::Record("session")),
-    ("transcript_ids", Kept::Record("session || ' ' || id")),
+    ("transcripts", TableRole::Record("session")),
+    ("transcript_ids", TableRole::Record("session || ' ' || id")),
     // A message exists only as a passage.
-    ("passages", Kept::Where("kind = 'message'")),
-    ("documents", Kept::Derived),
-    ("passages_fts", Kept::Derived),
-    ("passages_vocab", Kept::Derived),
-    ("terms", Kept::Derived),
-    ("authors", Kept::Derived),
-    ("marks", Kept::Derived),
-    ("vectors", Kept::Derived),
-    ("embedded", Kept::Derived),
-    ("audit", Kept::Ledger),
-    ("usage", Kept::Ledger),
-    ("meta", Kept::Ledger),
-    ("turns", Kept::Ledger),
-    ("seen", Kept::Ledger),
-    ("file_changes", Kept::Ledger),
-    ("jobs", Kept::Ledger),
-    ("flushes", Kept::Ledger),
+    ("passages", TableRole::Where("kind = 'message'")),
+    ("documents", TableRole::Derived),
+    ("passages_fts", TableRole::Derived),
+    ("passages_vocab", TableRole::Derived),
+    ("terms", TableRole::Derived),
+    ("authors", TableRole::Derived),
+    ("marks", TableRole::Derived),
+    ("vectors", TableRole::Derived),
+    ("embedded", TableRole::Derived),
+    ("audit", TableRole::Ledger),
+    ("usage", TableRole::Ledger),
+    ("meta", TableRole::Ledger),
+    ("turns", TableRole::Ledger),
+    ("seen", TableRole::Ledger),
+    ("file_changes", TableRole::Ledger),
+    ("jobs", TableRole::Ledger),
+    ("flushes", TableRole::Ledger),
 ];
 
 /// A permanently deleted record.
 #[derive(Clone, Debug)]
-pub(crate) struct Gone {
+pub(crate) struct DeletedRecord {
     /// The id of the record.
     pub(crate) reference: String,
     /// For an entry: the hashes of all contents it ever had.
     pub(crate) texts: Vec<String>,
 }
 
-impl Gone {
-    pub(crate) fn of(reference: impl Into<String>) -> Gone {
-        Gone { reference: reference.into(), texts: Vec::new() }
+impl DeletedRecord {
+    pub(crate) fn of(reference: impl Into<String>) -> DeletedRecord {
+        DeletedRecord { reference: reference.into(), texts: Vec::new() }
     }
 }
 
 /// The maximum number of rows that a comparison names per table.
-const NAMED: usize = 20;
+const MAX_NAMED_ROWS: usize = 20;
 
 /// The differences between a checkpoint and now in one table.
 #[derive(Clone, Debug, Serialize)]
@@ -117,19 +117,19 @@ pub struct Rows {
 }
 
 /// Returns the saved tables: name, condition for rows, and description of a row.
-fn kept() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+fn kept_tables() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     TABLES.iter().filter_map(|(table, kept)| match kept {
-        Kept::Record(shown) => Some((*table, "1", *shown)),
-        Kept::Where(condition) => Some((*table, *condition, "text")),
-        Kept::Derived | Kept::Ledger => None,
+        TableRole::Record(shown) => Some((*table, "1", *shown)),
+        TableRole::Where(condition) => Some((*table, *condition, "text")),
+        TableRole::Derived | TableRole::Ledger => None,
     })
 }
 
 /// Copies the records of the live database into the attached one.
-pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
+pub(super) fn copy(db: &Connection) -> Result<BTreeMap<String, i64>> {
     let mut counts = BTreeMap::new();
-    for (table, condition, _) in kept() {
-        let count = copy(db, "main", "point", table, condition)?;
+    for (table, condition, _) in kept_tables() {
+        let count = copy_table(db, "main", "point", table, condition)?;
         if count > 0 {
             counts.insert(table.to_owned(), count);
         }
@@ -144,25 +144,25 @@ pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
 
 /// Replaces the live records by those of the attached database, except those that were permanently deleted
 /// since. The caller must rebuild the index.
-pub(super) fn put_back(db: &Connection) -> Result<i64> {
+pub(super) fn restore(db: &Connection) -> Result<i64> {
     let deleted = deleted(db)?;
     let mut rows = 0;
     db.batch("DELETE FROM main.passages WHERE kind <> 'message'; DELETE FROM main.embedded;")?;
-    for (table, condition, _) in kept() {
+    for (table, condition, _) in kept_tables() {
         db.batch(&format!("DELETE FROM main.{table} WHERE {condition}"))?;
-        rows += copy(db, "point", "main", table, condition)?;
+        rows += copy_table(db, "point", "main", table, condition)?;
     }
     db.batch(
         "UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(
             (SELECT seq FROM point.sqlite_sequence AS was WHERE was.name = main.sqlite_sequence.name), 0))",
     )?;
     for reference in deleted {
-        forget(db, "main", &Gone::of(reference))?;
+        forget(db, "main", &DeletedRecord::of(reference))?;
     }
     Ok(rows)
 }
 
-fn copy(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> Result<i64> {
+fn copy_table(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> Result<i64> {
     let columns = columns(db, to, table)?.0.join(", ");
     let sql = format!(
         "INSERT INTO {to}.{table} ({columns}) SELECT {columns} FROM {from}.{table} WHERE {condition}"
@@ -190,7 +190,11 @@ fn deleted(db: &Connection) -> Result<Vec<String>> {
 
 /// Removes an entry, entity, fact or relation from a database, with every trace except derived data. Returns
 /// whether it existed.
-pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &Gone) -> Result<bool> {
+pub(super) fn forget(
+    db: &Connection,
+    schema: &str,
+    DeletedRecord { reference, texts }: &DeletedRecord,
+) -> Result<bool> {
     let run = |sql: &str| db.run(&sql.replace("S.", &format!("{schema}.")), [reference]);
     let number = |kind: &str| reference.strip_prefix(kind)?.parse::<i64>().ok();
     for (kind, table) in [("fact", "facts"), ("relation", "relations")] {
@@ -244,7 +248,7 @@ fn forget_proposed(db: &Connection, schema: &str, reference: &str, texts: &[Stri
 /// Compares the live records with those of the attached database.
 pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
     let mut differences = Vec::new();
-    for (table, condition, shown) in kept() {
+    for (table, condition, shown) in kept_tables() {
         let (mut all, key) = columns(db, "main", table)?;
         // The position of a vector is not part of a record.
         all.retain(|column| !(table == "passages" && ["slot", "pieces"].contains(&column.as_str())));
@@ -267,7 +271,7 @@ pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
             let sql = format!("SELECT {shown} FROM {schema}.{table} WHERE ({key}) IN ({keys})");
             let mut rows = Rows::default();
             db.each(&sql, (), |row| {
-                if rows.first.len() < NAMED {
+                if rows.first.len() < MAX_NAMED_ROWS {
                     rows.first.push(row.get(0)?);
                 }
                 rows.count += 1;
