@@ -105,7 +105,7 @@ pub(crate) fn import_files(
     }
     drop(held);
     if is_own(&folder.join(TRANSCRIPTS_FOLDER)) {
-        put.added += session::put_back(view, &from, |name| belongs(TRANSCRIPTS_FOLDER, name))?;
+        put.added += session::copy_missing(view, &from, |name| belongs(TRANSCRIPTS_FOLDER, name))?;
     }
     Ok(put)
 }

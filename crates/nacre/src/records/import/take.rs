@@ -306,7 +306,7 @@ impl<'a> Sink<'a> {
         &mut self,
         input: impl BufRead,
         name: &str,
-    ) -> Result<crate::records::session::Recorded> {
+    ) -> Result<crate::records::session::TranscriptImport> {
         let (mut added, mut present) = (0, 0);
         let (samples, progress, group) = (&mut self.report.samples, &mut self.progress, &self.view);
         let mut references = Vec::new();
@@ -327,7 +327,7 @@ impl<'a> Sink<'a> {
             if references.len() < BATCH { Ok(()) } else { count(&mut references) }
         })?;
         count(&mut references)?;
-        Ok(crate::records::session::Recorded { read, added, present })
+        Ok(crate::records::session::TranscriptImport { read, added, present })
     }
 
     fn count(&mut self, kind: &'static str) -> &mut Counts {

@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::compact::{self, Compacted};
+use super::compact::{self, CompactionReport};
 use super::flush::{self, Flush};
+use super::ingest::{self, Author, State};
 use super::lock::{Lock, lock};
-use super::take_in::{self, Author, State};
 use super::transcript::{Line, Role, Transcript};
 use super::{listing, retention};
 use crate::base::ids::SessionId;
@@ -50,7 +50,7 @@ pub struct Draft {
 /// The result of appending messages.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "named after what they count")]
-pub struct Appended {
+pub struct AppendReport {
     pub session: SessionId,
     /// The ids of the messages, in the given order.
     pub ids: Vec<String>,
@@ -67,28 +67,28 @@ pub struct Appended {
     pub flush: Option<Flush>,
     /// The result of compaction, if it was due.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub compacted: Option<Compacted>,
+    pub compacted: Option<CompactionReport>,
 }
 
-redact! { Appended { session, ids, warnings, flush, compacted / added, present, tokens } }
+redact! { AppendReport { session, ids, warnings, flush, compacted / added, present, tokens } }
 
 /// Appends messages to a session's transcript. If one is refused, none is written.
-pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<Appended> {
+pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<AppendReport> {
     let caller = view.caller();
     if drafts.is_empty() {
         let (tool, field, problem) = ("session_append".into(), "messages".into(), "is empty".into());
         return Err(Error::BadArgument { tool, field, problem, nearest: None });
     }
     drafts.iter().try_for_each(check)?;
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let transcript = Transcript::of(view.files(), session)?;
     let lock = lock(view)?;
-    let (mut state, mut warnings) = ready(view, session, &transcript, &lock)?;
+    let (mut state, mut warnings) = prepare(view, session, &transcript, &lock)?;
     // Another process may have created it meanwhile.
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let new = state.lines == 0;
     let (lines, ids) = view.read_all(|db| lines(db, session, &state, drafts, caller.now))?;
-    let mut odd = take_in::Odd::default();
+    let mut anomalies = ingest::Anomalies::default();
     if !lines.is_empty() {
         let mut bytes = Vec::new();
         let mut placed = Vec::new();
@@ -101,17 +101,17 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
         if new {
             // The hash of the file's beginning is known only now.
             state.taken = 0;
-            (state, odd) = take_in::catch_up(view, session, &transcript, Author::Caller, &lock)?;
+            (state, anomalies) = ingest::catch_up(view, session, &transcript, Author::Caller, &lock)?;
         } else {
             state.ended_at = None;
-            take_in::take_in(view, session, &mut state, &placed, Author::Caller, &mut odd)?;
+            ingest::write_lines(view, session, &mut state, &placed, Author::Caller, &mut anomalies)?;
         }
     }
     if new {
         listing::write(view, &lock)?;
     }
     drop(lock);
-    warnings.extend(odd.warnings());
+    warnings.extend(anomalies.warnings());
     if !lines.is_empty() {
         let delta: usize = lines.iter().map(|line| line.text().chars().count()).sum();
         let path = session.as_str().into();
@@ -120,7 +120,7 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
     }
     let (added, present) = (lines.len(), drafts.len() - lines.len());
     let tokens = state.tokens;
-    let mut done = Appended {
+    let mut done = AppendReport {
         session: session.clone(),
         ids,
         added,
@@ -131,31 +131,36 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
         compacted: None,
     };
     if added > 0 {
-        due(view, session, &state, &mut done)?;
+        run_due_steps(view, session, &state, &mut done)?;
     }
     Ok(done)
 }
 
 /// Prepares a transcript for writing: unpacks it, moves an incomplete last line away, and reads all lines.
-pub(super) fn ready(
+pub(super) fn prepare(
     view: &mut View<'_>,
     session: &SessionId,
     transcript: &Transcript,
     lock: &Lock,
 ) -> Result<(State, Vec<String>)> {
     let mut warnings = Vec::new();
-    retention::bring_back(view, session, transcript, lock)?;
-    if let Some(aside) = transcript.mend(lock)? {
+    retention::unarchive(view, session, transcript, lock)?;
+    if let Some(aside) = transcript.repair_end(lock)? {
         warnings.push(format!("the last line was incomplete; it was moved to `{}`", aside.display()));
     }
-    let (state, odd) = take_in::catch_up(view, session, transcript, Author::Unknown, lock)?;
-    warnings.extend(odd.warnings());
+    let (state, anomalies) = ingest::catch_up(view, session, transcript, Author::Unknown, lock)?;
+    warnings.extend(anomalies.warnings());
     Ok((state, warnings))
 }
 
 /// Runs the steps that are due after a message: the agent is asked to store lasting information, and only
 /// after that older lines are compacted. A failure does not undo the message.
-fn due(view: &mut View<'_>, session: &SessionId, state: &State, done: &mut Appended) -> Result<()> {
+fn run_due_steps(
+    view: &mut View<'_>,
+    session: &SessionId,
+    state: &State,
+    done: &mut AppendReport,
+) -> Result<()> {
     let settings = view.settings().session.clone();
     let compaction = i64::try_from(settings.compact_tokens).unwrap_or(i64::MAX);
     let least = compaction.min(i64::try_from(settings.flush_threshold()).unwrap_or(i64::MAX));
@@ -234,7 +239,7 @@ fn lines(
         };
         let known = |line: &Line| match coming.get(&line.key()) {
             Some(hash) => Ok(Some(hash.clone())),
-            None => take_in::known(db, session, &line.key()),
+            None => ingest::line_hash(db, session, &line.key()),
         };
         if draft.id.is_none() {
             let prefix = if draft.role == Role::ToolCall { "tool" } else { "msg" };

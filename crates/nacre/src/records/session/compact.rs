@@ -8,11 +8,11 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::append::ready;
-use super::context::{self, Wanted};
+use super::append::prepare;
+use super::context::{self, WindowLimits};
+use super::ingest::{self, Author, State};
 use super::lock::{Lock, lock};
-use super::summary::{self, Told};
-use super::take_in::{self, Author, State};
+use super::summary::{self, SummaryInput};
 use super::transcript::{Forwards, Line, Role, Transcript};
 use super::{listing, narrative};
 use crate::base::ids::{EntryId, SessionId};
@@ -26,7 +26,7 @@ use crate::store::event::payload;
 /// The result of a compaction.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct Compacted {
+pub struct CompactionReport {
     /// The number of lines that the summary replaces; 0 if there was nothing to compact.
     pub covered: usize,
     /// The number of lines that stay.
@@ -48,7 +48,7 @@ pub struct Compacted {
     pub aside: Option<String>,
 }
 
-redact! { Compacted { by, note, entry, aside / covered, kept, before, after } }
+redact! { CompactionReport { by, note, entry, aside / covered, kept, before, after } }
 
 /// The lines to summarize, and the lines to keep.
 struct Plan {
@@ -60,16 +60,16 @@ struct Plan {
 }
 
 /// Compacts a transcript.
-pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compacted> {
+pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<CompactionReport> {
     let caller = view.caller();
     let mode = view.settings().session.compact;
     if mode == Compact::Off {
         return Err(Error::CompactionOff);
     }
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let transcript = Transcript::of(view.files(), session)?;
     let plan = plan(view, session, &transcript)?;
-    let nothing = |note: &str| Compacted {
+    let nothing = |note: &str| CompactionReport {
         covered: 0,
         kept: plan.kept.len(),
         before: plan.tokens,
@@ -82,11 +82,11 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
     let Some(last) = plan.older.last() else {
         return Ok(nothing("nothing to compact: no lines are older than the lines that are kept"));
     };
-    let made = summary::make(view, &Told { before: plan.before.as_ref(), lines: &plan.older });
+    let made = summary::make(view, &SummaryInput { before: plan.before.as_ref(), lines: &plan.older });
     let entry = narrative::before_compaction(view, session, &made, (&plan.older, &plan.kept))?;
 
     let lock = lock(view)?;
-    let (mut state, _) = ready(view, session, &transcript, &lock)?;
+    let (mut state, _) = prepare(view, session, &transcript, &lock)?;
     if state.compactions != plan.compactions {
         return Ok(nothing("another process has compacted the session meanwhile"));
     }
@@ -111,7 +111,7 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
             None
         }
     };
-    (state, _) = take_in::catch_up(view, session, &transcript, Author::Caller, &lock)?;
+    (state, _) = ingest::catch_up(view, session, &transcript, Author::Caller, &lock)?;
     note(view, session, &state, plan.older.len())?;
     listing::write(view, &lock)?;
     drop(lock);
@@ -122,7 +122,7 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
         ("after", after.into()),
     ]);
     view.tell("memory:compact", data);
-    Ok(Compacted {
+    Ok(CompactionReport {
         covered: plan.older.len(),
         kept: plan.kept.len(),
         before: plan.tokens,
@@ -136,9 +136,9 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
 
 fn plan(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Result<Plan> {
     let lock = lock(view)?;
-    let (state, _) = ready(view, session, transcript, &lock)?;
+    let (state, _) = prepare(view, session, transcript, &lock)?;
     let tokens = usize::try_from(context::tokens(view, transcript)?).unwrap_or(0);
-    let all = Wanted { results: None, tokens: usize::MAX };
+    let all = WindowLimits { results: None, tokens: usize::MAX };
     let Some(window) = context::read(transcript, all)? else {
         return Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) });
     };
@@ -173,7 +173,7 @@ fn rewrite(transcript: &Transcript, summary: &Line, last: &Line, number: i64, lo
 fn note(view: &mut View<'_>, session: &SessionId, state: &State, covered: usize) -> Result<()> {
     let caller = view.caller();
     view.write(|tx| {
-        take_in::save(tx, session, state)?;
+        ingest::save(tx, session, state)?;
         audit::Row::new("session_compact").id(session).with("covered", covered).append(tx, caller)
     })
 }

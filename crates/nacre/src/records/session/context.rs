@@ -7,7 +7,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::take_in;
+use super::ingest;
 use super::transcript::{Backwards, Forwards, Line, Role, Transcript};
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
@@ -54,7 +54,7 @@ impl Window {
 
 /// How much of a transcript to read.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
+pub(super) struct WindowLimits {
     /// The maximum number of tool results; `None` keeps all unchanged.
     pub(super) results: Option<usize>,
     pub(super) tokens: usize,
@@ -68,15 +68,15 @@ pub(crate) fn context(
     tokens: Option<usize>,
     memory: Option<String>,
 ) -> Result<Option<Context>> {
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let settings = &view.settings().session;
     let tokens = tokens.unwrap_or_else(|| settings.window.saturating_sub(settings.reserve).max(1));
     let transcript = Transcript::of(view.files(), session)?;
     let Some(input) = transcript.open()? else { return Ok(None) };
     let room = tokens.saturating_sub(memory.as_deref().map_or(0, text::tokens)).max(1);
-    let wanted = Wanted { results: Some(settings.keep_tool_results), tokens: room };
-    let known = view.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
-    let window = window(input, wanted, known).map_err(Error::io(&transcript.place()))?;
+    let limits = WindowLimits { results: Some(settings.keep_tool_results), tokens: room };
+    let known = view.read_all(|db| ingest::load(db, session))?.and_then(|state| state.summary_at);
+    let window = window(input, limits, known).map_err(Error::io(&transcript.place()))?;
     let (tokens, results_left_out, cut) = (window.tokens(), window.results_left_out, window.cut);
     let messages = window.summary.into_iter().chain(window.lines).collect();
     let tokens = tokens + memory.as_deref().map_or(0, text::tokens);
@@ -86,19 +86,23 @@ pub(crate) fn context(
 /// Returns how many tokens the context of a transcript has.
 pub(super) fn tokens(view: &View<'_>, transcript: &Transcript) -> Result<i64> {
     let results = Some(view.settings().session.keep_tool_results);
-    let window = read(transcript, Wanted { results, tokens: usize::MAX })?;
+    let window = read(transcript, WindowLimits { results, tokens: usize::MAX })?;
     Ok(i64::try_from(window.map_or(0, |window| window.tokens())).unwrap_or(i64::MAX))
 }
 
-pub(super) fn read(transcript: &Transcript, wanted: Wanted) -> Result<Option<Window>> {
+pub(super) fn read(transcript: &Transcript, limits: WindowLimits) -> Result<Option<Window>> {
     let Some(input) = transcript.open()? else { return Ok(None) };
-    Ok(Some(window(input, wanted, None).map_err(Error::io(&transcript.place()))?))
+    Ok(Some(window(input, limits, None).map_err(Error::io(&transcript.place()))?))
 }
 
 /// Reads from the end to the line where the last summary ends, or until the limit is reached. `summary_at` is
 /// the position of the last summary according to the database. It is used only if the reading stops before
 /// that summary.
-fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -> std::io::Result<Window> {
+fn window(
+    mut input: Box<dyn ReadSeek>,
+    limits: WindowLimits,
+    summary_at: Option<u64>,
+) -> std::io::Result<Window> {
     let mut window = Window { lines: Vec::new(), summary: None, results_left_out: 0, cut: false };
     let (mut tokens, mut results) = (0, 0);
     let mut lines = Backwards::new(&mut input)?;
@@ -118,16 +122,16 @@ fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>)
             }
             Role::ToolResult => {
                 results += 1;
-                if wanted.results.is_some_and(|most| results > most) {
-                    line.content = Some(left_out(line.text()));
+                if limits.results.is_some_and(|most| results > most) {
+                    line.content = Some(placeholder(line.text()));
                     window.results_left_out += 1;
                 }
             }
-            _ if line.is_silence() && wanted.results.is_some() => continue,
+            _ if line.is_silence() && limits.results.is_some() => continue,
             _ => {}
         }
         tokens += line.tokens();
-        if tokens > wanted.tokens && !window.lines.is_empty() {
+        if tokens > limits.tokens && !window.lines.is_empty() {
             window.cut = true;
             break;
         }
@@ -149,6 +153,6 @@ fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>)
 }
 
 /// Returns the placeholder for a tool result.
-fn left_out(content: &str) -> String {
+fn placeholder(content: &str) -> String {
     format!("[result of {} characters omitted; see the transcript]", content.chars().count())
 }

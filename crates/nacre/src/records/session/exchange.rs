@@ -21,11 +21,11 @@ use crate::store::{self, Connection};
 pub(crate) const KIND: &str = index::EXCHANGE;
 
 /// The maximum length of each side, in characters.
-const LONGEST: usize = 6_000;
+const MAX_SIDE_CHARS: usize = 6_000;
 
 /// Returns the part of a side that is stored.
-pub(crate) fn kept(text: &str) -> String {
-    cut(&redact::text(&said::own(text)), LONGEST)
+pub(crate) fn stored_text(text: &str) -> String {
+    cut(&redact::text(&said::own(text)), MAX_SIDE_CHARS)
 }
 
 /// An exchange. One side may be empty, but not both.
@@ -49,17 +49,17 @@ pub(crate) struct Row {
     pub(crate) at: Time,
     pub(crate) searchable: bool,
     /// Absent in older exports, which are treated as private.
-    #[serde(default = "unknown")]
+    #[serde(default = "private_by_default")]
     pub(crate) private: bool,
 }
 
-fn unknown() -> bool {
+fn private_by_default() -> bool {
     true
 }
 
 /// Inserts an exchange and its passage.
 pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
-    let said = said_hash(&row.user);
+    let said = text_hash(&row.user);
     let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
     let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
     let sql = r#"INSERT INTO exchanges (id, session, "user", agent, at, seq, said, searchable, private)
@@ -75,7 +75,7 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
 /// Inserts an exchange from an export, unless it exists. The id is computed again because an export is not
 /// trusted.
 pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
-    let (user, agent) = (kept(&row.user), kept(&row.agent));
+    let (user, agent) = (stored_text(&row.user), stored_text(&row.agent));
     let id = hash(&[&row.session, &user, &agent]);
     if user.is_empty()
         || agent.is_empty()
@@ -91,7 +91,7 @@ pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
 }
 
 /// Removes exchanges from search whose user message is in the session's transcript.
-pub(crate) fn step_back<'a>(
+pub(crate) fn hide_duplicates<'a>(
     db: &Connection,
     session: &str,
     texts: impl IntoIterator<Item = &'a str>,
@@ -101,7 +101,7 @@ pub(crate) fn step_back<'a>(
     if ours.is_empty() {
         return Ok(());
     }
-    let theirs: Vec<String> = texts.into_iter().map(said_hash).collect();
+    let theirs: Vec<String> = texts.into_iter().map(text_hash).collect();
     for (id, _) in ours.iter().filter(|(_, said)| theirs.contains(said)) {
         db.run("UPDATE exchanges SET searchable = false WHERE id = $1", [id])?;
         index::remove(db, KIND, &reference(session, id))?;
@@ -123,7 +123,7 @@ pub(crate) fn all(db: &Connection) -> Result<Vec<Row>> {
 }
 
 /// An exchange, and how its session continued.
-pub(crate) struct Behind {
+pub(crate) struct ExchangeContext {
     pub(crate) row: Row,
     /// The number of later exchanges in the session.
     pub(crate) after: i64,
@@ -132,7 +132,7 @@ pub(crate) struct Behind {
 }
 
 /// Returns the exchange of a passage.
-pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>> {
+pub(crate) fn of_passage(db: &Connection, reference: &str) -> Result<Option<ExchangeContext>> {
     let id = reference.rsplit('/').next().unwrap_or_default();
     let later =
         "FROM exchanges AS later WHERE later.session = exchanges.session AND later.number > exchanges.number";
@@ -141,7 +141,7 @@ pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>>
         FROM exchanges WHERE id = $1"
     );
     db.row(&sql, [id], |row| {
-        Ok(Behind { row: from_row(row)?, after: row.get(7)?, next: row.text(8)?.to_owned() })
+        Ok(ExchangeContext { row: from_row(row)?, after: row.get(7)?, next: row.text(8)?.to_owned() })
     })
 }
 
@@ -205,14 +205,14 @@ fn is_in_transcript(db: &Connection, session: &str, said: &str) -> Result<bool> 
         WHERE sessions.id = $1 AND kind = 'message' AND author = 'user'";
     let mut found = false;
     db.each(sql, [session], |row| {
-        found = said_hash(row.text(0)?) == said;
+        found = text_hash(row.text(0)?) == said;
         Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(found)
 }
 
-fn said_hash(text: &str) -> String {
-    hash(&[&analyse::fold(&kept(text))])
+fn text_hash(text: &str) -> String {
+    hash(&[&analyse::fold(&stored_text(text))])
 }
 
 /// Hashes texts. The lengths are included, so that no text can move from one field into the next.

@@ -8,9 +8,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::summary::{self, Told};
+use super::summary::{self, SummaryInput};
 use super::transcript::Transcript;
-use super::{context, narrative, take_in};
+use super::{context, ingest, narrative};
 use crate::base::ids::SessionId;
 use crate::base::redact::redact;
 use crate::base::settings::{Compact, Flush as Mode};
@@ -54,7 +54,7 @@ pub struct Count<'a> {
 /// Decides whether a flush is due, and records that the agent was asked.
 pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Result<Flush> {
     let caller = view.caller();
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let settings = view.settings().session.clone();
     let transcript = Transcript::of(view.files(), session)?;
     let ours = transcript.exists();
@@ -79,12 +79,12 @@ pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Res
         }
         asked => asked?,
     };
-    let Asked { first, before } = asked;
+    let FlushDecision { first, before } = asked;
     if !first {
         return Ok(quiet("the agent was already asked since the last compaction"));
     }
     if settings.flush == Mode::Summary {
-        summarise(view, session, &transcript)?;
+        store_summary(view, session, &transcript)?;
         super::flush(view, session);
         return Ok(quiet("a summary was stored"));
     }
@@ -93,7 +93,7 @@ pub fn check(view: &mut View<'_>, session: &SessionId, count: &Count<'_>) -> Res
 }
 
 /// Records that a host has compacted a conversation, which begins a new cycle.
-pub(crate) fn compacted(view: &mut View<'_>, session: &SessionId) -> Result<()> {
+pub(crate) fn start_cycle(view: &mut View<'_>, session: &SessionId) -> Result<()> {
     view.write(|tx| {
         let sql = "INSERT INTO flushes (session, cycle) VALUES ($1, 1) ON CONFLICT (session) DO UPDATE SET cycle = flushes.cycle + 1";
         tx.run(sql, [session])?;
@@ -103,31 +103,31 @@ pub(crate) fn compacted(view: &mut View<'_>, session: &SessionId) -> Result<()> 
 
 /// Returns whether the agent was asked in this cycle.
 pub(crate) fn was_asked(db: &Connection, session: &SessionId) -> Result<bool> {
-    let (cycle, asked, _) = standing(db, session)?;
+    let (cycle, asked, _) = cycle_state(db, session)?;
     Ok(asked == Some(cycle))
 }
 
-struct Asked {
+struct FlushDecision {
     first: bool,
     /// When the agent was asked before.
     before: Option<Time>,
 }
 
-fn ask(tx: &Connection, session: &SessionId, now: Time) -> Result<Asked> {
-    let (cycle, asked, before) = standing(tx, session)?;
+fn ask(tx: &Connection, session: &SessionId, now: Time) -> Result<FlushDecision> {
+    let (cycle, asked, before) = cycle_state(tx, session)?;
     // `None`, never asked, is different from `Some(0)`, asked in cycle 0.
     if asked == Some(cycle) {
-        return Ok(Asked { first: false, before });
+        return Ok(FlushDecision { first: false, before });
     }
     let sql = "INSERT INTO flushes (session, asked, at) VALUES ($1, $2, $3)
         ON CONFLICT (session) DO UPDATE SET asked = excluded.asked, at = excluded.at";
     tx.run(sql, (session, cycle, now))?;
-    Ok(Asked { first: true, before })
+    Ok(FlushDecision { first: true, before })
 }
 
 /// Returns the cycle of a session, the cycle in which the agent was last asked, and when.
-fn standing(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>, Option<Time>)> {
-    let ours = take_in::load(db, session)?.map_or(0, |state| state.compactions);
+fn cycle_state(db: &Connection, session: &SessionId) -> Result<(i64, Option<i64>, Option<Time>)> {
+    let ours = ingest::load(db, session)?.map_or(0, |state| state.compactions);
     let sql = "SELECT cycle, asked, at FROM flushes WHERE session = $1";
     let row = db.row(sql, [session], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?;
     let (theirs, asked, at): (i64, Option<i64>, Option<Time>) = row.unwrap_or((0, None, None));
@@ -154,10 +154,12 @@ fn prompt(view: &View<'_>, before: Option<Time>) -> String {
 }
 
 /// Stores a summary in place of the agent, if the settings say so.
-fn summarise(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Result<()> {
-    let Some((lines, narrated)) = narrative::not_told(view, session, transcript)? else { return Ok(()) };
+fn store_summary(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Result<()> {
+    let Some((lines, narrated)) = narrative::unsummarized_lines(view, session, transcript)? else {
+        return Ok(());
+    };
     if let Some(last) = lines.last() {
-        let text = summary::brief(view, &Told { before: None, lines: &lines }, MAX_CONTENT_CHARS);
+        let text = summary::brief(view, &SummaryInput { before: None, lines: &lines }, MAX_CONTENT_CHARS);
         narrative::store(view, session, &text, (&lines, last), narrated.as_deref())?;
     }
     Ok(())

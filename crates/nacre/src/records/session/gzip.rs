@@ -10,7 +10,7 @@ use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
 /// The amount of text in one member.
-pub(crate) const MEMBER: usize = 1 << 20;
+pub(crate) const MEMBER_BYTES: usize = 1 << 20;
 /// The maximum unpacked size. A small file can unpack to a huge one.
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 
@@ -43,10 +43,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_is_unpacked() {
+    fn packed_files_unpack_to_the_original() {
         for plain in [b"".to_vec(), b"hello\n".to_vec(), b"abc def ".repeat(400_000)] {
             let mut packed = Vec::new();
-            plain.chunks(MEMBER).for_each(|part| pack(part, &mut packed).unwrap());
+            plain.chunks(MEMBER_BYTES).for_each(|part| pack(part, &mut packed).unwrap());
             assert_eq!(unpack(&packed).unwrap(), plain);
             for cut in [1, 5, packed.len() / 2, packed.len().saturating_sub(1)] {
                 if (1..packed.len()).contains(&cut) {
@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_of_any_kind_are_no_panic() {
+    fn arbitrary_bytes_do_not_panic() {
         let mut packed = Vec::new();
         pack(b"some text, some more text, and text again", &mut packed).unwrap();
         for at in 0..packed.len() {

@@ -18,6 +18,7 @@ pub(crate) mod exchange;
 mod flush;
 mod gzip;
 pub mod import;
+mod ingest;
 mod listing;
 mod lock;
 mod narrative;
@@ -26,27 +27,26 @@ mod retention;
 pub(crate) mod said;
 mod show;
 mod summary;
-mod take_in;
 mod transcript;
 
-pub use append::{Appended, Draft, append};
-pub use compact::Compacted;
+pub use append::{AppendReport, Draft, append};
+pub use compact::CompactionReport;
 pub(crate) use compact::compact;
 pub use context::Context;
 pub(crate) use context::context;
 pub use flush::check as check_flush;
 pub use flush::{Count, Flush};
-pub(crate) use flush::{compacted as host_compacted, was_asked};
-pub use narrative::{Ended, end};
-pub use record::Recorded;
+pub(crate) use flush::{start_cycle, was_asked};
+pub(crate) use ingest::catch_up_all;
+pub use narrative::{EndReport, end};
+pub use record::TranscriptImport;
 pub use record::import as import_transcript;
 pub(crate) use record::{absent, formats, lines, set_formats, set_shared, shared};
 pub(crate) use retention::retain;
-pub use show::{Said, Session};
+pub use show::{Session, SessionMessage};
 pub(crate) use show::{list, show};
-pub(crate) use take_in::catch_up_all;
 pub use transcript::{Line, Role};
-pub(crate) use transcript::{NO_REPLY, listed, put_back};
+pub(crate) use transcript::{NO_REPLY, copy_missing, listed};
 
 /// Records that a host compacts a conversation. Returns whether its agent was asked to store lasting
 /// information before.
@@ -54,7 +54,7 @@ pub fn compacts(view: &mut View<'_>) -> Result<bool> {
     let caller = view.caller();
     let asked = view.read_all(|db| was_asked(db, &caller.session))?;
     flush(view, &caller.session);
-    host_compacted(view, &caller.session)?;
+    start_cycle(view, &caller.session)?;
     Ok(asked)
 }
 

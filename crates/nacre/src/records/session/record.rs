@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 use serde_json::json;
 
-use super::import::{self, Author, Format, Message, Read};
+use super::import::{self, Author, Format, Message, ReadReport};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::redact;
@@ -22,16 +22,16 @@ use crate::store::audit;
 
 /// The maximum number of messages in one transaction. Larger batches write fewer rows for repeated words;
 /// smaller batches let other processes write sooner.
-const BATCH: usize = 10_000;
+const MAX_BATCH_MESSAGES: usize = 10_000;
 /// The maximum size of the text in one transaction.
-const BATCH_BYTES: usize = 8 << 20;
+const MAX_BATCH_BYTES: usize = 8 << 20;
 
 /// The result of importing a transcript.
 #[derive(Clone, Debug, Serialize)]
-pub struct Recorded {
+pub struct TranscriptImport {
     /// The content of the transcript.
     #[serde(flatten)]
-    pub read: Read,
+    pub read: ReadReport,
     /// Messages that were added.
     pub added: usize,
     /// Messages that existed already.
@@ -44,7 +44,7 @@ pub fn import(
     input: impl BufRead,
     name: &str,
     mut progress: impl FnMut(usize),
-) -> Result<Recorded> {
+) -> Result<TranscriptImport> {
     let caller = view.caller();
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let (mut batch, mut bytes) = (Vec::new(), 0);
@@ -66,7 +66,7 @@ pub fn import(
     let read = import::read(input, name, |message| {
         bytes += message.text.len();
         batch.push(message);
-        if batch.len() < BATCH && bytes < BATCH_BYTES {
+        if batch.len() < MAX_BATCH_MESSAGES && bytes < MAX_BATCH_BYTES {
             return Ok(());
         }
         bytes = 0;
@@ -74,7 +74,7 @@ pub fn import(
     })?;
     flush(view, &mut batch)?;
     note_format(view, &sessions, read.format)?;
-    Ok(Recorded { read, added, present })
+    Ok(TranscriptImport { read, added, present })
 }
 
 /// Stores the format of new sessions. It is known only when the whole input has been read.
@@ -130,7 +130,7 @@ pub(super) fn record(
     for (id, session) in &sessions {
         if !session.new {
             let said = batch.iter().filter(|one| one.session == *id && one.author == Author::User);
-            exchange::step_back(tx, id, said.map(|one| one.text.as_str()))?;
+            exchange::hide_duplicates(tx, id, said.map(|one| one.text.as_str()))?;
         }
     }
     audit::Row::new(action).with("messages", added).append(tx, caller)?;

@@ -4,9 +4,9 @@
 //! The packed file is complete and verified before the plain file is deleted, and the other way round. If
 //! both exist, a process was interrupted, and the plain file counts.
 
+use super::ingest::{self, Author, State};
 use super::listing;
 use super::lock::{Lock, lock};
-use super::take_in::{self, Author, State};
 use super::transcript::Transcript;
 use crate::base::Result;
 use crate::base::ids::SessionId;
@@ -16,24 +16,24 @@ use crate::store::audit;
 
 /// The result of retention.
 #[derive(Default)]
-pub(crate) struct Retained {
+pub(crate) struct RetentionReport {
     pub(crate) packed: usize,
     /// Why transcripts could not be packed.
     pub(crate) failed: Vec<String>,
 }
 
 /// Packs the transcripts that are due. A failure does not stop the others.
-pub(crate) fn retain(view: &mut View<'_>) -> Result<Retained> {
+pub(crate) fn retain(view: &mut View<'_>) -> Result<RetentionReport> {
     let caller = view.caller();
-    let mut retained = Retained::default();
-    take_in::catch_up_all(view)?;
+    let mut retained = RetentionReport::default();
+    ingest::catch_up_all(view)?;
     let days = view.settings().session.retention_days;
     if days == 0 {
         return Ok(retained);
     }
     let before = caller.now.plus_days(-days);
     let due = |state: &State| state.last_at.is_some_and(|last| last < before);
-    for (id, state) in view.read_all(take_in::all)? {
+    for (id, state) in view.read_all(ingest::all)? {
         let Ok(session) = id.parse::<SessionId>() else { continue };
         if !due(&state) {
             continue;
@@ -54,8 +54,8 @@ fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> b
         return Ok(false);
     }
     let lock = lock(view)?;
-    transcript.mend(&lock)?;
-    let (mut state, _) = take_in::catch_up(view, session, &transcript, Author::Unknown, &lock)?;
+    transcript.repair_end(&lock)?;
+    let (mut state, _) = ingest::catch_up(view, session, &transcript, Author::Unknown, &lock)?;
     if !due(&state) || !transcript.is_plain() {
         return Ok(false);
     }
@@ -68,7 +68,7 @@ fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> b
 }
 
 /// Unpacks an archived transcript.
-pub(super) fn bring_back(
+pub(super) fn unarchive(
     view: &mut View<'_>,
     session: &SessionId,
     transcript: &Transcript,
@@ -80,7 +80,7 @@ pub(super) fn bring_back(
     if !transcript.is_plain() {
         transcript.unpack(lock)?;
     }
-    if let Some(mut state) = view.read_all(|db| take_in::load(db, session))? {
+    if let Some(mut state) = view.read_all(|db| ingest::load(db, session))? {
         state.archived_at = None;
         note(view, session, &state, "session_restore")?;
     }
@@ -91,7 +91,7 @@ pub(super) fn bring_back(
 fn note(view: &mut View<'_>, session: &SessionId, state: &State, action: &str) -> Result<()> {
     let caller = view.caller();
     view.write(|tx| {
-        take_in::save(tx, session, state)?;
+        ingest::save(tx, session, state)?;
         audit::Row::new(action).id(session).append(tx, caller)
     })
 }

@@ -10,7 +10,7 @@ use crate::records::session::import::typed;
 
 /// The maximum length of a message's prose. Longer text keeps its beginning and its end, where people say
 /// what they want; the middle is usually pasted.
-const LONGEST: usize = 2_000;
+const MAX_PROSE_CHARS: usize = 2_000;
 
 /// Returns a text without injected context and without text that a program added.
 pub(crate) fn own(text: &str) -> String {
@@ -29,15 +29,15 @@ pub(crate) fn prose(text: &str) -> String {
     let left = NOT_PROSE.replace_all(&own, " ");
     let prose = |line: &&str| !line.is_empty() && !line.starts_with('>') && !is_ours(line);
     let lines = left.lines().map(str::trim).filter(prose);
-    middle_out(&lines.collect::<Vec<_>>().join("\n"))
+    cut_middle(&lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn middle_out(text: &str) -> String {
+fn cut_middle(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= LONGEST {
+    if chars.len() <= MAX_PROSE_CHARS {
         return text.to_owned();
     }
-    let (head, tail) = (&chars[..LONGEST / 2], &chars[chars.len() - LONGEST / 2..]);
+    let (head, tail) = (&chars[..MAX_PROSE_CHARS / 2], &chars[chars.len() - MAX_PROSE_CHARS / 2..]);
     head.iter().chain(&['\n']).chain(tail).collect()
 }
 
@@ -104,7 +104,7 @@ mod tests {
         ] {
             assert_eq!(prose(text), left, "{text}");
         }
-        assert!(prose(&"word ".repeat(10_000)).chars().count() <= LONGEST + 1);
+        assert!(prose(&"word ".repeat(10_000)).chars().count() <= MAX_PROSE_CHARS + 1);
     }
 
     #[test]

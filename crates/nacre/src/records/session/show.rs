@@ -31,7 +31,7 @@ pub struct Session {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "the field names explain themselves")]
-pub struct Said {
+pub struct SessionMessage {
     /// Its position in the session, from 1.
     pub number: usize,
     /// The id it was imported with.
@@ -44,7 +44,7 @@ pub struct Said {
 
 redact! {
     Session { id, format / messages, started_at, ended_at, archived }
-    Said { id, author, text / number, at }
+    SessionMessage { id, author, text / number, at }
 }
 
 const COLUMNS: &str =
@@ -60,7 +60,12 @@ pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)>
 }
 
 /// Returns a session by its id or a unique beginning of it, with its messages starting at number `from`.
-pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> Result<(Session, Vec<Said>)> {
+pub(crate) fn show(
+    db: &Connection,
+    given: &str,
+    from: usize,
+    limit: usize,
+) -> Result<(Session, Vec<SessionMessage>)> {
     let id = resolve(db, given)?;
     let sql = format!("{COLUMNS} WHERE id = $1");
     let (session, number): (Session, i64) = db.one(&sql, [&id], |row| Ok((session(row)?, row.get(5)?)))?;
@@ -72,7 +77,13 @@ pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> R
         place += 1;
         let reference = row.text(0)?;
         let message = reference.strip_prefix(&format!("{id}/")).unwrap_or(reference).to_owned();
-        Ok(Said { number: place, id: message, author: row.get(1)?, at: row.get(2)?, text: row.get(3)? })
+        Ok(SessionMessage {
+            number: place,
+            id: message,
+            author: row.get(1)?,
+            at: row.get(2)?,
+            text: row.get(3)?,
+        })
     })?;
     Ok((session, said))
 }

@@ -23,9 +23,9 @@ use crate::group::View;
 use crate::store::{ARCHIVE, Files, ReadSeek};
 
 /// The maximum length of a file name, without its extension.
-const MAX_NAME: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 /// The maximum length of a line; a longer line is invalid.
-const MAX_LINE: usize = 16 << 20;
+const MAX_LINE_BYTES: usize = 16 << 20;
 
 /// The answer of an agent that has nothing to say.
 pub(crate) const NO_REPLY: &str = "NO_REPLY";
@@ -143,7 +143,7 @@ impl Line {
 }
 
 /// The ASCII characters that are percent-encoded in file names.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
+const ENCODED_CHARS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
 
 /// The transcript of one session.
 #[derive(Clone, Debug)]
@@ -155,13 +155,13 @@ pub(crate) struct Transcript {
 impl Transcript {
     /// Returns the transcript of a session. Its name is percent-encoded.
     pub(crate) fn of(files: &Files, session: &SessionId) -> Result<Transcript> {
-        let mut name = utf8_percent_encode(session.as_str(), ENCODED).to_string();
+        let mut name = utf8_percent_encode(session.as_str(), ENCODED_CHARS).to_string();
         if name.starts_with('.') {
             name.replace_range(..1, "%2E");
         }
-        if name.len() > MAX_NAME {
+        if name.len() > MAX_NAME_BYTES {
             let (given, length) = (shorten(session.as_str()), name.len());
-            return Err(Error::LongSession { given, length, limit: MAX_NAME });
+            return Err(Error::LongSession { given, length, limit: MAX_NAME_BYTES });
         }
         Ok(Transcript { files: files.clone(), name })
     }
@@ -207,7 +207,7 @@ impl Transcript {
 
     /// Makes the file end with a complete line. Returns where an incomplete line was moved, if there was one.
     /// A line that lacks only its line break stays.
-    pub(crate) fn mend(&self, lock: &Lock) -> Result<Option<PathBuf>> {
+    pub(crate) fn repair_end(&self, lock: &Lock) -> Result<Option<PathBuf>> {
         let Some(mut file) = self.files.open_transcript(&self.plain())? else { return Ok(None) };
         let io = |problem: std::io::Error| Error::io(&self.place())(problem);
         let length = file.seek(SeekFrom::End(0)).map_err(io)?;
@@ -255,7 +255,7 @@ impl Transcript {
         let (bytes, packed) = (self.read()?, self.packed());
         let io = |problem: std::io::Error| Error::io(&self.files.transcript_at(&packed))(problem);
         let mut small = Vec::new();
-        for part in bytes.chunks(gzip::MEMBER) {
+        for part in bytes.chunks(gzip::MEMBER_BYTES) {
             gzip::pack(part, &mut small as &mut dyn Write).map_err(io)?;
         }
         self.files.write_transcript(&packed, &small)?;
@@ -305,10 +305,10 @@ pub(crate) fn listed(files: &Files) -> Vec<String> {
     names
 }
 
-/// Copies the transcripts that match `meant` and whose names are free. Returns how many.
-pub(crate) fn put_back(view: &View<'_>, from: &Files, meant: impl Fn(&str) -> bool) -> Result<usize> {
+/// Copies the transcripts that match `matches` and whose names are free. Returns how many.
+pub(crate) fn copy_missing(view: &View<'_>, from: &Files, matches: impl Fn(&str) -> bool) -> Result<usize> {
     let mut names = listed(from);
-    names.retain(|name| meant(name));
+    names.retain(|name| matches(name));
     if names.is_empty() {
         return Ok(0);
     }
@@ -351,7 +351,7 @@ impl<R: Read + Seek> Forwards<R> {
             }
             let end = block.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(block.len());
-            if line.len() + taken <= MAX_LINE {
+            if line.len() + taken <= MAX_LINE_BYTES {
                 line.extend_from_slice(&block[..taken]);
             }
             let used = taken + usize::from(end.is_some());

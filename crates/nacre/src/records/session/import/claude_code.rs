@@ -10,11 +10,11 @@ use std::collections::HashSet;
 use serde_json::Value;
 
 use super::intake::{Draft, Intake, hash, without_tags};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
 /// The tags around text in a prompt that no person typed.
-pub(super) const INJECTED: &[&str] = &[
+pub(super) const INJECTED_TAGS: &[&str] = &[
     "system-reminder",
     "command-name",
     "command-message",
@@ -33,7 +33,7 @@ pub(super) const INJECTED: &[&str] = &[
 ];
 
 /// A message joined from more blocks than this continues as another message.
-const MAX_JOINED: usize = 16 << 20;
+const MAX_JOINED_BYTES: usize = 16 << 20;
 
 /// Returns whether a value is a line of such a transcript.
 pub(super) fn claims(value: &Value) -> bool {
@@ -65,9 +65,9 @@ impl Reader {
             kind => {
                 let hook = line["attachment"]["type"].as_str().is_some_and(|kind| kind.starts_with("hook_"));
                 intake.note(match kind {
-                    Some("attachment") if hook => Why::Injected,
-                    Some("summary") => Why::Summary,
-                    _ => Why::NotMessage,
+                    Some("attachment") if hook => Reason::Injected,
+                    Some("summary") => Reason::Summary,
+                    _ => Reason::NotMessage,
                 });
                 return Ok(());
             }
@@ -75,10 +75,10 @@ impl Reader {
         let is = |flag: &str| line[flag] == true;
         let message = &line["message"];
         for (passed, why) in [
-            (is("isSidechain"), Why::Sidechain),
-            (is("isCompactSummary"), Why::Summary),
-            (is("isMeta"), Why::Injected),
-            (is("isApiErrorMessage") || message["model"] == "<synthetic>", Why::Synthetic),
+            (is("isSidechain"), Reason::Sidechain),
+            (is("isCompactSummary"), Reason::Summary),
+            (is("isMeta"), Reason::Injected),
+            (is("isApiErrorMessage") || message["model"] == "<synthetic>", Reason::Synthetic),
         ] {
             if passed {
                 intake.note(why);
@@ -105,7 +105,7 @@ impl Reader {
                     && draft.author == Author::User
                     && !self.followed.insert(hash(&[&draft.session, parent]))
                 {
-                    intake.note(Why::SaidAnew);
+                    intake.note(Reason::RepeatedPrompt);
                 }
                 intake.deliver(draft)
             }
@@ -118,7 +118,7 @@ impl Reader {
         if let Some(open) = &mut self.open
             && open.message == message
             && open.draft.session == draft.session
-            && open.size + size <= MAX_JOINED
+            && open.size + size <= MAX_JOINED_BYTES
         {
             open.size += size;
             open.draft.parts.extend(draft.parts);
@@ -138,13 +138,13 @@ impl Reader {
 /// Returns the text that a person typed or the model wrote.
 fn typed(text: &str, author: &Author) -> String {
     if *author != Author::User {
-        return without_tags(text, &INJECTED[..1]);
+        return without_tags(text, &INJECTED_TAGS[..1]);
     }
     // The client writes this in place of a prompt when the turn is interrupted.
     if text.trim_start().starts_with("[Request interrupted by user") {
         return String::new();
     }
-    let text = without_tags(text, INJECTED);
+    let text = without_tags(text, INJECTED_TAGS);
     // The arguments of a slash command are the person's own words.
     text.replace("<command-args>", "").replace("</command-args>", "")
 }

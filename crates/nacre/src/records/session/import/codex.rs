@@ -6,11 +6,11 @@
 use serde_json::Value;
 
 use super::intake::{Draft, Intake, kind_of_block, without_tags};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
 /// The tags around text that Codex adds as the user.
-const INJECTED: &[&str] = &[
+const INJECTED_TAGS: &[&str] = &[
     "environment_context",
     "user_instructions",
     "permissions instructions",
@@ -23,7 +23,7 @@ const INJECTED: &[&str] = &[
     "hook_prompt",
 ];
 /// The heading of instruction files, which comes before their tag.
-const INSTRUCTIONS: &str = "# AGENTS.md instructions";
+const INSTRUCTIONS_HEADING: &str = "# AGENTS.md instructions";
 
 /// Returns whether a value is a line of such a rollout.
 pub(super) fn claims(value: &Value) -> bool {
@@ -54,14 +54,14 @@ impl Reader {
                     self.session = intake.given_id(&payload["id"]);
                     self.subagent = payload["source"]["subagent"] != Value::Null;
                 }
-                intake.note(if kind == Some("compacted") { Why::Summary } else { Why::NotMessage });
+                intake.note(if kind == Some("compacted") { Reason::Summary } else { Reason::NotMessage });
                 return Ok(());
             }
         };
         match item["type"].as_str() {
             Some("message") => self.message(line, item, intake),
             kind => {
-                intake.note(kind.map_or(Why::NotMessage, kind_of_block));
+                intake.note(kind.map_or(Reason::NotMessage, kind_of_block));
                 Ok(())
             }
         }
@@ -70,13 +70,13 @@ impl Reader {
     fn message(&mut self, line: &Value, item: &Value, intake: &mut Intake<'_>) -> Result<()> {
         let author = match item["role"].as_str() {
             _ if self.subagent => {
-                intake.note(Why::Sidechain);
+                intake.note(Reason::Sidechain);
                 return Ok(());
             }
             Some("user") => Author::User,
             Some("assistant") => Author::Assistant,
             _ => {
-                intake.note(Why::Instructions);
+                intake.note(Reason::Instructions);
                 return Ok(());
             }
         };
@@ -96,7 +96,11 @@ impl Reader {
 
 /// Returns the text that the person typed.
 fn typed(text: &str) -> String {
-    if text.trim_start().starts_with(INSTRUCTIONS) { String::new() } else { without_tags(text, INJECTED) }
+    if text.trim_start().starts_with(INSTRUCTIONS_HEADING) {
+        String::new()
+    } else {
+        without_tags(text, INJECTED_TAGS)
+    }
 }
 
 #[cfg(test)]

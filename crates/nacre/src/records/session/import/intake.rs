@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Author, Effect, Format, Message, NOTES, Note, Read, Why};
+use super::{Author, Effect, Format, MAX_NOTES, Message, Note, ReadReport, Reason};
 use crate::base::frame::strip_injected;
 use crate::base::{Result, Time};
 
 /// The maximum length of an id or a name, in characters.
-const MAX_NAME: usize = 128;
+const MAX_NAME_CHARS: usize = 128;
 
 /// Receives drafts, passes on messages, and counts.
 pub(super) struct Intake<'a> {
     /// The number of the line or array element that is being read.
     pub(super) number: usize,
     /// The counts so far. The format is not known yet, and is a placeholder.
-    pub(super) read: Read,
+    pub(super) read: ReadReport,
     /// The session of messages that do not name one.
     session: String,
     /// Hashes of the sessions and ids seen so far, 16 bytes each.
@@ -39,7 +39,7 @@ pub(super) struct Draft {
 
 impl<'a> Intake<'a> {
     pub(super) fn new(name: &str, take: &'a mut dyn FnMut(Message) -> Result<()>) -> Intake<'a> {
-        let read = Read {
+        let read = ReadReport {
             format: Format::Jsonl,
             sessions: 0,
             messages: 0,
@@ -62,24 +62,24 @@ impl<'a> Intake<'a> {
         Intake { session: session.to_owned(), lengths, ..Intake::new("", take) }
     }
 
-    pub(super) fn finish(self) -> Read {
-        Read { sessions: self.lengths.len(), ..self.read }
+    pub(super) fn finish(self) -> ReadReport {
+        ReadReport { sessions: self.lengths.len(), ..self.read }
     }
 
     /// Notes a skipped or repaired part.
-    pub(super) fn note(&mut self, why: Why) {
+    pub(super) fn note(&mut self, why: Reason) {
         self.note_with(why, String::new());
     }
 
-    pub(super) fn note_with(&mut self, why: Why, detail: String) {
+    pub(super) fn note_with(&mut self, why: Reason, detail: String) {
         let effect = why.row().1;
         let counts = match effect {
-            Effect::Lost | Effect::Left => &mut self.read.skipped,
-            Effect::Mended | Effect::Kept => &mut self.read.mended,
+            Effect::Lost | Effect::Ignored => &mut self.read.skipped,
+            Effect::Repaired | Effect::Accepted => &mut self.read.mended,
         };
         *counts.entry(why).or_default() += 1;
-        self.read.cut |= why == Why::Cut;
-        if matches!(effect, Effect::Lost | Effect::Mended) && self.read.notes.len() < NOTES {
+        self.read.cut |= why == Reason::Cut;
+        if matches!(effect, Effect::Lost | Effect::Repaired) && self.read.notes.len() < MAX_NOTES {
             self.read.notes.push(Note { number: self.number, why, detail });
         }
     }
@@ -96,7 +96,7 @@ impl<'a> Intake<'a> {
     pub(super) fn is_new(&mut self, session: &str, id: &str) -> bool {
         let new = self.seen.insert(hash(&[session, id]));
         if !new {
-            self.note_with(Why::Duplicate, id.to_owned());
+            self.note_with(Reason::Duplicate, id.to_owned());
         }
         new
     }
@@ -122,7 +122,7 @@ impl<'a> Intake<'a> {
             }
         }
         if text.is_empty() {
-            self.note(if ours { Why::Injected } else { Why::Empty });
+            self.note(if ours { Reason::Injected } else { Reason::Empty });
             return None;
         }
         Some(text)
@@ -160,10 +160,12 @@ impl<'a> Intake<'a> {
             Value::Number(number) => return Some(number.to_string()),
             _ => return None,
         };
-        if given.chars().take(MAX_NAME + 1).count() <= MAX_NAME && !given.contains(char::is_control) {
+        if given.chars().take(MAX_NAME_CHARS + 1).count() <= MAX_NAME_CHARS
+            && !given.contains(char::is_control)
+        {
             return (!given.is_empty()).then(|| given.to_owned());
         }
-        self.note(Why::BadId);
+        self.note(Reason::BadId);
         Some(format!("id-{:032x}", hash(&[given])))
     }
 
@@ -171,7 +173,7 @@ impl<'a> Intake<'a> {
     pub(super) fn time(&mut self, given: &Value) -> Option<Time> {
         let time = moment(given);
         if time.is_none() && !given.is_null() {
-            self.note(Why::BadTime);
+            self.note(Reason::BadTime);
         }
         time
     }
@@ -183,12 +185,12 @@ impl<'a> Intake<'a> {
             Value::String(text) => return vec![text.clone()],
             Value::Array(blocks) => blocks,
             _ => {
-                self.note(Why::NoText);
+                self.note(Reason::NoText);
                 return Vec::new();
             }
         };
         if blocks.is_empty() {
-            self.note(Why::Empty);
+            self.note(Reason::Empty);
         }
         let mut texts = Vec::new();
         for block in blocks {
@@ -202,7 +204,7 @@ impl<'a> Intake<'a> {
                         texts.push(text.clone());
                         continue;
                     }
-                    _ => Why::NoText,
+                    _ => Reason::NoText,
                 },
                 (_, Some(kind)) => kind_of_block(kind),
             };
@@ -217,7 +219,7 @@ impl<'a> Intake<'a> {
             let kept = typed(text);
             let nothing_left = kept.trim().is_empty() && !text.trim().is_empty();
             if nothing_left {
-                self.note(Why::Injected);
+                self.note(Reason::Injected);
             }
             *text = kept;
             !nothing_left
@@ -226,15 +228,15 @@ impl<'a> Intake<'a> {
 }
 
 /// Returns the reason to skip a block or item that is not text.
-pub(super) fn kind_of_block(kind: &str) -> Why {
+pub(super) fn kind_of_block(kind: &str) -> Reason {
     match kind {
-        "thinking" | "redacted_thinking" | "reasoning" => Why::Thinking,
-        "image" | "input_image" | "document" | "file" | "input_file" | "input_audio" => Why::Attachment,
+        "thinking" | "redacted_thinking" | "reasoning" => Reason::Thinking,
+        "image" | "input_image" | "document" | "file" | "input_file" | "input_audio" => Reason::Attachment,
         // tool_result, web_search_tool_result, function_call_output, custom_tool_call_output, …
-        _ if kind.ends_with("_result") || kind.ends_with("_output") => Why::ToolResult,
+        _ if kind.ends_with("_result") || kind.ends_with("_output") => Reason::ToolResult,
         // tool_use, server_tool_use, mcp_tool_use; function_call, local_shell_call, …
-        _ if kind.ends_with("_use") || kind.ends_with("_call") => Why::ToolUse,
-        _ => Why::NotMessage,
+        _ if kind.ends_with("_use") || kind.ends_with("_call") => Reason::ToolUse,
+        _ => Reason::NotMessage,
     }
 }
 
@@ -281,7 +283,7 @@ fn without_control(text: &str) -> Cow<'_, str> {
 /// Returns a name as an author: short, on one line, without control characters.
 pub(super) fn named(name: &str) -> Author {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     if name.is_empty() { Author::Unknown } else { Author::Name(name) }
 }
 
@@ -294,7 +296,7 @@ fn session_of_file(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let plain = |c: char| if c.is_whitespace() || c.is_control() { '-' } else { c };
-    let session: String = stem.chars().map(plain).take(MAX_NAME).collect();
+    let session: String = stem.chars().map(plain).take(MAX_NAME_CHARS).collect();
     if session.is_empty() { "import".to_owned() } else { session }
 }
 

@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::intake::{Draft, Intake, named};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
 /// Returns whether a value has the keys of a message.
@@ -16,14 +16,14 @@ pub(super) fn claims(value: &Value) -> bool {
 
 pub(super) fn message(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
     if !value.is_object() {
-        intake.note(Why::NotMessage);
+        intake.note(Reason::NotMessage);
         return Ok(());
     }
     // Tool calls, tool results and summaries in Nacre's own transcripts are not messages.
     let aside = match value["role"].as_str() {
-        Some("tool_call") => Some(Why::ToolUse),
-        Some("tool_result") => Some(Why::ToolResult),
-        Some("summary") if value["covers"].is_array() => Some(Why::Summary),
+        Some("tool_call") => Some(Reason::ToolUse),
+        Some("tool_result") => Some(Reason::ToolResult),
+        Some("summary") if value["covers"].is_array() => Some(Reason::Summary),
         _ => None,
     };
     if let Some(why) = aside {
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_broken_is_passed_over_and_told() {
+    fn broken_lines_are_skipped_and_counted() {
         let input = "{\"id\":\"a\",\"role\":\"user\",\"text\":\"first\",\"timestamp\":\"soon\"}\n\
             {\"id\":\"a\",\"text\":\"the same id\"}\n\
             {\"id\":\"b\",\"text\":42}\n\

@@ -34,11 +34,11 @@ pub(crate) use values::{Item, Values};
 
 /// Returns a prompt without the text that a program added.
 pub(crate) fn typed(text: &str) -> String {
-    intake::without_tags(text, claude_code::INJECTED)
+    intake::without_tags(text, claude_code::INJECTED_TAGS)
 }
 
-/// The maximum number of notes in a [`Read`]; further ones are only counted.
-const NOTES: usize = 20;
+/// The maximum number of notes in a [`ReadReport`]; further ones are only counted.
+const MAX_NOTES: usize = 20;
 
 /// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,7 +132,7 @@ impl fmt::Display for Format {
 
 /// The result of reading a transcript: the number of messages, and everything that was skipped or repaired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Read {
+pub struct ReadReport {
     /// The format.
     pub format: Format,
     /// The number of conversations with at least one message.
@@ -142,9 +142,9 @@ pub struct Read {
     /// Whether the input ends in the middle of a value.
     pub cut: bool,
     /// The number of skipped parts, by reason.
-    pub skipped: BTreeMap<Why, usize>,
+    pub skipped: BTreeMap<Reason, usize>,
     /// The number of parts that were repaired, or imported although unusual, by reason.
-    pub mended: BTreeMap<Why, usize>,
+    pub mended: BTreeMap<Reason, usize>,
     /// The first skipped or repaired parts that deserve attention. Parts that every transcript of the format
     /// has are only counted.
     pub notes: Vec<Note>,
@@ -156,7 +156,7 @@ pub struct Note {
     /// The number of the line or array element, from 1.
     pub number: usize,
     /// The reason.
-    pub why: Why,
+    pub why: Reason,
     /// Details, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
@@ -169,24 +169,24 @@ impl fmt::Display for Note {
     }
 }
 
-/// How a [`Why`] affects the import.
+/// How a [`Reason`] affects the import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     /// Skipped, although it may have been a message.
     Lost,
     /// Skipped as intended.
-    Left,
+    Ignored,
     /// Imported after a repair.
-    Mended,
+    Repaired,
     /// Imported unchanged.
-    Kept,
+    Accepted,
 }
 
 /// Why a part was skipped or repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs, reason = "the table below explains each")]
-pub enum Why {
+pub enum Reason {
     NotJson,
     TooLong,
     Cut,
@@ -210,10 +210,10 @@ pub enum Why {
     BadId,
     BrokenTree,
     #[serde(rename = "said_anew")]
-    SaidAnew,
+    RepeatedPrompt,
 }
 
-impl Why {
+impl Reason {
     /// Returns the reason in words.
     pub fn as_str(self) -> &'static str {
         self.row().0
@@ -221,36 +221,38 @@ impl Why {
 
     /// The table of descriptions and effects.
     fn row(self) -> (&'static str, Effect) {
-        use Effect::{Kept, Left, Lost, Mended};
+        use Effect::{Accepted, Ignored, Lost, Repaired};
         match self {
-            Why::NotJson => ("not JSON", Lost),
-            Why::TooLong => ("too long", Lost),
-            Why::Cut => ("cut off in the middle", Lost),
-            Why::NoText => ("a message without text", Lost),
-            Why::Duplicate => ("a duplicate id; the first message was kept", Lost),
-            Why::NotMessage => ("not a message", Left),
-            Why::Empty => ("an empty message", Left),
-            Why::Injected => ("text that a program added to the conversation", Left),
-            Why::Instructions => ("from neither the user nor the assistant", Left),
-            Why::ToolUse => ("a tool call", Left),
-            Why::ToolResult => ("a tool result", Left),
-            Why::Thinking => ("thinking", Left),
-            Why::Attachment => ("an image, a file or audio", Left),
-            Why::Summary => ("a summary of earlier messages", Left),
-            Why::Sidechain => ("the conversation of a subagent", Left),
-            Why::Hidden => ("hidden from the conversation", Left),
-            Why::Synthetic => ("written by the program, not the model", Left),
-            Why::OtherBranch => ("a version that was replaced by another", Left),
-            Why::BrokenUnicode => ("invalid Unicode, replaced by U+FFFD", Mended),
-            Why::BadTime => ("an unreadable time, omitted", Mended),
-            Why::BadId => ("an invalid id, replaced by its hash", Mended),
-            Why::BrokenTree => ("a broken tree of messages; the reachable messages were imported", Mended),
-            Why::SaidAnew => ("a second prompt after the same message; both were kept", Kept),
+            Reason::NotJson => ("not JSON", Lost),
+            Reason::TooLong => ("too long", Lost),
+            Reason::Cut => ("cut off in the middle", Lost),
+            Reason::NoText => ("a message without text", Lost),
+            Reason::Duplicate => ("a duplicate id; the first message was kept", Lost),
+            Reason::NotMessage => ("not a message", Ignored),
+            Reason::Empty => ("an empty message", Ignored),
+            Reason::Injected => ("text that a program added to the conversation", Ignored),
+            Reason::Instructions => ("from neither the user nor the assistant", Ignored),
+            Reason::ToolUse => ("a tool call", Ignored),
+            Reason::ToolResult => ("a tool result", Ignored),
+            Reason::Thinking => ("thinking", Ignored),
+            Reason::Attachment => ("an image, a file or audio", Ignored),
+            Reason::Summary => ("a summary of earlier messages", Ignored),
+            Reason::Sidechain => ("the conversation of a subagent", Ignored),
+            Reason::Hidden => ("hidden from the conversation", Ignored),
+            Reason::Synthetic => ("written by the program, not the model", Ignored),
+            Reason::OtherBranch => ("a version that was replaced by another", Ignored),
+            Reason::BrokenUnicode => ("invalid Unicode, replaced by U+FFFD", Repaired),
+            Reason::BadTime => ("an unreadable time, omitted", Repaired),
+            Reason::BadId => ("an invalid id, replaced by its hash", Repaired),
+            Reason::BrokenTree => {
+                ("a broken tree of messages; the reachable messages were imported", Repaired)
+            }
+            Reason::RepeatedPrompt => ("a second prompt after the same message; both were kept", Accepted),
         }
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -263,7 +265,11 @@ impl fmt::Display for Why {
 /// few bytes per message.
 ///
 /// Fails if the input contains nothing in a known format, if it can't be read, or if `take` fails.
-pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Result<()>) -> Result<Read> {
+pub fn read(
+    input: impl BufRead,
+    name: &str,
+    mut take: impl FnMut(Message) -> Result<()>,
+) -> Result<ReadReport> {
     let mut values = Values::new(input);
     let mut intake = Intake::new(name, &mut take);
     let mut readers = Readers::default();
@@ -274,11 +280,11 @@ pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Re
             Item::Value { value, mended } => {
                 format = format.or_else(|| Format::of(&value));
                 let Some(format) = format else {
-                    intake.note(Why::NotMessage);
+                    intake.note(Reason::NotMessage);
                     continue;
                 };
                 if mended {
-                    intake.note(Why::BrokenUnicode);
+                    intake.note(Reason::BrokenUnicode);
                 }
                 readers.value(format, &value, &mut intake)?;
             }
@@ -296,7 +302,7 @@ pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Re
         };
         return Err(Error::BadTranscript { name: name.into(), problem });
     };
-    Ok(Read { format, ..intake.finish() })
+    Ok(ReadReport { format, ..intake.finish() })
 }
 
 /// Turns the lines of a Nacre transcript into messages of `session`. The first gets the position `seq`.
@@ -305,7 +311,7 @@ pub(crate) fn read_own(
     session: &str,
     seq: u32,
     mut take: impl FnMut(Message) -> Result<()>,
-) -> Result<Read> {
+) -> Result<ReadReport> {
     let mut intake = Intake::of(session, seq, &mut take);
     for line in lines {
         intake.number += 1;
@@ -342,7 +348,7 @@ mod tests {
     use super::*;
 
     /// Reads `input` from `file.txt` and compares the messages: session, position, id, author, time and text.
-    pub(super) fn check(input: &str, format: &str, expected: &[&str]) -> Read {
+    pub(super) fn check(input: &str, format: &str, expected: &[&str]) -> ReadReport {
         let mut messages = Vec::new();
         let read = read(input.as_bytes(), "dir/file.txt", |message| {
             let Message { session, id, author, text, at, seq } = message;
@@ -358,7 +364,7 @@ mod tests {
     }
 
     /// Returns how often each reason occurred.
-    pub(super) fn counts(read: &Read) -> Vec<String> {
+    pub(super) fn counts(read: &ReadReport) -> Vec<String> {
         let counts = read.skipped.iter().chain(&read.mended);
         counts
             .map(|(why, count)| format!("{} {count}", serde_json::to_value(why).unwrap().as_str().unwrap()))
@@ -366,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_transcript_is_refused() {
+    fn input_without_a_transcript_is_refused() {
         for (input, problem) in [
             ("", "it is empty"),
             ("  \n", "it is empty"),
@@ -389,11 +395,11 @@ mod tests {
     fn the_first_notes_are_kept_and_the_rest_is_counted() {
         let input = format!("{{\"text\":\"a\"}}\n{}", "broken\n".repeat(100));
         let read = check(&input, "jsonl", &["file 0 file:1 unknown -: a"]);
-        assert_eq!((read.notes.len(), read.skipped[&Why::NotJson]), (NOTES, 100));
+        assert_eq!((read.notes.len(), read.skipped[&Reason::NotJson]), (MAX_NOTES, 100));
     }
 
     #[test]
-    fn the_taker_can_stop_it() {
+    fn the_consumer_can_stop_reading() {
         let mut taken = 0;
         let stopped = read("{\"text\":\"a\"}\n{\"text\":\"b\"}".as_bytes(), "x", |_| {
             taken += 1;

@@ -9,12 +9,12 @@ use std::io::{self, BufRead, ErrorKind, Read as _};
 
 use serde_json::Value;
 
-use super::Why;
+use super::Reason;
 
 /// The maximum length of a line.
-const MAX_LINE: usize = 16 << 20;
+const MAX_LINE_BYTES: usize = 16 << 20;
 /// The maximum length of an array element: one conversation with all its messages.
-const MAX_ELEMENT: usize = 32 << 20;
+const MAX_ELEMENT_BYTES: usize = 32 << 20;
 
 /// The JSON values of an input.
 pub(crate) struct Values<R> {
@@ -51,7 +51,7 @@ pub(crate) enum Item {
         mended: bool,
     },
     Bad {
-        why: Why,
+        why: Reason,
         problem: String,
     },
 }
@@ -93,9 +93,9 @@ impl<R: BufRead> Values<R> {
         let value = match piece {
             Piece::Whole { last } => parse(&self.buffer, last),
             Piece::TooLong { limit } => {
-                Item::Bad { why: Why::TooLong, problem: format!("the limit is {} MiB", limit >> 20) }
+                Item::Bad { why: Reason::TooLong, problem: format!("the limit is {} MiB", limit >> 20) }
             }
-            Piece::Cut => Item::Bad { why: Why::Cut, problem: "the array is not closed".to_owned() },
+            Piece::Cut => Item::Bad { why: Reason::Cut, problem: "the array is not closed".to_owned() },
         };
         Ok(Some(Numbered { number: self.number, value }))
     }
@@ -130,7 +130,7 @@ impl<R: BufRead> Values<R> {
     fn line(&mut self) -> io::Result<Option<Piece>> {
         loop {
             self.buffer.clear();
-            let limit = MAX_LINE + 1;
+            let limit = MAX_LINE_BYTES + 1;
             let read = (&mut self.input).take(limit as u64).read_until(b'\n', &mut self.buffer)?;
             if read == 0 {
                 return Ok(None);
@@ -139,7 +139,7 @@ impl<R: BufRead> Values<R> {
             let last = self.buffer.last() != Some(&b'\n');
             if last && read == limit {
                 self.input.skip_until(b'\n')?;
-                return Ok(Some(Piece::TooLong { limit: MAX_LINE }));
+                return Ok(Some(Piece::TooLong { limit: MAX_LINE_BYTES }));
             }
             if !self.buffer.trim_ascii().is_empty() {
                 return Ok(Some(Piece::Whole { last }));
@@ -163,7 +163,7 @@ impl<R: BufRead> Values<R> {
             let piece = &chunk[..end.unwrap_or(chunk.len())];
             let (taken, closing) = (piece.len(), end.map(|end| chunk[end]));
             size += taken;
-            if size <= MAX_ELEMENT {
+            if size <= MAX_ELEMENT_BYTES {
                 self.buffer.extend_from_slice(piece);
             }
             self.input.consume(taken + usize::from(end.is_some()));
@@ -172,9 +172,9 @@ impl<R: BufRead> Values<R> {
             if closed {
                 self.frame = Frame::Start;
             }
-            if size > MAX_ELEMENT {
+            if size > MAX_ELEMENT_BYTES {
                 self.count();
-                return Ok(Some(Piece::TooLong { limit: MAX_ELEMENT }));
+                return Ok(Some(Piece::TooLong { limit: MAX_ELEMENT_BYTES }));
             }
             if !self.buffer.trim_ascii().is_empty() {
                 self.count();
@@ -245,7 +245,7 @@ fn parse(bytes: &[u8], last: bool) -> Item {
     if let Some(Ok(value)) = whole_surrogates(&text).map(|text| serde_json::from_str(&text)) {
         return Item::Value { value, mended: true };
     }
-    let why = if last && problem.is_eof() { Why::Cut } else { Why::NotJson };
+    let why = if last && problem.is_eof() { Reason::Cut } else { Reason::NotJson };
     // Without "at line 1": the note has the number of the line.
     let words = problem.to_string();
     let words = words.split(" at line ").next().unwrap_or_default();
@@ -332,12 +332,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_too_deep_costs_only_itself() {
-        let long = format!("1\n\"{}\"\n2", "x".repeat(MAX_LINE));
+    fn values_too_long_or_too_deep_affect_only_themselves() {
+        let long = format!("1\n\"{}\"\n2", "x".repeat(MAX_LINE_BYTES));
         let mut values = Values::new(long.as_bytes());
         let mut numbers = Vec::new();
         while let Some(Numbered { number, value }) = values.next().unwrap() {
-            numbers.push((number, matches!(value, Item::Bad { why: Why::TooLong, .. })));
+            numbers.push((number, matches!(value, Item::Bad { why: Reason::TooLong, .. })));
         }
         assert_eq!(numbers, [(1, false), (2, true), (3, false)]);
 

@@ -18,11 +18,11 @@ use crate::group::View;
 use crate::store::{Connection, Row};
 
 /// The maximum number of lines in one transaction.
-const BATCH: usize = 1_000;
+const MAX_BATCH_LINES: usize = 1_000;
 /// The maximum number of bytes in one transaction.
-const BATCH_BYTES: u64 = 4 << 20;
+const MAX_BATCH_BYTES: u64 = 4 << 20;
 /// How many bytes at the beginning identify a file.
-const HEAD: usize = 256;
+const HEAD_BYTES: usize = 256;
 
 /// The state of a transcript in the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -121,37 +121,37 @@ pub(crate) fn save(db: &Connection, session: &SessionId, state: &State) -> Resul
 }
 
 /// Returns the hash of the line with this key.
-pub(crate) fn known(db: &Connection, session: &SessionId, key: &str) -> Result<Option<String>> {
+pub(crate) fn line_hash(db: &Connection, session: &SessionId, key: &str) -> Result<Option<String>> {
     let sql = "SELECT hash FROM transcript_ids WHERE session = $1 AND id = $2";
     db.row(sql, (session, key), |row| row.get(0))
 }
 
 /// Anomalies in a file that the caller should know about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Odd {
+pub(crate) struct Anomalies {
     /// The number of lines that are not valid.
-    pub(crate) foreign: usize,
+    pub(crate) invalid: usize,
     /// Ids that occur again with different content.
-    pub(crate) doubled: Vec<String>,
+    pub(crate) duplicate_ids: Vec<String>,
     /// Whether a line is older than the line before it.
-    pub(crate) back: bool,
+    pub(crate) clock_went_back: bool,
 }
 
-impl Odd {
+impl Anomalies {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        match self.foreign {
+        match self.invalid {
             0 => {}
             1 => warnings.push("skipped 1 invalid line of the transcript".to_owned()),
             count => warnings.push(format!("skipped {count} invalid lines of the transcript")),
         }
-        if let Some(first) = self.doubled.first() {
-            let count = self.doubled.len();
+        if let Some(first) = self.duplicate_ids.first() {
+            let count = self.duplicate_ids.len();
             warnings.push(format!(
                 "{count} ids occur twice in the transcript, first `{first}`; only the first line of each is searched"
             ));
         }
-        if self.back {
+        if self.clock_went_back {
             warnings.push(
                 "the clock went back: a line is older than the line before it; the order of the file is kept"
                     .to_owned(),
@@ -178,9 +178,9 @@ pub(crate) fn catch_up(
     transcript: &Transcript,
     author: Author,
     _lock: &Lock,
-) -> Result<(State, Odd)> {
+) -> Result<(State, Anomalies)> {
     let mut state = view.read_all(|db| load(db, session))?.unwrap_or_default();
-    let mut odd = Odd::default();
+    let mut anomalies = Anomalies::default();
     let Some(mut input) = transcript.open()? else {
         if state.taken > 0 {
             // The file was deleted. Its messages stay searchable, and a new file starts from the beginning.
@@ -190,13 +190,13 @@ pub(crate) fn catch_up(
                 save(tx, session, &state)
             })?;
         }
-        return Ok((state, odd));
+        return Ok((state, anomalies));
     };
     let path = transcript.place();
     let length = input.seek(SeekFrom::End(0)).map_err(Error::io(&path))?;
     let begins = head(&mut input).map_err(Error::io(&path))?;
     if state.taken == length && state.head == begins {
-        return Ok((state, odd));
+        return Ok((state, anomalies));
     }
     if state.taken > length || (state.taken > 0 && state.head != begins) {
         // The file was replaced. Lines that occur in both are not recorded twice.
@@ -209,7 +209,7 @@ pub(crate) fn catch_up(
     loop {
         let mut batch = Vec::new();
         let start = lines.at;
-        while batch.len() < BATCH && lines.at - start < BATCH_BYTES {
+        while batch.len() < MAX_BATCH_LINES && lines.at - start < MAX_BATCH_BYTES {
             match lines.next().map_err(Error::io(&path))? {
                 Some((at, bytes)) => batch.push((at, bytes)),
                 None => break,
@@ -223,35 +223,35 @@ pub(crate) fn catch_up(
             match Line::read(bytes) {
                 Some(line) => read.push((*at, line)),
                 None if bytes.trim_ascii().is_empty() && !bytes.is_empty() => {}
-                None => odd.foreign += 1,
+                None => anomalies.invalid += 1,
             }
         }
         compacted |= read.iter().any(|(_, line)| line.role == Role::Summary);
         state.taken = lines.at;
-        take_in(view, session, &mut state, &read, author, &mut odd)?;
+        write_lines(view, session, &mut state, &read, author, &mut anomalies)?;
     }
     if compacted {
         state.tokens = context::tokens(view, transcript)?;
         view.write(|tx| save(tx, session, &state))?;
     }
-    Ok((state, odd))
+    Ok((state, anomalies))
 }
 
 /// Writes lines and the new state in one transaction.
-pub(crate) fn take_in(
+pub(crate) fn write_lines(
     view: &mut View<'_>,
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],
     author: Author,
-    odd: &mut Odd,
+    anomalies: &mut Anomalies,
 ) -> Result<()> {
     let caller = view.caller();
     let seq = u32::try_from(state.lines).unwrap_or(u32::MAX);
     let mut after = state.clone();
-    let mut found = Odd::default();
+    let mut found = Anomalies::default();
     view.write_derived(|tx, lexicon| {
-        let values = note(tx, session, &mut after, lines, &mut found)?;
+        let values = record_keys(tx, session, &mut after, lines, &mut found)?;
         let mut messages: Vec<Message> = Vec::new();
         import::read_own(&values, session.as_str(), seq, |message| {
             messages.push(message);
@@ -270,26 +270,26 @@ pub(crate) fn take_in(
         save(tx, session, &after)
     })?;
     *state = after;
-    odd.foreign += found.foreign;
-    odd.doubled.extend(found.doubled);
-    odd.back |= found.back;
+    anomalies.invalid += found.invalid;
+    anomalies.duplicate_ids.extend(found.duplicate_ids);
+    anomalies.clock_went_back |= found.clock_went_back;
     Ok(())
 }
 
 /// Records the keys of lines. Returns the new lines as JSON values.
-fn note(
+fn record_keys(
     tx: &Connection,
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],
-    odd: &mut Odd,
+    anomalies: &mut Anomalies,
 ) -> Result<Vec<serde_json::Value>> {
     let mut values = Vec::new();
     for (at, line) in lines {
         let (key, hash) = (line.key(), line.hash());
         state.lines += 1;
         state.tokens += i64::try_from(line.tokens()).unwrap_or(i64::MAX);
-        odd.back |= state.last_at.is_some_and(|last| line.timestamp < last);
+        anomalies.clock_went_back |= state.last_at.is_some_and(|last| line.timestamp < last);
         state.first_at = Some(state.first_at.map_or(line.timestamp, |first| first.min(line.timestamp)));
         state.last_at = Some(state.last_at.map_or(line.timestamp, |last| last.max(line.timestamp)));
         if line.role == Role::Summary {
@@ -298,9 +298,9 @@ fn note(
             let number = line.id.rsplit('_').next().and_then(|number| number.parse::<u32>().ok());
             state.compactions = state.compactions.max(number.unwrap_or(0).into());
         }
-        match known(tx, session, &key)? {
+        match line_hash(tx, session, &key)? {
             Some(same) if same == hash => {}
-            Some(_) => odd.doubled.push(line.id.clone()),
+            Some(_) => anomalies.duplicate_ids.push(line.id.clone()),
             None => {
                 let sql = "INSERT INTO transcript_ids (session, id, hash) VALUES ($1, $2, $3)";
                 tx.run(sql, (session, key, hash))?;
@@ -317,7 +317,7 @@ fn note(
 fn head(input: &mut (impl Read + Seek)) -> std::io::Result<String> {
     input.seek(SeekFrom::Start(0))?;
     let mut begins = Vec::new();
-    input.take(HEAD as u64).read_to_end(&mut begins)?;
+    input.take(HEAD_BYTES as u64).read_to_end(&mut begins)?;
     let end = begins.iter().position(|byte| *byte == b'\n').unwrap_or(begins.len());
     Ok(blake3::hash(&begins[..end]).to_hex()[..16].to_owned())
 }
