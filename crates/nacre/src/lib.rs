@@ -58,12 +58,13 @@ pub use index::fill::EmbeddingProgress;
 pub use index::{ReembeddingProgress, Scope, embed};
 pub use jiff::tz::TimeZone;
 pub use records::entry::{
-    Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT, MAX_TAG, MAX_TAGS, Provenance, Source, Tags,
-    Version,
+    Counts, Data as EntryData, Entry, EntryType, MAX_CONTENT_CHARS, MAX_TAG_CHARS, MAX_TAGS, Provenance,
+    Source, Tags, Version,
 };
 pub use records::workspace::{
-    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, FilePath, Laid, MemoryFile, Note, Restored,
-    Rows, Stale, Synced, TEMPLATES, TableDiff, Template, checkpoint, daily,
+    Checkpoint, CheckpointDiff, CheckpointFile, Checkpoints, FileDiff, FilePath, MemoryFile, Note,
+    RestoreReport, Rows, StaleLine, SyncReport, TEMPLATES, TableDiff, Template, TemplateReport, checkpoint,
+    daily,
 };
 pub use records::{collection, export, graph, import, project, reindex, session, workspace};
 pub use search::{

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use nacre::maintain::{JobShown, Which};
-use nacre::{Caller, GroupName, Note, Synced, Zone};
+use nacre::{Caller, GroupName, Note, SyncReport, Zone};
 use serde_json::json;
 
 use crate::args::{Audit, Maintain};
@@ -19,7 +19,7 @@ pub fn init(context: &Context, bare: bool) -> Result<ExitCode> {
     let (mut group, caller) = (context.group()?, context.caller());
     let mut view = group.enter(&caller)?;
     view.create()?;
-    let laid = if bare { None } else { Some(nacre::workspace::lay_templates(&view)?) };
+    let laid = if bare { None } else { Some(nacre::workspace::write_templates(&view)?) };
     let (home, name) = (context.home.path().display().to_string(), context.global.group.as_str());
     if context.global.json {
         let mut answer = json!({ "home": home, "group": name });
@@ -392,7 +392,7 @@ fn vectors(embedded: &nacre::EmbeddingProgress) -> String {
 }
 
 /// Says what happened to each document.
-pub fn synced_rows(done: &Synced) -> Vec<(&'static str, String)> {
+pub fn synced_rows(done: &SyncReport) -> Vec<(&'static str, String)> {
     /// More of one kind are counted, not listed; `--json` has them all.
     const SHOWN: usize = 50;
     let paths = |paths: &[String]| paths.to_vec();

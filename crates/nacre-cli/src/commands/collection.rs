@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use nacre::CollectionName;
 use nacre::call::{Collections, CollectionsRequest, SearchRequest};
-use nacre::collection::{Indexed, Reading};
+use nacre::collection::{IndexReport, Reading};
 
 use super::care::{megabytes, synced_rows};
 use super::entry::show_found;
@@ -19,7 +19,7 @@ pub fn run(context: &Context, args: Collection) -> Result<ExitCode> {
         Collection::Add { name, sources } => add(context, &name, &sources),
         Collection::List => list(context),
         Collection::Reindex { name, anew } => {
-            reindex(context, name, if anew { Reading::Anew } else { Reading::Changes })
+            reindex(context, name, if anew { Reading::Rebuild } else { Reading::Changes })
         }
         Collection::Search { name, query, limit, explain } => {
             let collection = Some(name);
@@ -94,7 +94,7 @@ fn with_progress<T>(
 
 const NONE: &str = "There are no collections; `nacre collection add NAME FOLDER` adds one.";
 
-fn say(done: &Indexed) -> Result<()> {
+fn say(done: &IndexReport) -> Result<()> {
     let mut rows = vec![("collection", done.collection.to_string())];
     rows.extend(synced_rows(&done.synced));
     let others: Vec<String> =

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use nacre::Kind;
-use nacre::export::Imported;
+use nacre::export::ImportReport;
 use nacre::import::{FORMATS, Format, Options, Report, format};
 use serde_json::json;
 
@@ -176,7 +176,7 @@ fn own(context: &Context, name: &str, args: &Import) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn take_in(context: &Context, name: &str, path: &Path) -> Result<Imported> {
+fn take_in(context: &Context, name: &str, path: &Path) -> Result<ImportReport> {
     Ok(match name {
         "nacre" => context.enter(|view| nacre::export::import(view, path))?,
         _ => context.enter(|view| nacre::export::import_database(view, path))?,

@@ -11,7 +11,7 @@ use nacre::call::{
     AppendRequest, CompactRequest, ContextRequest, EndRequest, FlushRequest, SessionRequest, SessionShown,
     Sessions, SessionsRequest,
 };
-use nacre::session::{Draft, Recorded};
+use nacre::session::{Draft, TranscriptImport};
 use nacre::{Outcome, SessionId, Time};
 use serde::Serialize;
 
@@ -222,7 +222,7 @@ fn open(file: &Path) -> Result<File> {
     })
 }
 
-fn say(file: &Path, done: &Recorded) -> String {
+fn say(file: &Path, done: &TranscriptImport) -> String {
     let read = &done.read;
     let mut text = format!(
         "{}: {}, {}, {} added, {} already here\n",

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
-use nacre::collection::Written;
+use nacre::collection::IndexStamps;
 use nacre::{Caller, Group, GroupName, Home, Time};
 
 use crate::context::{now, zone};
@@ -140,7 +140,7 @@ impl Jobs {
 fn make_some(
     home: &Home,
     name: &GroupName,
-    open: &mut Option<(Group, Option<Written>)>,
+    open: &mut Option<(Group, Option<IndexStamps>)>,
     pause: &Pause,
 ) -> nacre::Result<Option<i64>> {
     let (group, all_made) = match open {
@@ -149,7 +149,7 @@ fn make_some(
     };
     let caller = Caller::nacre(now());
     let mut view = group.enter(&caller)?;
-    let written = nacre::collection::written(&mut view)?;
+    let written = nacre::collection::index_stamps(&mut view)?;
     if all_made.as_ref() == Some(&written) {
         return Ok(None);
     }

@@ -226,8 +226,8 @@ fn arguments_are_checked_against_what_is_published() {
         (r#"{"content": "x", "supersedes": true}"#, "`supersedes` of `memory_store`"),
         (r#"{"content": "x", "supersedes": "mem-nonsense"}"#, "neither an entry id"),
         // Too much.
-        (r#"{"content": "x", "tags": "1,2,3,4,5,6,7,8,9,10,11"}"#, "has 11 tags, at most 10 fit"),
-        (&json!({ "content": "x", "tags": ["t".repeat(51)] }).to_string(), "51 characters, at most 50 fit"),
+        (r#"{"content": "x", "tags": "1,2,3,4,5,6,7,8,9,10,11"}"#, "has 11 tags; the limit is 10"),
+        (&json!({ "content": "x", "tags": ["t".repeat(51)] }).to_string(), "51 characters; the limit is 50"),
     ] {
         check_call(&home, store, arguments, says);
     }
@@ -246,10 +246,10 @@ fn arguments_are_checked_against_what_is_published() {
         check_call(&home, tool, arguments, says);
     }
     check(&home, &["call", "memory_get", "-"], br#"{"id": -1}"#, 3, "there is no entry `-1`");
-    check(&home, &["store", "x", "--tag", &"t".repeat(51)], b"", 2, "51 characters, at most 50 fit");
+    check(&home, &["store", "x", "--tag", &"t".repeat(51)], b"", 2, "51 characters; the limit is 50");
     let many: Vec<String> = (1..=11).flat_map(|tag| ["--tag".to_owned(), tag.to_string()]).collect();
     let many: Vec<&str> = ["store", "x"].into_iter().chain(many.iter().map(String::as_str)).collect();
-    check(&home, &many, b"", 2, "has 11 tags, at most 10 fit");
+    check(&home, &many, b"", 2, "has 11 tags; the limit is 10");
 }
 
 #[test]

@@ -314,7 +314,7 @@ fn file(view: &View<'_>, caller: &Caller, path: &FilePath) -> Piece {
         Body::Text(text, chars)
     };
     // W6: where the session that can prune it sees it.
-    let advice = memory_file::advice_of(view, name, &text);
+    let advice = memory_file::advice_for_text(view, name, &text);
     let advice = advice.as_deref().and_then(|advice| advice.strip_prefix(name));
     let advice = advice.map(|advice| advice.trim().trim_end_matches('.').to_owned());
     let mut piece = Piece::new(name, body);

@@ -84,7 +84,7 @@ pub(crate) fn make(
         + left_out(usize::MAX).chars().count();
     let mut room = limits.max_chars.saturating_sub(frame);
     let mut entries = Vec::new();
-    let entry_count = entry::walk_standing(db, |entry| {
+    let entry_count = entry::walk_behavioral_first(db, |entry| {
         let brief = BriefEntry::new(entry, now, include_provenance);
         let cost = brief.line().chars().count() + 1;
         if entries.len() < limits.max_entries && cost <= room {
@@ -118,7 +118,7 @@ pub(crate) fn of_plugin(
             text.push_str(&line);
         }
     }
-    let entry_count = entry::walk_standing(db, |_| false)?;
+    let entry_count = entry::walk_behavioral_first(db, |_| false)?;
     let (markdown, plugin) = (text + CLOSE, Some(MadeBy { name: name.to_owned(), problem: None }));
     Ok(Brief { markdown, entries: Vec::new(), generated_at: now, entry_count, brief_count: 0, plugin })
 }

@@ -189,14 +189,14 @@ pub fn promote(view: &mut View<'_>, step: Step) -> Result<Promotion> {
             for one in &promotion.lines {
                 let sources = [one.source.clone()];
                 let (tool, arguments) = (step.target(), &one.arguments);
-                let made = proposal::make_call_for(view, tool, arguments, step.reason(), &sources)?;
+                let made = proposal::propose_call_for(view, tool, arguments, step.reason(), &sources)?;
                 note(view, step, std::slice::from_ref(one), made.number)?;
                 promotion.proposals.push(made.number);
             }
         }
         _ => {
             let path: FilePath = step.target().parse()?;
-            let mut held = change::hold(view)?;
+            let mut held = change::lock(view)?;
             let before = held.read(&path)?;
             let text = String::from_utf8(before.clone().unwrap_or_default());
             let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not UTF-8 text" };
@@ -210,7 +210,7 @@ pub fn promote(view: &mut View<'_>, step: Step) -> Result<Promotion> {
             }
             let sources: Vec<String> = promotion.lines.iter().map(|one| one.source.clone()).collect();
             let after = Some(text.into_bytes());
-            let made = proposal::make(&mut held, &path, after, step.reason(), &sources)?;
+            let made = proposal::propose_file(&mut held, &path, after, step.reason(), &sources)?;
             drop(held);
             note(view, step, &promotion.lines, made.number)?;
             promotion.proposals.push(made.number);
@@ -255,7 +255,7 @@ fn note(view: &mut View<'_>, step: Step, lines: &[Promoted], number: i64) -> Res
 
 /// A file of the workspace, without what Nacre itself put there.
 fn own_text(view: &View<'_>, path: &str) -> String {
-    let text = workspace::text(view, Visibility::Private, path, change::LARGEST);
+    let text = workspace::text(view, Visibility::Private, path, change::MAX_FILE_BYTES);
     // What it injects has marks around it; a file that has none is as it is, and its lines have their numbers.
     text.replace("\r\n", "\n")
 }

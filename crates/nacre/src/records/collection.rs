@@ -1,9 +1,9 @@
-//! Collections (SPEC Q7): named corpora of documents, such as books and papers, each in a database of its own, so
-//! that a large one never weighs on the memory.
+//! Collections: named corpora of documents, such as books and papers. Each has its own database, so that a
+//! large one never slows down the memory.
 //!
-//! What a collection is, its name and its sources, is a row of the group's memory. Its database, in the folder
-//! `collections`, is derived from the sources: it can be lost and made anew. One process at a time writes to it,
-//! under a lock that dies with the process; anyone may search it meanwhile.
+//! A row of the group's memory holds the name and the sources of a collection. Its database, in the folder
+//! `collections`, is derived from the sources and can be rebuilt. One process at a time writes to it, under a
+//! lock that ends with the process. Any process can search it meanwhile.
 
 use crate::index::ReembeddingProgress;
 use crate::index::fill::EmbeddingProgress;
@@ -23,42 +23,42 @@ use crate::base::{Error, Result, Time, files};
 use crate::group::View;
 use crate::index;
 use crate::index::database::{self, Database, Identity, Owner};
-use crate::records::workspace::{self, Synced};
+use crate::records::workspace::{self, SyncReport};
 use crate::store::audit;
 use crate::store::walk::{self, WalkedFile};
 use crate::store::{self, beside};
 
 /// The folder of the databases, in the group's folder.
-const FOLDER: &str = "collections";
+const COLLECTIONS_FOLDER: &str = "collections";
 
-/// What a collection is: a row of `collections`.
+/// A collection as a row of `collections`.
 #[derive(Clone, Debug, Serialize)]
 pub struct Record {
-    /// Its name.
+    /// The name.
     pub name: CollectionName,
-    /// The folders and files that it is made from.
+    /// The folders and files that are indexed.
     pub sources: Vec<String>,
-    /// When the first of them was added.
+    /// When the first source was added.
     pub added_at: Time,
-    /// When they were last read to the end; `None`: not since one was added.
+    /// When all sources were last read completely; `None` if not since a source was added.
     pub indexed_at: Option<Time>,
 }
 
-/// A collection and how it stands.
+/// A collection and its state.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
 #[expect(missing_docs, reason = "named after what they are")]
 pub struct Collection {
     pub name: CollectionName,
     pub sources: Vec<String>,
-    /// Sources that are not there now; what was read of them is still found.
+    /// Sources that are missing now. Their indexed documents can still be found.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<String>,
     pub documents: i64,
     pub passages: i64,
     pub bytes: u64,
     pub added_at: Time,
-    /// When the sources were last read to the end; left out where they were not since one was added.
+    /// When all sources were last read completely; absent if not since a source was added.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub indexed_at: Option<Time>,
     /// Why it can't be searched.
@@ -70,15 +70,15 @@ redact! {
     Collection { name, sources, absent, problem / documents, passages, bytes, added_at, indexed_at }
 }
 
-/// What indexing a collection found and did.
+/// The result of indexing a collection.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they are")]
-pub struct Indexed {
+pub struct IndexReport {
     pub collection: CollectionName,
     pub sources: Vec<String>,
     #[serde(flatten)]
-    pub synced: Synced,
-    /// Where a database went that turned out to be damaged; this one was made anew.
+    pub synced: SyncReport,
+    /// Where a damaged database was moved, if there was one. A new one was built.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<PathBuf>,
 }
@@ -86,20 +86,20 @@ pub struct Indexed {
 /// How to index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reading {
-    /// Only what has changed since.
+    /// Read only what changed.
     Changes,
-    /// Everything, after what is indexed was forgotten.
-    Anew,
+    /// Discard the index and read everything again.
+    Rebuild,
 }
 
-/// Adds sources to a collection, which is made where there is none, and indexes them. One that was stopped
-/// goes on where it was.
+/// Adds sources to a collection and indexes them. The collection is created if necessary, and interrupted
+/// indexing is continued.
 pub fn add(
     view: &mut View<'_>,
     name: &CollectionName,
     sources: &[PathBuf],
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Indexed> {
+) -> Result<IndexReport> {
     let caller = view.caller();
     let sources: Vec<String> = sources.iter().map(|path| source(path)).collect::<Result<_>>()?;
     let _lock = lock(view, name)?;
@@ -123,26 +123,26 @@ pub fn add(
     index(view, name, Reading::Changes, progress)
 }
 
-/// Brings a collection up to date with its sources: edits, renames and deletes are followed. What is known of
-/// a source that is not there is kept, and the source named.
+/// Updates a collection with the edits, renames and deletions in its sources. Documents of a missing source
+/// are kept, and the source is reported.
 pub fn reindex(
     view: &mut View<'_>,
     name: &CollectionName,
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Indexed> {
-    expect_known(view, name, "collection_index")?;
+) -> Result<IndexReport> {
+    check_exists(view, name, "collection_index")?;
     let _lock = lock(view, name)?;
     index(view, name, reading, progress)
 }
 
-/// Removes a collection and its database. Its sources are left as they are.
+/// Removes a collection and its database. The sources are not changed.
 pub fn remove(view: &mut View<'_>, name: &CollectionName) -> Result<Record> {
     let caller = view.caller();
-    expect_known(view, name, "collection_drop")?;
+    check_exists(view, name, "collection_drop")?;
     let _lock = lock(view, name)?;
     let record = view.write(|tx| {
-        let record = known(tx, name)?;
+        let record = get_existing(tx, name)?;
         tx.run("DELETE FROM collections WHERE name = $1", [name])?;
         audit::Row::new("collection_drop")
             .id(name)
@@ -152,7 +152,7 @@ pub fn remove(view: &mut View<'_>, name: &CollectionName) -> Result<Record> {
     })?;
     view.close_collection(name);
     let path = path(view, name);
-    // The database first: a log that is left over is known for what it is.
+    // The database first: a leftover log is recognized and ignored.
     for suffix in ["", "-wal", "-shm", ".lock"] {
         remove_file(&beside(&path, suffix))?;
     }
@@ -165,14 +165,14 @@ pub fn names(view: &View<'_>) -> Result<Vec<CollectionName>> {
     Ok(view.read(all)?.into_iter().map(|record| record.name).collect())
 }
 
-/// Returns the collections and how they stand.
+/// Returns the collections and their state.
 pub(crate) fn list(view: &mut View<'_>) -> Result<Vec<Collection>> {
     let records = view.read(all)?;
-    Ok(records.into_iter().map(|record| standing(view, record)).collect())
+    Ok(records.into_iter().map(|record| with_state(view, record)).collect())
 }
 
-/// Looks the databases of the collections over. Returns what each is called and what is wrong with it; files
-/// that belong to none are among them.
+/// Checks the databases of the collections. Returns each name with its problems, including files that belong
+/// to no collection.
 pub fn check(view: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
     let names = names(view)?;
     let mut checked = Vec::new();
@@ -181,80 +181,80 @@ pub fn check(view: &mut View<'_>) -> Result<Vec<(String, Vec<String>)>> {
         let problems = match problems {
             Ok(problems) if problems.is_empty() => problems,
             Ok(problems) => vec![format!(
-                "{}; `nacre collection reindex {name} --anew` makes it anew",
+                "{}; `nacre collection reindex {name} --rebuild` rebuilds it",
                 problems.join("; ")
             )],
-            Err(error) => vec![what_now(name, &error)],
+            Err(error) => vec![with_advice(name, &error)],
         };
         checked.push((name.to_string(), problems));
     }
-    let found = fs::read_dir(view.folder().join(FOLDER)).into_iter().flatten().flatten();
+    let found = fs::read_dir(view.folder().join(COLLECTIONS_FOLDER)).into_iter().flatten().flatten();
     let mut strays: Vec<String> = found
         .filter_map(|entry| entry.file_name().into_string().ok()?.strip_suffix(".db").map(str::to_owned))
         .filter(|stem| !names.iter().any(|name| name.as_str() == stem))
         .collect();
     strays.sort();
     for stem in strays {
-        let file = view.folder().join(FOLDER).join(format!("{stem}.db"));
+        let file = view.folder().join(COLLECTIONS_FOLDER).join(format!("{stem}.db"));
         let why = if stem.starts_with("damaged-") { "was damaged" } else { "belongs to no collection" };
         checked.push((stem, vec![format!("{} {why}; remove it", file.display())]));
     }
     Ok(checked)
 }
 
-/// Refuses what is to be done with a collection that is not there, on record.
-fn expect_known(view: &mut View<'_>, name: &CollectionName, action: &str) -> Result<()> {
-    let found = view.read_all(|db| known(db, name));
+/// Checks that a collection exists. Otherwise the refusal is recorded in the audit log.
+fn check_exists(view: &mut View<'_>, name: &CollectionName, action: &str) -> Result<()> {
+    let found = view.read_all(|db| get_existing(db, name));
     found.map(drop).inspect_err(|error| view.record_refusal(action, error))
 }
 
-/// Says that a collection can't be searched, and what to do.
-pub(crate) fn is_down(name: &CollectionName, error: &Error) -> String {
-    format!("sources: collection `{name}`: {}", what_now(name, error))
+/// Describes why a collection can't be searched, and what to do.
+pub(crate) fn unavailable_note(name: &CollectionName, error: &Error) -> String {
+    format!("sources: collection `{name}`: {}", with_advice(name, error))
 }
 
-fn what_now(name: &CollectionName, error: &Error) -> String {
+fn with_advice(name: &CollectionName, error: &Error) -> String {
     match error {
-        Error::Damaged { .. } => format!("{error}; `nacre collection reindex {name}` makes it anew"),
+        Error::Damaged { .. } => format!("{error}; `nacre collection reindex {name}` rebuilds it"),
         error => error.hint().map_or(error.to_string(), |hint| format!("{error}; {hint}")),
     }
 }
 
-/// Returns the collections to search: the one that is named, or all. Says of those that are not ready what is
-/// missing.
+/// Returns the collections to search, either the named one or all, and a note for each that is missing or
+/// incomplete.
 pub(crate) fn to_search(
     view: &mut View<'_>,
     named: Option<&CollectionName>,
 ) -> Result<(Vec<CollectionName>, Vec<String>)> {
     let records = match named {
-        Some(name) => vec![view.read_all(|db| known(db, name))?],
+        Some(name) => vec![view.read_all(|db| get_existing(db, name))?],
         None => view.read_all(all)?,
     };
     let (mut ready, mut missing) = (Vec::new(), Vec::new());
     for Record { name, indexed_at, .. } in records {
         if indexed_at.is_none() {
             missing.push(format!(
-                "sources: collection `{name}` has not been indexed to its end; `nacre collection reindex {name}` goes on with it"
+                "sources: collection `{name}` is not fully indexed; `nacre collection reindex {name}` continues"
             ));
         }
         match open(view, &name) {
             Ok(_) => ready.push(name),
-            Err(error) => missing.push(is_down(&name, &error)),
+            Err(error) => missing.push(unavailable_note(&name, &error)),
         }
     }
     Ok((ready, missing))
 }
 
-/// Whose the database of a collection is, and where it stands.
+/// Returns the path and the owner of a collection's database.
 pub(crate) fn place(view: &View<'_>, name: &CollectionName) -> (PathBuf, Owner) {
     (path(view, name), Owner { group: view.name().clone(), collection: Some(name.clone()) })
 }
 
 fn path(view: &View<'_>, name: &CollectionName) -> PathBuf {
-    view.folder().join(FOLDER).join(format!("{name}.db"))
+    view.folder().join(COLLECTIONS_FOLDER).join(format!("{name}.db"))
 }
 
-fn standing(view: &mut View<'_>, record: Record) -> Collection {
+fn with_state(view: &mut View<'_>, record: Record) -> Collection {
     let Record { name, sources, added_at, indexed_at } = record;
     let counted = open(view, &name).and_then(|database| {
         let counts = database.read(|db| {
@@ -266,24 +266,24 @@ fn standing(view: &mut View<'_>, record: Record) -> Collection {
     });
     let (((documents, passages), bytes), problem) = match counted {
         Ok(counted) => (counted, None),
-        Err(error) => (((0, 0), 0), Some(what_now(&name, &error))),
+        Err(error) => (((0, 0), 0), Some(with_advice(&name, &error))),
     };
     let absent = sources.iter().filter(|source| fs::symlink_metadata(source).is_err()).cloned().collect();
     Collection { name, sources, absent, documents, passages, bytes, added_at, indexed_at, problem }
 }
 
-/// Indexes a collection whose lock is held.
+/// Indexes a collection. The caller holds its lock.
 fn index(
     view: &mut View<'_>,
     name: &CollectionName,
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Indexed> {
+) -> Result<IndexReport> {
     let caller = view.caller();
-    let Record { sources, .. } = view.read_all(|db| known(db, name))?;
+    let Record { sources, .. } = view.read_all(|db| get_existing(db, name))?;
     let mut aside = None;
     let synced = match sync(view, name, &sources, reading, progress) {
-        // It is derived: what it had stands in the sources. Its bytes are kept all the same.
+        // The database is derived from the sources. Its bytes are kept anyway.
         Err(Error::Damaged { .. }) => {
             view.close_collection(name);
             if let Error::SetAside { aside: moved, .. } = store::set_aside(&path(view, name), caller.now)? {
@@ -304,7 +304,7 @@ fn index(
             .with("absent", synced.absent.len())
             .append(tx, caller)
     })?;
-    Ok(Indexed { collection: name.clone(), sources, synced, set_aside: aside })
+    Ok(IndexReport { collection: name.clone(), sources, synced, set_aside: aside })
 }
 
 fn sync(
@@ -313,14 +313,14 @@ fn sync(
     sources: &[String],
     reading: Reading,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Synced> {
+) -> Result<SyncReport> {
     let caller = view.caller();
     let language = view.settings().search.language();
     let schema = view.schema();
     let database = open(view, name)?;
     let found = walk::sources(sources);
-    if reading == Reading::Anew {
-        // What is forgotten has to be there to be read again.
+    if reading == Reading::Rebuild {
+        // Every source must be present before its documents are discarded.
         if let Some(absent) = found.absent() {
             let (path, problem) = (PathBuf::from(&absent.path), absent.why.clone());
             return Err(Error::AbsentSource { path, problem });
@@ -331,19 +331,19 @@ fn sync(
     workspace::sync_database(database, caller, found, &read, false, progress)
 }
 
-/// Checks a source: a folder or a file that is there, by its real name.
+/// Checks that a source is an existing folder or file. Returns its canonical path.
 fn source(path: &Path) -> Result<String> {
     let bad = |problem: String| Error::BadSource { path: shorten(&path.to_string_lossy()).into(), problem };
     let real = fs::canonicalize(path).map_err(|problem| bad(format!("can't be found: {problem}")))?;
-    let stat = fs::metadata(&real).map_err(|problem| bad(format!("can't be looked at: {problem}")))?;
+    let stat = fs::metadata(&real).map_err(|problem| bad(format!("can't be read: {problem}")))?;
     if !stat.is_dir() && !stat.is_file() {
         return Err(bad("is neither a folder nor a file".into()));
     }
     real.to_str().map(str::to_owned).ok_or_else(|| bad("has a name that is not UTF-8".into()))
 }
 
-/// Waits until no other process writes to the collection. The lock goes when the file is closed, and so with the
-/// process.
+/// Waits until no other process writes to the collection. The lock ends when the file is closed, at the
+/// latest with the process.
 fn lock(view: &View<'_>, name: &CollectionName) -> Result<File> {
     let path = path(view, name).with_extension("lock");
     if let Some(folder) = path.parent() {
@@ -352,7 +352,7 @@ fn lock(view: &View<'_>, name: &CollectionName) -> Result<File> {
     loop {
         let file = files::append_private(&path).map_err(Error::io(&path))?;
         file.lock().map_err(Error::io(&path))?;
-        // One who dropped the collection took the lock's file along: then this is no longer the lock.
+        // If another process dropped the collection, it deleted the lock file too, and this lock is void.
         let held = file.metadata().map_err(Error::io(&path))?;
         if database::identity(&path) == Some(Identity::of(&held)) {
             return Ok(file);
@@ -377,8 +377,8 @@ fn get(db: &Connection, name: &CollectionName) -> Result<Option<Record>> {
     db.row(sql, [name], record)
 }
 
-/// Returns a collection that has to be there.
-fn known(db: &Connection, name: &CollectionName) -> Result<Record> {
+/// Returns a collection that must exist.
+fn get_existing(db: &Connection, name: &CollectionName) -> Result<Record> {
     let found = get(db, name)?;
     let names = || -> Result<String> {
         Ok(all(db)?.iter().map(|record| record.name.as_str()).collect::<Vec<_>>().join(", "))
@@ -405,31 +405,30 @@ fn put(db: &Connection, record: &Record) -> Result<()> {
     db.run(sql, (name, serde_json::to_string(sources)?, added_at, indexed_at)).map(drop)
 }
 
-/// How far the indexes of a group have been written: differs after any write to one of them.
+/// The write stamps of a group's indexes. They differ after any write to one of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Written(Vec<(Option<CollectionName>, i64)>);
+pub struct IndexStamps(Vec<(Option<CollectionName>, i64)>);
 
-/// Returns the database of a collection, as it is now.
+/// Opens the database of a collection.
 fn open<'v>(view: &'v mut View<'_>, name: &CollectionName) -> Result<&'v mut Database> {
     let (path, owner) = place(view, name);
     view.collection(path, owner)
 }
 
-/// Returns what every write moves on to the index of the memory or of a collection.
-pub fn written(view: &mut View<'_>) -> Result<Written> {
+/// Returns the write stamps of the memory and its collections.
+pub fn index_stamps(view: &mut View<'_>) -> Result<IndexStamps> {
     let mut stamps = vec![(None, view.read_all(index::stamp)?)];
     for record in view.read_all(all)? {
-        // One that can't be read now may be mended later.
+        // A database that can't be read now may be repaired later.
         let stamp = open(view, &record.name).and_then(|database| database.read(index::stamp));
         stamps.push((Some(record.name), stamp.unwrap_or(-1)));
     }
-    Ok(Written(stamps))
+    Ok(IndexStamps(stamps))
 }
 
-/// Makes anew what another version made, in the indexes of the memory and of its collections: words at
-/// once, built-in vectors at most so many of each, the newest first. `progress` is told after every
-/// transaction, of one database after the other, and may break off. Any number of processes may do this
-/// at once; search goes on meanwhile.
+/// Rebuilds what another version built in the indexes of the memory and its collections: words at once, and
+/// at most `most` built-in vectors per index, newest first. `progress` is called after every transaction and
+/// can stop the work. Any number of processes can run this at once, and search keeps working.
 pub fn renew(
     view: &mut View<'_>,
     most: usize,
@@ -438,7 +437,7 @@ pub fn renew(
     let now = view.now();
     let mut sum = index::fill::renew(view.memory(), now, most, progress)?;
     for record in view.read_all(all)? {
-        // Of one that can't be opened every search says so.
+        // Every search reports a collection that can't be opened.
         let Ok(database) = open(view, &record.name) else { continue };
         let of_one = index::fill::renew(database, now, most, progress)?;
         sum = ReembeddingProgress { made: sum.made + of_one.made, all: sum.all + of_one.all };
@@ -446,14 +445,10 @@ pub fn renew(
     Ok(sum)
 }
 
-/// Makes vectors by the provider for passages of the memory and of its collections that have none, at
-/// most so many, the newest first. `progress` is told what is done and what is left. What a provider that
-/// fails leaves undone is done by the next call; search goes on meanwhile.
-pub fn embed(
-    view: &mut View<'_>,
-    most: usize,
-    progress: &mut dyn FnMut(&EmbeddingProgress),
-) -> Result<EmbeddingProgress> {
+/// Embeds passages of the memory and its collections that have no vector of the provider, at most `most` per
+/// index, newest first. `progress` receives the counts of done and remaining passages. If the provider fails,
+/// the next call continues. Search keeps working.
+pub fn embed(view: &mut View<'_>, most: usize, progress: &mut dyn FnMut(&EmbeddingProgress)) -> Result<EmbeddingProgress> {
     let Some(embedder) = view.services().embedder.clone() else { return Ok(EmbeddingProgress::default()) };
     let now = view.now();
     let mut sum = index::fill::fill(view.memory(), &*embedder, now, most, progress)?;

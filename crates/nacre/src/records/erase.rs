@@ -1,4 +1,5 @@
-//! Entries erased with what other rooms keep of them: proposals that would have stored them, and where they came from.
+//! Erases entries together with the data that other modules hold about them: proposals that would have stored
+//! them, and their import origin.
 
 use serde_json::Map;
 
@@ -7,20 +8,20 @@ use super::{entry, import};
 use crate::base::ids::EntryRef;
 use crate::base::{Error, Result};
 use crate::group::View;
-use crate::records::entry::Erased;
+use crate::records::entry::ErasedEntry;
 use crate::store::Connection;
 use crate::store::audit;
 
-/// Deletes an entry for good, every trace of it.
-pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<Erased> {
+/// Deletes an entry permanently, with every trace of it.
+pub(crate) fn entry(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let erased = entry::delete(db, named)?;
     forget(db, std::slice::from_ref(&erased))?;
     Ok(erased)
 }
 
-/// Takes what was erased out of proposals and imports. That an entry was imported once is all that stays, so that it does not
-/// come again.
-fn forget(db: &Connection, erased: &[Erased]) -> Result<()> {
+/// Removes erased entries from proposals and imports. Only the import key stays, so that the entry is not
+/// imported again.
+fn forget(db: &Connection, erased: &[ErasedEntry]) -> Result<()> {
     let texts: Vec<String> = erased.iter().flat_map(|erased| erased.texts.clone()).collect();
     if !texts.is_empty() {
         proposal::forget(db, "main", &texts)?;
@@ -28,7 +29,7 @@ fn forget(db: &Connection, erased: &[Erased]) -> Result<()> {
     erased.iter().try_for_each(|erased| import::forget(db, &erased.entry.id))
 }
 
-/// Deletes what was superseded long ago, if there is any: looking costs no write.
+/// Deletes entries that were superseded long ago. Checking whether there are any costs no write.
 pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
     let now = view.now();
     let days = view.settings().entries.purge_superseded_days;
@@ -50,7 +51,7 @@ pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
         Ok(erased.len())
     });
     let purged = match purged {
-        // A home that can't be written can still be read.
+        // A read-only home can still be read.
         Err(Error::ReadOnly { .. }) => return Ok(0),
         purged => purged?,
     };
@@ -59,7 +60,7 @@ pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
     Ok(purged)
 }
 
-/// Purges when a database was opened.
-pub(crate) fn purge_on_opening(view: &mut View<'_>) -> Result<()> {
+/// Runs the purge when a database is opened.
+pub(crate) fn purge_on_open(view: &mut View<'_>) -> Result<()> {
     purge(view).map(drop)
 }

@@ -1,4 +1,4 @@
-//! Export and import (I5): everything a group holds, as Markdown for people and JSON that loses nothing.
+//! Export and import of a whole group: Markdown for people, and JSON from which everything can be restored.
 
 mod rows;
 mod tree;
@@ -26,34 +26,34 @@ use crate::store::audit;
 use crate::store::{Files, beside};
 
 use rows::Rows;
-pub(crate) use tree::take_in as put_files;
+use tree::import_files;
 
 /// The file that import reads.
-const RECORDS: &str = "nacre.json";
+const RECORDS_FILE: &str = "nacre.json";
 /// The file for people.
-const READABLE: &str = "memory.md";
-/// The audit log, for the record: a chain belongs to the database that made it and is not imported.
-const AUDIT: &str = "audit.jsonl";
-/// The messages of sessions, in the form that `session import` takes.
-const SESSIONS: &str = "sessions.jsonl";
-/// What was taken out of projects, in the form of seed 002. Made from their files, and so not imported.
-const ITEMS: &str = "items.json";
-/// The tasks that are not archived, in the form of seed 002; the records have all of them.
-const TASKS: &str = "tasks.json";
-/// Of this form of the file.
-const FORMAT: u32 = 1;
+const MARKDOWN_FILE: &str = "memory.md";
+/// The audit log. It is not imported: its hash chain belongs to the database that wrote it.
+const AUDIT_FILE: &str = "audit.jsonl";
+/// The messages of sessions, in the format that `session import` reads.
+const SESSIONS_FILE: &str = "sessions.jsonl";
+/// The items extracted from projects. They are derived from project files, so they are not imported.
+const ITEMS_FILE: &str = "items.json";
+/// The tasks that are not archived, in the format of a task file. The records file has all tasks.
+const TASKS_FILE: &str = "tasks.json";
+/// The format version of the records file.
+const FORMAT_VERSION: u32 = 1;
 
-/// Everything a group holds.
+/// The records of a group.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Records {
     format: u32,
     group: String,
     entries: Vec<Entry>,
     versions: HashMap<EntryId, Vec<Version>>,
-    /// Which collections there were, and their sources; what they hold stands in these.
+    /// The collections and their sources. The documents stay in the sources.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) collections: BTreeMap<CollectionName, Vec<String>>,
-    /// The knowledge graph, as far as it was said and not read from documents.
+    /// The knowledge graph, without the part that was read from documents.
     #[serde(default, skip_serializing_if = "graph::Records::is_empty")]
     pub(crate) graph: graph::Records,
     /// Exchanges and lessons.
@@ -61,75 +61,74 @@ pub(crate) struct Records {
     turns: Turns,
     #[serde(default, skip_serializing_if = "task::TaskRecords::is_empty")]
     tasks: task::TaskRecords,
-    /// Which projects there were, and their folders; what was taken out of them is made again.
+    /// The projects and their folders. Their items are extracted again.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) projects: BTreeMap<String, String>,
-    /// Proposals, links between entries, what was brought in from where.
+    /// Proposals, links between entries, and import keys.
     #[serde(default, skip_serializing_if = "Rows::is_empty")]
     rows: Rows,
-    /// What form sessions came in, by id, where it is another than that of the export.
+    /// The transcript formats of sessions, by id, unless it is the plain format.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(crate) session_formats: BTreeMap<String, String>,
-    /// Sessions that were held where others read along; the others are private.
+    /// The ids of shared sessions. All other sessions are private.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) shared_sessions: Vec<String>,
-    /// The documents and transcripts beside it, by their paths in the export.
+    /// The documents and transcripts of the export, as paths within it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) files: Option<Vec<String>>,
     #[serde(skip)]
     unreadable: usize,
 }
 
-/// What an export wrote.
+/// The result of an export.
 #[derive(Clone, Debug, Serialize)]
-pub struct Exported {
-    /// The folder.
+pub struct ExportReport {
+    /// The folder of the export.
     pub folder: PathBuf,
     /// The files in it.
     pub files: Vec<&'static str>,
-    /// How many entries, those of the past included.
+    /// The number of entries, including superseded and archived ones.
     pub entries: usize,
 }
 
-/// What an import did.
+/// The result of an import.
 #[derive(Clone, Debug, Default, Serialize)]
-pub struct Imported {
-    /// Entries that are new here.
+pub struct ImportReport {
+    /// Entries that were added.
     pub added: usize,
-    /// Facts, relations and aliases that are new here.
+    /// Facts, relations and aliases that were added.
     pub graph: usize,
-    /// Messages of sessions that are new here.
+    /// Messages that were added.
     pub messages: usize,
-    /// Exchanges that are new here.
+    /// Exchanges that were added.
     #[serde(skip_serializing_if = "is_zero")]
     pub exchanges: usize,
-    /// Lessons that are new here.
+    /// Lessons that were added.
     #[serde(skip_serializing_if = "is_zero")]
     pub lessons: usize,
-    /// Tasks that are new here.
+    /// Tasks that were added.
     #[serde(skip_serializing_if = "is_zero")]
     pub tasks: usize,
-    /// Entries that were here already.
+    /// Entries that existed already.
     pub present: usize,
-    /// Current entries whose content another current entry here has already; they came in as superseded by
-    /// that one.
+    /// Current entries with the same content as a current entry here. They were imported as superseded by it.
     pub same_content: usize,
-    /// Proposals that are new here.
+    /// Proposals that were added.
     #[serde(skip_serializing_if = "is_zero")]
     pub proposals: usize,
-    /// Documents and transcripts that are new here.
+    /// Documents and transcripts that were added.
     #[serde(skip_serializing_if = "is_zero")]
     pub files: usize,
-    /// Files in whose place others stand, which were left.
+    /// Files that were not imported because another file has their name.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files_kept: Vec<String>,
     /// Rows of a damaged database that could not be read.
     pub unreadable: usize,
-    /// Collections that the export names and that are not here, with their sources. They are not taken in: who
-    /// wrote the export would decide which files are read.
+    /// Collections of the export that do not exist here, with their sources. They are not imported: the
+    /// author of the export would decide which files are read.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub collections: BTreeMap<CollectionName, Vec<String>>,
-    /// Projects that the export names and that are not here, with their folders; `nacre extract` reads them.
+    /// Projects of the export that do not exist here, with their folders. `nacre extract` reads them.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub projects: BTreeMap<String, String>,
 }
@@ -139,15 +138,15 @@ fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Writes everything into `folder`. Secrets are in it as they were stored: it is the person's own copy, and
-/// only theirs to read.
+/// Writes everything into `folder`. Secrets are not masked: the export is the person's own copy, and only
+/// they can read it.
 pub(crate) fn write(
     db: &Connection,
     group: &GroupName,
     own: &Files,
     folder: &Path,
     now: Time,
-) -> Result<Exported> {
+) -> Result<ExportReport> {
     files::create_folder(folder)?;
     let entries = entry::all(db)?;
     let mut versions = HashMap::new();
@@ -166,7 +165,7 @@ pub(crate) fn write(
     let (shared_sessions, session_formats) = (session::shared(db)?, session::formats(db)?);
     let (projects, rows) = (projects(db)?, Rows::all(db)?);
     let records = Records {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         group,
         entries,
         versions,
@@ -187,21 +186,21 @@ pub(crate) fn write(
         audit_lines.push('\n');
         Ok(())
     })?;
-    let mut files = vec![RECORDS, READABLE, AUDIT, SESSIONS, ITEMS, TASKS];
+    let mut files = vec![RECORDS_FILE, MARKDOWN_FILE, AUDIT_FILE, SESSIONS_FILE, ITEMS_FILE, TASKS_FILE];
     files.extend(tree::folders(records.files.as_deref().unwrap_or_default()));
-    // Through `Value`, whose keys are sorted: the same records are the same bytes.
+    // `Value` sorts its keys, so the same records give the same bytes.
     let records = serde_json::to_string_pretty(&serde_json::to_value(&records)?)?;
-    files::write_atomically(&folder.join(RECORDS), records.as_bytes())?;
-    files::write_atomically(&folder.join(READABLE), readable.as_bytes())?;
-    files::write_atomically(&folder.join(AUDIT), audit_lines.as_bytes())?;
-    files::write_atomically(&folder.join(SESSIONS), session::lines(db)?.as_bytes())?;
+    files::write_atomically(&folder.join(RECORDS_FILE), records.as_bytes())?;
+    files::write_atomically(&folder.join(MARKDOWN_FILE), readable.as_bytes())?;
+    files::write_atomically(&folder.join(AUDIT_FILE), audit_lines.as_bytes())?;
+    files::write_atomically(&folder.join(SESSIONS_FILE), session::lines(db)?.as_bytes())?;
     let items = serde_json::to_string_pretty(&item::all(db)?)? + "\n";
-    files::write_atomically(&folder.join(ITEMS), items.as_bytes())?;
-    files::write_atomically(&folder.join(TASKS), task::as_file(db)?.as_bytes())?;
-    Ok(Exported { folder: folder.to_owned(), files, entries: count })
+    files::write_atomically(&folder.join(ITEMS_FILE), items.as_bytes())?;
+    files::write_atomically(&folder.join(TASKS_FILE), task::as_file(db)?.as_bytes())?;
+    Ok(ExportReport { folder: folder.to_owned(), files, entries: count })
 }
 
-/// The projects by name, with their folders.
+/// Returns the folders of the projects by name.
 pub(crate) fn projects(db: &Connection) -> Result<BTreeMap<String, String>> {
     let rows = db.rows("SELECT name, folder FROM projects", (), |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.into_iter().collect())
@@ -237,10 +236,8 @@ fn readable(
             writeln!(text, "- {} ({}, {})", one_line(&entry.content), entry.provenance.timestamp, entry.id);
     }
     if !collections.is_empty() {
-        let _ = writeln!(
-            text,
-            "\n## collections\n\nNot part of this export: they are made from these sources.\n"
-        );
+        let _ =
+            writeln!(text, "\n## collections\n\nNot part of this export. Rebuild them from these sources.\n");
     }
     for (name, sources) in collections {
         let sources: Vec<String> = sources.iter().map(|source| one_line(source)).collect();
@@ -249,46 +246,49 @@ fn readable(
     text
 }
 
-/// Returns the file with the messages of an export, if it has one.
+/// Returns the file with the messages of an export, if it exists.
 pub(crate) fn sessions(folder: &Path) -> Option<PathBuf> {
     let is_own =
         |file: &PathBuf| fs::symlink_metadata(file).is_ok_and(|found| found.is_file() && found.len() > 0);
-    Some(folder.join(SESSIONS)).filter(is_own)
+    Some(folder.join(SESSIONS_FILE)).filter(is_own)
 }
 
-/// Reads an export.
+/// Reads the records of an export.
 pub(crate) fn read(folder: &Path) -> Result<Records> {
-    let path = if folder.is_dir() { folder.join(RECORDS) } else { folder.to_owned() };
+    let path = if folder.is_dir() { folder.join(RECORDS_FILE) } else { folder.to_owned() };
     let bad = |problem: String| Error::BadImport { path: path.clone(), problem };
     let bytes = fs::read(&path).map_err(|problem| bad(problem.to_string()))?;
     let records: Records = serde_json::from_slice(&bytes).map_err(|problem| bad(problem.to_string()))?;
-    if records.format != FORMAT {
-        return Err(bad(format!("it has format {}, this program knows {FORMAT}", records.format)));
+    if records.format != FORMAT_VERSION {
+        return Err(bad(format!(
+            "it has format {}, but this version reads format {FORMAT_VERSION}",
+            records.format
+        )));
     }
     for entry in &records.entries {
         if entry.content.trim().is_empty()
-            || entry.content.chars().count() > entry::MAX_CONTENT
+            || entry.content.chars().count() > entry::MAX_CONTENT_CHARS
             || entry.tags.problem().is_some()
         {
-            return Err(bad(format!("entry `{}` breaks the limits of an entry", entry.id)));
+            return Err(bad(format!("entry `{}` is empty or exceeds the limits of an entry", entry.id)));
         }
     }
     Ok(records)
 }
 
-/// Reads what can be read of a database file: row by row, past what is damaged.
+/// Reads as much as possible of a database file, row by row, and skips damaged rows.
 pub(crate) fn salvage(file: &Path) -> Result<Records> {
-    let copy = Copy::of(file)?;
+    let copy = SalvageCopy::of(file)?;
     let bad = |problem: String| Error::BadImport { path: file.to_owned(), problem };
-    let told = |problem: Error| match problem {
+    let describe = |problem: Error| match problem {
         Error::Database(problem) => problem.to_string(),
         problem => problem.to_string(),
     };
-    let db = Connection::to_file(&copy.0).map_err(|problem| bad(told(problem)))?;
-    // Without this SQLite refuses a file that is shorter than its header says.
+    let db = Connection::to_file(&copy.0).map_err(|problem| bad(describe(problem)))?;
+    // Otherwise SQLite refuses a file that is shorter than its header says.
     db.batch("PRAGMA writable_schema = RESET; PRAGMA writable_schema = ON;")
-        .map_err(|problem| bad(told(problem)))?;
-    // What a later schema added is read as nothing; where it is there, this fails.
+        .map_err(|problem| bad(describe(problem)))?;
+    // Adds the columns of later schemas. The statement fails if the column exists.
     for column in ["entries ADD COLUMN private INTEGER DEFAULT 0", "entries ADD COLUMN data TEXT"] {
         let _ = db.batch(&format!("ALTER TABLE {column}"));
     }
@@ -296,15 +296,15 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     let highest: i64 = db
         .one("SELECT coalesce(max(number), 0) FROM entries", (), |row| row.get(0))
         .or_else(|_| db.one("SELECT seq FROM sqlite_sequence WHERE name = 'entries'", (), |row| row.get(0)))
-        .map_err(|problem| bad(format!("its entries can't be read: {}", told(problem))))?;
+        .map_err(|problem| bad(format!("its entries can't be read: {}", describe(problem))))?;
     let mut records = Records {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         group: String::new(),
         entries: Vec::new(),
         versions: HashMap::new(),
         collections: BTreeMap::new(),
         graph: graph::Records::all(&db).unwrap_or_default(),
-        // Of an older schema there are none.
+        // An older schema does not have these tables.
         turns: Turns::read(&db).unwrap_or_default(),
         tasks: task::TaskRecords::read(&db).unwrap_or_default(),
         projects: projects(&db).unwrap_or_default(),
@@ -331,17 +331,17 @@ pub(crate) fn salvage(file: &Path) -> Result<Records> {
     Ok(records)
 }
 
-/// A copy of a database and its log, which goes when it is dropped: opening a damaged one would change it,
-/// and SQLite throws a log away whose database is empty.
-struct Copy(PathBuf);
+/// A temporary copy of a database and its log. Opening a damaged database would change it, and SQLite
+/// discards the log of an empty database.
+struct SalvageCopy(PathBuf);
 
-impl Copy {
-    fn of(file: &Path) -> Result<Copy> {
-        let copy = Copy(beside(file, ".salvage"));
+impl SalvageCopy {
+    fn of(file: &Path) -> Result<SalvageCopy> {
+        let copy = SalvageCopy(beside(file, ".salvage"));
         let logged = fs::copy(beside(file, "-wal"), beside(&copy.0, "-wal")).is_ok();
         match fs::copy(file, &copy.0) {
             Ok(1..) => {}
-            // One empty page, so that the log is read for what it is.
+            // One empty page, so that SQLite reads the log.
             _ if logged => files::write_atomically(&copy.0, &[0; 4096])?,
             Ok(_) => {}
             Err(source) => return Err(Error::Io { path: file.to_owned(), source }),
@@ -350,7 +350,7 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for SalvageCopy {
     fn drop(&mut self) {
         for suffix in ["", "-wal", "-shm"] {
             let _ = fs::remove_file(beside(&self.0, suffix));
@@ -358,9 +358,9 @@ impl Drop for Copy {
     }
 }
 
-/// Takes records in. Ids, numbers, times and scores stay; a number that is taken here is given anew.
-pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Imported> {
-    let mut done = Imported { unreadable: records.unreadable, ..Imported::default() };
+/// Imports records. Ids, numbers, times and scores stay, but a number that is in use here is replaced.
+pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<ImportReport> {
+    let mut done = ImportReport { unreadable: records.unreadable, ..ImportReport::default() };
     for entry in &records.entries {
         let present = "SELECT EXISTS (SELECT 1 FROM entries WHERE id = $1)";
         if db.one(present, [&entry.id], |row| row.get(0))? {
@@ -378,7 +378,7 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
         }
         let taken = "SELECT EXISTS (SELECT 1 FROM entries WHERE number = $1)";
         let taken: bool = db.one(taken, [entry.number], |row| row.get(0))?;
-        // Behind the last number that a database has, nothing more could be stored.
+        // A row with the highest possible number would leave no number for new entries.
         let sound = (1..1_000_000_000).contains(&entry.number);
         let number = (!taken && sound).then_some(entry.number);
         let entry = entry::insert(db, entry, number)?;
@@ -388,25 +388,23 @@ pub(crate) fn write_records(db: &Connection, records: &Records) -> Result<Import
         done.added += 1;
     }
     done.graph = records.graph.import(db)?;
-    (done.exchanges, done.lessons) = records.turns.take_in(db)?;
+    (done.exchanges, done.lessons) = records.turns.import(db)?;
     done.tasks = records.tasks.import(db)?.added;
-    done.proposals = records.rows.take_in(db)?;
+    done.proposals = records.rows.import(db)?;
     Ok(done)
 }
 
-/// Writes everything the group holds into `folder`, as Markdown for people and JSON for
-/// [`import`].
-pub fn export(view: &View<'_>, folder: &Path) -> Result<Exported> {
+/// Writes everything the group holds into `folder`, as Markdown for people and JSON for [`import`].
+pub fn export(view: &View<'_>, folder: &Path) -> Result<ExportReport> {
     view.read_all(|db| write(db, view.name(), view.files(), folder, view.now()))
 }
 
-/// Takes in what [`export`] wrote. What is here already is left as it is, so that twice is the
-/// same as once.
-pub fn import(view: &mut View<'_>, folder: &Path) -> Result<Imported> {
+/// Imports an export. Existing records and files are not changed, so importing twice has no further effect.
+pub fn import(view: &mut View<'_>, folder: &Path) -> Result<ImportReport> {
     let found = read(folder)?;
     let shared = view.read_all(|db| session::absent(db, &found.shared_sessions))?;
-    let mut imported = take_in(view, &found)?;
-    let put = put_files(view, folder, found.files.as_deref())?;
+    let mut imported = import_records(view, &found)?;
+    let put = import_files(view, folder, found.files.as_deref())?;
     (imported.files, imported.files_kept) = (put.added, put.kept);
     imported.projects = found.projects;
     let known = view.read_all(projects)?;
@@ -432,13 +430,13 @@ pub fn import(view: &mut View<'_>, folder: &Path) -> Result<Imported> {
     Ok(imported)
 }
 
-/// Takes in what can be read of another database file, damaged ones included.
-pub fn import_database(view: &mut View<'_>, file: &Path) -> Result<Imported> {
+/// Imports as much as possible from another database file, even a damaged one.
+pub fn import_database(view: &mut View<'_>, file: &Path) -> Result<ImportReport> {
     let found = salvage(file)?;
-    take_in(view, &found)
+    import_records(view, &found)
 }
 
-fn take_in(view: &mut View<'_>, found: &Records) -> Result<Imported> {
+fn import_records(view: &mut View<'_>, found: &Records) -> Result<ImportReport> {
     let caller = view.caller();
     view.write(|tx| {
         let imported = write_records(tx, found)?;
@@ -447,7 +445,7 @@ fn take_in(view: &mut View<'_>, found: &Records) -> Result<Imported> {
     })
 }
 
-/// What turns have left behind, for an export.
+/// Exchanges and lessons, for an export.
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Turns {
@@ -466,8 +464,8 @@ impl Turns {
         self.exchanges.is_empty() && self.lessons.is_empty()
     }
 
-    /// Takes in what is not here yet. Returns how many exchanges and lessons that was.
-    pub(crate) fn take_in(&self, db: &Connection) -> Result<(usize, usize)> {
+    /// Imports the exchanges and lessons that do not exist yet. Returns how many of each were added.
+    pub(crate) fn import(&self, db: &Connection) -> Result<(usize, usize)> {
         let mut done = (0, 0);
         for row in &self.exchanges {
             done.0 += usize::from(exchange::insert_new(db, row)?);

@@ -1,4 +1,5 @@
-//! Lessons: what the user corrected, as rows. How they are learned and when they are told is for `context::turn`.
+//! Lessons: corrections by the user, stored as rows. `context::turn` learns them and decides when to show
+//! them.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,35 +9,35 @@ use crate::base::{Result, Time, redact};
 use crate::index::{self, Language, alike as words, analyse};
 use crate::store::{Connection, Row};
 
-/// The most characters of a lesson.
-pub(crate) const LONGEST: usize = 300;
-/// From which likeness on two lessons are one.
-pub(crate) const SAME: f64 = 0.5;
+/// The maximum length of a lesson.
+pub(crate) const MAX_LESSON_CHARS: usize = 300;
+/// Two lessons with at least this likeness are the same lesson.
+pub(crate) const MIN_SAME_LIKENESS: f64 = 0.5;
 
-/// Something the user taught.
+/// A lesson that the user taught.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Lesson {
-    /// Its number.
+    /// The number of the lesson.
     pub number: i64,
-    /// What the user said.
+    /// The user's words.
     pub text: String,
-    /// What had been asked.
+    /// The question or request that came before.
     pub asked: String,
-    /// How plainly it was said, 0 to 1.
+    /// How explicit the correction was, 0 to 1.
     pub weight: f64,
-    /// How often it was said again.
+    /// How often the user repeated it.
     pub recurred: i64,
-    /// How often it was put in.
+    /// How often it was added to a turn context.
     pub injected: i64,
-    /// How often the user then had no need to say it again, and how often they had.
+    /// How often it was shown and the user did not have to repeat it.
     pub kept: i64,
-    /// Said again all the same.
+    /// How often it was shown and the user had to repeat it.
     pub broken: i64,
-    /// When.
+    /// The time at which it was learned.
     pub learned_at: Time,
-    /// In which session.
+    /// The session in which it was learned.
     pub session: String,
-    /// Shared sessions never see it; nearly all are.
+    /// Whether it is hidden from shared sessions. Almost all lessons are.
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     pub private: bool,
 }
@@ -46,8 +47,8 @@ fn yes() -> bool {
 }
 
 impl Lesson {
-    /// Returns how well it works, 0 to 1: the share of outcomes in which it was kept. Before any, it is
-    /// believed.
+    /// Returns how well it works, 0 to 1: the share of outcomes in which the user did not repeat it. A lesson
+    /// without outcomes scores 1.
     pub fn effectiveness(&self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "small counts")]
         let share = (self.kept + 1) as f64 / (self.kept + self.broken + 1) as f64;
@@ -61,22 +62,22 @@ impl Lesson {
 }
 
 pub(crate) fn is_known(db: &Connection, text: &str) -> Result<bool> {
-    Ok(alike(db, text, SAME, index::language(db)?)?.is_some())
+    Ok(alike(db, text, MIN_SAME_LIKENESS, index::language(db)?)?.is_some())
 }
 
-/// Writes a lesson of an export, unless one that says the same is here.
+/// Inserts a lesson from an export, unless a lesson with the same meaning exists.
 pub(crate) fn insert(db: &Connection, lesson: &Lesson) -> Result<bool> {
     let language = index::language(db)?;
     let Lesson {
         text, asked, weight, recurred, injected, kept, broken, learned_at, session, private, ..
     } = lesson;
-    let text = cut(text, LONGEST);
-    if text.trim().is_empty() || alike(db, &text, SAME, language)?.is_some() {
+    let text = cut(text, MAX_LESSON_CHARS);
+    if text.trim().is_empty() || alike(db, &text, MIN_SAME_LIKENESS, language)?.is_some() {
         return Ok(false);
     }
     let sql = "INSERT INTO lessons (text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private)
         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING";
-    let (folded, asked) = (exchange::hash(&[&analyse::fold(&text)]), cut(asked, LONGEST));
+    let (folded, asked) = (exchange::hash(&[&analyse::fold(&text)]), cut(asked, MAX_LESSON_CHARS));
     let weight = weight.clamp(0.0, 1.0);
     let fields =
         (&text, folded, asked, weight, recurred, injected, kept, broken, learned_at, session, private);
@@ -94,7 +95,7 @@ pub(crate) fn source(number: i64) -> String {
     format!("lesson:{number}")
 }
 
-/// The number of the lesson that a line is made from, if it is one.
+/// Returns the number of the lesson that a line was made from, if it was made from one.
 pub(crate) fn number(source: &str) -> Option<i64> {
     source.strip_prefix("lesson:")?.parse().ok()
 }
@@ -102,7 +103,7 @@ pub(crate) fn number(source: &str) -> Option<i64> {
 const COLUMNS: &str =
     "number, text, asked, weight, recurred, injected, kept, broken, learned_at, session, private";
 
-/// All lessons, newest first.
+/// Returns all lessons, newest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Lesson>> {
     db.rows(&format!("SELECT {COLUMNS} FROM lessons ORDER BY number DESC"), (), from_row)
 }

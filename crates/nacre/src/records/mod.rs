@@ -1,4 +1,4 @@
-//! What is remembered: each room owns its tables, its SQL, and how its rows become passages.
+//! The records of a group. Each module owns its tables, its SQL, and how its rows become passages.
 
 pub mod collection;
 pub(crate) mod entry;
@@ -17,7 +17,7 @@ use crate::group::View;
 use crate::index;
 use crate::store::audit;
 
-/// Rebuilds the index, that of the documents from their files. Returns the number of passages.
+/// Rebuilds the index; documents are read from their files again. Returns the number of passages.
 pub fn reindex(view: &mut View<'_>) -> Result<usize> {
     let caller = view.caller();
     if view.is_on_disk() {

@@ -1,4 +1,4 @@
-//! The schema of a group's databases: how their tables came to be, and the owners of their passages.
+//! The schema of a group's databases: their migrations, and the modules that own passages.
 
 use super::workspace::memory_file;
 use super::{entry, erase, graph, project, session};
@@ -20,10 +20,10 @@ pub(crate) static RECORDS: Records = Records {
         ],
     },
     settle,
-    opened: erase::purge_on_opening,
+    opened: erase::purge_on_open,
 };
 
-/// One migration after the other. Only ever added to.
+/// The migrations, in order. New ones are only ever appended.
 const STEPS: &[&str] = &[
     include_str!("../../migrations/0001.sql"),
     include_str!("../../migrations/0002.sql"),
@@ -39,7 +39,7 @@ const STEPS: &[&str] = &[
     include_str!("../../migrations/0012.sql"),
 ];
 
-/// The functions that migrations call.
+/// The SQL functions that migrations call.
 fn migration_functions(db: &Connection) -> Result<()> {
     db.define("entry_identity", |[content, data]| {
         let data = Option::<String>::from_sql(data)?.and_then(|data| serde_json::from_str(&data).ok());
@@ -48,7 +48,7 @@ fn migration_functions(db: &Connection) -> Result<()> {
     db.define("name_key", |[name]| Ok(graph::name::fold(&name.into_text()?)))
 }
 
-/// Writes what reads have left to be noted.
+/// Writes the notes that earlier reads left pending.
 fn settle(tx: &Connection, pending: &Pending) -> Result<()> {
     entry::note_returned(tx, &pending.returned)?;
     memory_file::write_used(tx, &pending.used_lines)?;

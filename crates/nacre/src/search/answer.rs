@@ -73,7 +73,7 @@ pub(super) fn newest(corpora: &[Corpus<'_>], request: &Request) -> Result<Search
 /// Returns the newest behavioral entries, at most `limit`.
 pub(crate) fn behavioral(db: &Connection, limit: usize) -> Result<Vec<Hit>> {
     let mut hits: Vec<Hit> = Vec::new();
-    entry::walk_standing(db, |entry| {
+    entry::walk_behavioral_first(db, |entry| {
         let steers = entry.behavioral;
         if steers {
             hits.push(Hit::of_entry(entry, Evidence::default()));

@@ -57,7 +57,7 @@ impl Remarks {
     pub(super) fn leave_out(&mut self, corpus: &Corpus<'_>, error: Error) -> Result<()> {
         let error = error.at(corpus.path);
         let Some(name) = corpus.collection else { return Err(error) };
-        self.unreadable.push(collection::is_down(name, &error));
+        self.unreadable.push(collection::unavailable_note(name, &error));
         Ok(())
     }
 

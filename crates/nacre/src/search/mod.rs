@@ -108,7 +108,7 @@ pub(crate) fn search(view: &mut View<'_>, request: &Request) -> Result<SearchRes
     for (name, database) in view.open_collections().filter(|(name, _)| names.contains(name)) {
         match database.snapshot(Visibility::Private) {
             Ok(state) => states.push((Some(name), database.path(), state)),
-            Err(error) => missing.push(collection::is_down(name, &error)),
+            Err(error) => missing.push(collection::unavailable_note(name, &error)),
         }
     }
     let corpora: Vec<Corpus<'_>> = states

@@ -11,7 +11,7 @@ use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{Origin, Source};
 use crate::records::graph::Cite;
-use crate::records::workspace::checkpoint::{self, Gone};
+use crate::records::workspace::checkpoint::{self, DeletedRecord};
 use crate::records::workspace::proposal::{self, RunCall};
 use crate::records::workspace::{self, seen};
 use crate::store::Connection;
@@ -115,7 +115,7 @@ impl<'a> Call<'a> {
             if let Mode::Approved { number, by } = mode
                 && !marked
             {
-                proposal::approved(tx, by, number)?;
+                proposal::mark_approved(tx, by, number)?;
             }
             if write.changed && !matches!(mode, Mode::Try) {
                 write.row.append(tx, caller)?;
@@ -163,7 +163,7 @@ impl<'a> Call<'a> {
     }
 
     /// Takes what was deleted for good out of the checkpoints too (E4). Returns those that still have it, and why.
-    pub(crate) fn forget(&mut self, gone: impl IntoIterator<Item = Gone>) -> Result<Vec<String>> {
+    pub(crate) fn forget(&mut self, gone: impl IntoIterator<Item = DeletedRecord>) -> Result<Vec<String>> {
         // The text still stands in the write-ahead log until that is emptied.
         self.view.forget_log()?;
         Ok(match checkpoint::forget(&mut self.view, &gone.into_iter().collect::<Vec<_>>()) {

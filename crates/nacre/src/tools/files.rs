@@ -11,9 +11,9 @@ use crate::base::redact::{self, redact};
 use crate::base::text::lossy;
 use crate::base::{Error, Result, Time};
 use crate::records::workspace::change::{self, Change};
-use crate::records::workspace::edit::Last;
+use crate::records::workspace::edit::LastLine;
 use crate::records::workspace::policy::{self, Decision, Target};
-use crate::records::workspace::proposal::{self, Made, State};
+use crate::records::workspace::proposal::{self, ProposalOutcome, State};
 use crate::records::workspace::{FilePath, daily, edit, memory_file};
 use crate::store::audit;
 use crate::store::walk::MAX_DOCUMENT_BYTES;
@@ -97,7 +97,7 @@ pub(super) fn show(
     {
         let line = |line: usize| i64::try_from(line).unwrap_or(i64::MAX);
         let lines = [line(from), line(to)];
-        memory_file::note_used(call.view(), &[memory_file::Use { lines, words: "" }]);
+        memory_file::note_used(call.view(), &[memory_file::LineUse { lines, words: "" }]);
     }
     if !crate::records::workspace::seen::is_infrastructure(path.as_str()) {
         call.view().tell_read("file", &shown.path, shown.text.chars().count());
@@ -227,13 +227,13 @@ impl WriteRequest {
         let caller = call.caller;
         let draft = daily::Draft { text: self.content, category: self.category, importance: self.importance };
         if policy::decide(Target::Log, caller, call.settings())? == Decision::Propose {
-            let mut held = change::hold(call.view())?;
-            let daily::Longer { path, before, after, .. } = daily::longer(&held, &draft)?;
+            let mut held = change::lock(call.view())?;
+            let daily::ExtendedLog { path, before, after, .. } = daily::extend(&held, &draft)?;
             if before.as_ref() == Some(&after) {
                 return Ok(unchanged(&path.to_string()));
             }
             let reason = self.reason.unwrap_or_default();
-            let made = proposal::make(&mut held, &path, Some(after), &reason, &[])?;
+            let made = proposal::propose_file(&mut held, &path, Some(after), &reason, &[])?;
             return Ok(proposed(path.to_string(), &made));
         }
         let done = daily::add(call.view(), &draft)?;
@@ -247,7 +247,7 @@ impl WriteRequest {
     fn file(self, call: &mut Call<'_>, path: &FilePath, mode: Mode) -> Result<Written> {
         let caller = call.caller;
         let decision = policy::decide(Target::File(path), caller, call.settings())?;
-        let mut held = change::hold(call.view())?;
+        let mut held = change::lock(call.view())?;
         proposal::check_seen(&held, caller, path)?;
         let before = held.read(path)?;
         let base = before.as_deref().unwrap_or_default();
@@ -260,12 +260,12 @@ impl WriteRequest {
             return Err(Error::bad_argument("memory_write", "content", problem));
         }
         let after = match mode {
-            Mode::Append => edit::append(base, &self.content, Last::Ended),
+            Mode::Append => edit::append(base, &self.content, LastLine::Ended),
             Mode::Replace => edit::replace(base, &self.content),
             Mode::Edit => edit::edit(base, self.old.as_deref().unwrap_or_default(), &self.content)?,
         };
-        if after.len() as u64 > change::LARGEST {
-            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::LARGEST });
+        if after.len() as u64 > change::MAX_FILE_BYTES {
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::MAX_FILE_BYTES });
         }
         if before.as_ref() == Some(&after) {
             return Ok(unchanged(path.as_str()));
@@ -273,7 +273,7 @@ impl WriteRequest {
         if decision == Decision::Propose {
             let reason = self.reason.unwrap_or_default();
             let prune = memory_file::advice(&held.view, path.as_str(), &after);
-            let made = proposal::make(&mut held, path, Some(after), &reason, &[])?;
+            let made = proposal::propose_file(&mut held, path, Some(after), &reason, &[])?;
             let mut answer = proposed(path.to_string(), &made);
             answer.note =
                 answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));
@@ -281,7 +281,7 @@ impl WriteRequest {
         }
         let prune = memory_file::advice(&held.view, path.as_str(), &after);
         let diff = shortened(&Diff::new(path.as_str(), before.as_deref(), Some(&after)).to_string());
-        let (size, delta) = (after.len(), change::grown(before.as_deref(), Some(&after)));
+        let (size, delta) = (after.len(), change::char_delta(before.as_deref(), Some(&after)));
         let change = Change { path: path.clone(), before, after: Some(after) };
         held.commit("write", &[change], |tx| {
             audit::Row::new("memory_write").id(path).with("bytes", size).append(tx, caller)
@@ -304,7 +304,7 @@ fn unchanged(path: &str) -> Written {
     Written { written: false, path: path.into(), proposal: None, status: None, diff: None, note }
 }
 
-fn proposed(path: String, made: &Made) -> Written {
+fn proposed(path: String, made: &ProposalOutcome) -> Written {
     let note = Some(say(made));
     let diff = Some(shortened(&made.diff)).filter(|_| made.state == State::Pending);
     Written {
@@ -318,8 +318,8 @@ fn proposed(path: String, made: &Made) -> Written {
 }
 
 /// Tells an agent how it stands.
-pub(super) fn say(made: &Made) -> String {
-    let Made { number, answer, .. } = made;
+pub(super) fn say(made: &ProposalOutcome) -> String {
+    let ProposalOutcome { number, answer, .. } = made;
     match made.state {
         State::Denied if answer.is_empty() => format!("The user has denied this (proposal {number})."),
         State::Denied => format!("The user has denied this (proposal {number}): {answer}"),

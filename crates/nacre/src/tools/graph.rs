@@ -18,7 +18,7 @@ use crate::records::graph::fact::{self, Draft, Filter};
 use crate::records::graph::name::{self, RemovedEntity};
 use crate::records::graph::recall::{self, MIN_ENTITY_SCORE, Speaker};
 use crate::records::graph::{self, Alias, EntitySummary, Fact, RecallResult, Relation, relation};
-use crate::records::workspace::checkpoint::Gone;
+use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::store::Connection;
 
 /// How many facts an answer has when it is not told.
@@ -284,7 +284,7 @@ impl Request for FactRemoveRequest {
             gone.iter().for_each(|fact| write.record(&fact.id, "deleted", 1));
             Ok(gone)
         })?;
-        let still_in = call.forget(facts.iter().map(|fact| Gone::of(&fact.id)))?;
+        let still_in = call.forget(facts.iter().map(|fact| DeletedRecord::of(&fact.id)))?;
         Ok(Facts { facts, still_in })
     }
 
@@ -450,7 +450,7 @@ impl Request for RelationEndRequest {
         relation.cites = call.seen_cites(relation.cites)?;
         if self.remove {
             // The audit log keeps a checkpoint that can't be written from bringing it back.
-            call.forget([Gone::of(&relation.id)])?;
+            call.forget([DeletedRecord::of(&relation.id)])?;
         }
         Ok(relation)
     }
@@ -623,7 +623,7 @@ impl Request for EntityRequest {
     const WHOLE: bool = true;
 
     fn run(self, call: &mut Call<'_>) -> Ran<Joined> {
-        let mut gone: Vec<Gone> = Vec::new();
+        let mut gone: Vec<DeletedRecord> = Vec::new();
         let mut joined = call.write(|write| {
             let now = write.origin.now;
             let (one, other, note) = match self.r#do {
@@ -642,7 +642,7 @@ impl Request for EntityRequest {
                     let RemovedEntity { name: one, cited, ids } = name::remove(write.db, &self.one)?;
                     // By these ids a checkpoint knows what not to bring back.
                     ids.iter().for_each(|id| write.record(id, "deleted", 1));
-                    gone = ids.into_iter().map(Gone::of).collect();
+                    gone = ids.into_iter().map(DeletedRecord::of).collect();
                     let note = match cited.is_empty() {
                         true => "is forgotten".to_owned(),
                         false => format!(

@@ -22,8 +22,8 @@ use crate::group::View;
 use crate::index::Scope;
 use crate::records::collection;
 use crate::records::collection::Collection;
-use crate::records::entry::{self, Draft, Edit, Entry, EntryType, Erased, OnDuplicate, Tags, Version};
-use crate::records::workspace::checkpoint::Gone;
+use crate::records::entry::{self, Draft, Edit, Entry, EntryType, ErasedEntry, OnDuplicate, Tags, Version};
+use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::records::workspace::memory_file;
 use crate::records::{erase, import};
 use crate::search::{self, SearchResults};
@@ -326,12 +326,12 @@ impl Request for SearchRequest {
 }
 
 /// The lines of MEMORY.md among the hits.
-fn memory_file_uses<'q>(hits: &[search::Hit], words: &'q str) -> Vec<memory_file::Use<'q>> {
+fn memory_file_uses<'q>(hits: &[search::Hit], words: &'q str) -> Vec<memory_file::LineUse<'q>> {
     let documents = hits.iter().filter_map(|hit| hit.document.as_ref());
     let own = documents.filter(|found| found.collection.is_none() && found.path == memory_file::PATH);
     let cites = hits.iter().filter_map(|hit| hit.graph.as_ref()).flat_map(|hit| &hit.cites);
     let cited = cites.filter(|cite| cite.path == memory_file::PATH).map(|cite| [cite.line, cite.line]);
-    own.map(|found| found.lines).chain(cited).map(|lines| memory_file::Use { lines, words }).collect()
+    own.map(|found| found.lines).chain(cited).map(|lines| memory_file::LineUse { lines, words }).collect()
 }
 
 /// Recall memories by keywords. Give key nouns and natural synonyms, not a question; ask again with other
@@ -744,10 +744,13 @@ impl Request for DeleteRequest {
 }
 
 /// Tells that entries are gone and takes them out of the checkpoints. Returns those that still have them, and why.
-pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [Erased]) -> Result<Vec<String>> {
-    let gone = |one: &mut Erased| Gone { reference: one.entry.id.to_string(), texts: take(&mut one.texts) };
+pub(super) fn forget_entries(call: &mut Call<'_>, erased: &mut [ErasedEntry]) -> Result<Vec<String>> {
+    let gone = |one: &mut ErasedEntry| DeletedRecord {
+        reference: one.entry.id.to_string(),
+        texts: take(&mut one.texts),
+    };
     let still_in = call.forget(erased.iter_mut().map(gone))?;
-    for Erased { entry, .. } in erased {
+    for ErasedEntry { entry, .. } in erased {
         let delta = i64::try_from(entry.content.chars().count()).map_or(0, |delta| -delta);
         call.view().tell_write("entry", entry.id.as_str(), delta);
     }

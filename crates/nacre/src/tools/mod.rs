@@ -32,7 +32,7 @@ pub mod maintain;
 pub mod spool;
 
 pub use crate::base::caller::{Actor, Caller, Role};
-pub use crate::records::workspace::FileListed;
+pub use crate::records::workspace::WorkspaceFile;
 pub use crate::store::audit::AuditCheck;
 pub use across::call_across;
 pub use boot::BootRequest;

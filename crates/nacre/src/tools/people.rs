@@ -12,7 +12,7 @@ use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::records::graph::{self, Picture};
 use crate::records::workspace;
-use crate::records::workspace::FileListed;
+use crate::records::workspace::WorkspaceFile;
 use crate::records::workspace::change::{self, Change};
 use crate::records::workspace::{FilePath, proposal};
 use crate::store::Connection;
@@ -30,7 +30,7 @@ pub struct FilesRequest {}
 pub struct Files {
     /// By path.
     #[schemars(with = "Vec<Map<String, Value>>")]
-    pub files: Vec<FileListed>,
+    pub files: Vec<WorkspaceFile>,
 }
 
 impl Request for FilesRequest {
@@ -104,7 +104,7 @@ impl Request for FileRequest {
 /// What the session sees of a file; a file that it does not see is not there for it.
 fn seen(call: &mut Call<'_>, path: &FilePath) -> Result<Option<Vec<u8>>> {
     let (visibility, rules) = (call.caller.visibility, call.settings().visibility.private.clone());
-    let bytes = call.view().files().read(path, change::LARGEST)?;
+    let bytes = call.view().files().read(path, change::MAX_FILE_BYTES)?;
     let sees = |bytes: &Vec<u8>| visibility.sees(&rules, path.as_str(), &String::from_utf8_lossy(bytes));
     Ok(bytes.filter(sees))
 }
@@ -145,7 +145,7 @@ impl Request for SaveRequest {
 
     fn run(self, call: &mut Call<'_>) -> Ran<FileSaved> {
         let (path, caller): (FilePath, _) = (self.path.parse()?, call.caller);
-        let mut held = change::hold(call.view())?;
+        let mut held = change::lock(call.view())?;
         proposal::check_seen(&held, caller, &path)?;
         let before = held.read(&path)?;
         if before.as_deref().map(hash) != self.base {
@@ -156,8 +156,8 @@ impl Request for SaveRequest {
         if before.as_ref() == Some(&after) {
             return Ok(FileSaved { written: false, ..saved });
         }
-        if after.len() as u64 > change::LARGEST {
-            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::LARGEST }.into());
+        if after.len() as u64 > change::MAX_FILE_BYTES {
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: change::MAX_FILE_BYTES }.into());
         }
         let size = after.len();
         held.commit("write", &[Change { path, before, after: Some(after) }], |tx| {

@@ -130,7 +130,7 @@ pub(super) fn perform<R: Request>(
         (Err(Stop::Failed(error)), _) => Err(error),
         // What could not be done, or would change nothing, is not for a person to decide about.
         (Err(Stop::Waits), arguments) => {
-            let made = proposal::make_call(view, name, &arguments.unwrap_or_default())?;
+            let made = proposal::propose_call(view, name, &arguments.unwrap_or_default())?;
             let (proposal, state) = (made.number, made.state);
             let note = redact::text(&files::say(&made)).into_owned();
             Ok(Outcome::Waits(Waiting { proposal, state, note }))

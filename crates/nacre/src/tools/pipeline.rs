@@ -147,7 +147,7 @@ pub(crate) fn run_approved(
     let arguments = check(view, tool, arguments)?;
     (tool.call)(view, tool, arguments, Way { approved: Some((number, by)), run_approved })?;
     // One that turned out to change nothing is done as well.
-    match view.write(|tx| proposal::approved(tx, by, number)) {
+    match view.write(|tx| proposal::mark_approved(tx, by, number)) {
         Err(Error::AlreadyDecided { .. }) => Ok(()),
         marked => marked,
     }
@@ -166,7 +166,7 @@ pub fn approve(view: &mut View<'_>, number: i64) -> Result<Proposal> {
 
 /// Notes what the person is said to have answered in their client, and decides by it where the settings accept that.
 pub fn answered(view: &mut View<'_>, number: i64, accepted: bool) -> Result<Proposal> {
-    proposal::answered(view, number, accepted, run_approved)
+    proposal::record_client_answer(view, number, accepted, run_approved)
 }
 
 #[cfg(test)]

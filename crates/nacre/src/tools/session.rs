@@ -15,7 +15,8 @@ use crate::base::text::shorten;
 use crate::base::{Error, Time};
 use crate::context::boot;
 use crate::records::session::{
-    self, Appended, Compacted, Context, Count, Draft, Ended, Flush, Role, Said, Session,
+    self, AppendReport, CompactionReport, Context, Count, Draft, EndReport, Flush, Role, Session,
+    SessionMessage,
 };
 use crate::records::workspace::{memory_file, seen};
 
@@ -87,7 +88,7 @@ pub struct SessionShown {
     /// Which one, and how long.
     pub session: Session,
     /// In the order they were said.
-    pub messages: Vec<Said>,
+    pub messages: Vec<SessionMessage>,
     /// The number to go on from, where there are more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next: Option<usize>,
@@ -120,7 +121,7 @@ impl Request for SessionRequest {
     fn say(answer: &SessionShown, _: Time) -> String {
         let Session { id, messages, .. } = &answer.session;
         let mut text = format!("[session {}] {messages} messages", one_line(id));
-        for Said { number, author, at, text: said, .. } in &answer.messages {
+        for SessionMessage { number, author, at, text: said, .. } in &answer.messages {
             let author = author.as_deref().map(one_line).unwrap_or_default();
             let _ = write!(text, "\n{number}. {author} ({at}): {}", one_line(said));
         }
@@ -143,17 +144,17 @@ pub struct AppendRequest {
 }
 
 impl Request for AppendRequest {
-    type Answer = Appended;
+    type Answer = AppendReport;
     const NAME: &str = "session_append";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Appended> {
+    fn run(self, call: &mut Call<'_>) -> Ran<AppendReport> {
         let caller = call.caller;
         let id = self.id.unwrap_or_else(|| caller.session.clone());
         Ok(session::append(call.view(), &id, &self.messages)?)
     }
 
-    fn say(answer: &Appended, _: Time) -> String {
-        let Appended { added, present, tokens, .. } = answer;
+    fn say(answer: &AppendReport, _: Time) -> String {
+        let AppendReport { added, present, tokens, .. } = answer;
         let mut text = format!("{added} added, about {tokens} tokens of context.");
         if *present > 0 {
             let _ = write!(text, " {present} were there already.");
@@ -234,20 +235,20 @@ pub struct CompactRequest {
 }
 
 impl Request for CompactRequest {
-    type Answer = Compacted;
+    type Answer = CompactionReport;
     const NAME: &str = "session_compact";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Compacted> {
+    fn run(self, call: &mut Call<'_>) -> Ran<CompactionReport> {
         Ok(session::compact(call.view(), &self.id)?)
     }
 
-    fn say(answer: &Compacted, _: Time) -> String {
+    fn say(answer: &CompactionReport, _: Time) -> String {
         say_compacted(answer)
     }
 }
 
-fn say_compacted(compacted: &Compacted) -> String {
-    let Compacted { covered, kept, before, after, by, .. } = compacted;
+fn say_compacted(compacted: &CompactionReport) -> String {
+    let CompactionReport { covered, kept, before, after, by, .. } = compacted;
     let mut text = match covered {
         0 => "Nothing was compacted".to_owned(),
         _ => format!("Compacted {covered} lines ({by}), {kept} kept: {before} tokens before, {after} after"),
@@ -300,14 +301,14 @@ pub struct EndRequest {
 }
 
 impl Request for EndRequest {
-    type Answer = Ended;
+    type Answer = EndReport;
     const NAME: &str = "session_end";
 
-    fn run(self, call: &mut Call<'_>) -> Ran<Ended> {
+    fn run(self, call: &mut Call<'_>) -> Ran<EndReport> {
         Ok(session::end(call.view(), &self.id)?)
     }
 
-    fn say(answer: &Ended, _: Time) -> String {
+    fn say(answer: &EndReport, _: Time) -> String {
         match &answer.entry {
             Some(entry) => format!("{} messages are summed up in {entry}.", answer.messages),
             None => "The session is ended; there was nothing to sum up.".into(),

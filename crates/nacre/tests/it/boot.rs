@@ -74,12 +74,12 @@ fn w1_templates_are_written_once_and_never_over_what_is_there() {
     let mut place = Place::new();
     write(&place, "SOUL.md", b"my own soul");
     std::fs::create_dir_all(file(&place, "MEMORY.md")).unwrap();
-    let laid = nacre::workspace::lay_templates(&place.view()).unwrap();
+    let laid = nacre::workspace::write_templates(&place.view()).unwrap();
     assert_eq!(laid.kept, ["SOUL.md", "MEMORY.md"]);
     assert_eq!(laid.made.len(), TEMPLATES.len() - 2);
     assert_eq!(std::fs::read_to_string(file(&place, "SOUL.md")).unwrap(), "my own soul");
     write(&place, "USER.md", b"");
-    let again = nacre::workspace::lay_templates(&place.view()).unwrap();
+    let again = nacre::workspace::write_templates(&place.view()).unwrap();
     assert_eq!((again.made.len(), again.kept.len()), (0, TEMPLATES.len()), "an empty file is a file too");
     for path in
         ["AGENTS.md", "memory/active-context.md", "memory/gating-policies.md", "skills/memory/SKILL.md"]
@@ -96,7 +96,7 @@ fn w1_nothing_is_written_through_a_link() {
     std::fs::create_dir_all(place.group.folder()).unwrap();
     std::os::unix::fs::symlink(outside.path(), file(&place, "memory")).unwrap();
     std::os::unix::fs::symlink(outside.path().join("new.md"), file(&place, "SOUL.md")).unwrap();
-    let laid = nacre::workspace::lay_templates(&place.view()).unwrap();
+    let laid = nacre::workspace::write_templates(&place.view()).unwrap();
     assert_eq!(laid.kept, ["SOUL.md", "memory/active-context.md", "memory/gating-policies.md"]);
     assert_eq!(std::fs::read_dir(outside.path()).unwrap().count(), 0);
 }
@@ -104,7 +104,7 @@ fn w1_nothing_is_written_through_a_link() {
 #[test]
 fn w1_templates_are_no_memory() {
     let mut place = place(&[]);
-    nacre::workspace::lay_templates(&place.view()).unwrap();
+    nacre::workspace::write_templates(&place.view()).unwrap();
     for query in
         ["honesty principles", "what is the agent's name?", "who is the user", "decisions lessons", "restart"]
     {
@@ -123,7 +123,7 @@ fn w1_templates_are_no_memory() {
     let shown = found["hits"][0]["text"].as_str().unwrap();
     assert!(shown.contains("Petra keeps bees") && !shown.contains("Fill in"), "{shown}");
     let hits = place.call("memory_search", json!({ "query": "time zone languages example" })).data;
-    assert!(!hits.to_string().contains("how you want to be called"), "{hits}");
+    assert!(!hits.to_string().contains("what the agent should call you"), "{hits}");
     // Taken back, it is forgotten.
     write(&place, "USER.md", user.as_bytes());
     place.later(1);
@@ -236,12 +236,12 @@ fn w2_a_missing_file_leaves_a_line_and_never_a_failure() {
         assert_eq!(part(&boot, path)["missing"], true);
     }
     // Empty forms cost a line each; what is worth reading as it is, is there.
-    nacre::workspace::lay_templates(&place.view()).unwrap();
+    nacre::workspace::write_templates(&place.view()).unwrap();
     let boot = self::boot(&mut place);
     assert_eq!(part(&boot, "USER.md")["missing"], true);
     assert!(text(&boot).contains("(USER.md is a form that nobody has filled in yet.)"));
     assert!(
-        text(&boot).contains("memory_search")
+        text(&boot).contains("memory_write")
             && text(&boot).contains("- memory (skills/memory/SKILL.md): When")
     );
     assert!(boot["tokens"].as_u64().unwrap() < 1_000, "{}", boot["tokens"]);
@@ -415,7 +415,7 @@ fn a_workspace_is_somebodys_when_a_file_is() {
     let mut place = Place::new();
     let is_own = |place: &mut Place| has_workspace(&place.view());
     assert!(!is_own(&mut place));
-    nacre::workspace::lay_templates(&place.view()).unwrap();
+    nacre::workspace::write_templates(&place.view()).unwrap();
     assert!(!is_own(&mut place), "templates are ours");
     write(&place, "TOOLS.md", b"heron: 10.0.0.1");
     assert!(!is_own(&mut place), "no session starts with it");
@@ -508,7 +508,7 @@ fn w6_a_session_began_with_a_memory_file_that_is_too_long_and_was_not_told() {
     let lines: String = (1..=201).map(|n| format!("- line {n}\n")).collect();
     let mut place = place(&[("MEMORY.md", lines.as_str())]);
     let said = boot(&mut place)["markdown"].as_str().unwrap().to_owned();
-    let advice = "(MEMORY.md is too long: 201 lines of 200, 2103 characters of 50000. Please prune it. Of no use for longest: line 1";
+    let advice = "(MEMORY.md is too long: 201 lines of 200, 2103 characters of 50000. Please prune it. Unused for longest: line 1";
     assert!(said.contains(advice), "{said}");
     let mut short = self::place(&[("MEMORY.md", "- line 1\n")]);
     assert!(!boot(&mut short)["markdown"].as_str().unwrap().contains("prune"));

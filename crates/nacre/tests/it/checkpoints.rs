@@ -207,12 +207,12 @@ fn damaged_and_foreign_folders_are_named_and_nothing_is_changed() {
         (
             "file-changed",
             bad,
-            "was changed",
+            "modified file",
             &(|at: &PathBuf| fs::write(at.join("files/MEMORY.md"), "x").unwrap()) as &dyn Fn(&PathBuf),
         ),
-        ("file-gone", bad, "lacks a file", &|at| fs::remove_file(at.join("files/MEMORY.md")).unwrap()),
+        ("file-gone", bad, "is missing a file", &|at| fs::remove_file(at.join("files/MEMORY.md")).unwrap()),
         ("records-gone", bad, "no records", &|at| fs::remove_file(at.join("records.db")).unwrap()),
-        ("records-changed", bad, "records that were changed", &|at| {
+        ("records-changed", bad, "modified records", &|at| {
             fs::write(at.join("records.db"), "no database").unwrap()
         }),
         ("manifest-gone", bad, "no manifest", &|at| fs::remove_file(at.join("manifest.json")).unwrap()),

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use nacre::collection::{Indexed, Reading};
+use nacre::collection::{IndexReport, Reading};
 use nacre::{Error, Note};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -44,24 +44,24 @@ impl Shelf {
         self.place.group.folder().join("collections").join(format!("{name}.db"))
     }
 
-    fn try_add(&mut self, name: &str, sources: &[&str]) -> Result<Indexed, Error> {
+    fn try_add(&mut self, name: &str, sources: &[&str]) -> Result<IndexReport, Error> {
         let sources: Vec<PathBuf> = sources.iter().map(|source| self.path(source)).collect();
         let caller = self.place.caller.clone();
         nacre::collection::add(&mut self.place.view_of(&caller), &name.parse()?, &sources, &mut |_, _| {})
     }
 
-    fn add(&mut self, name: &str, sources: &[&str]) -> Indexed {
+    fn add(&mut self, name: &str, sources: &[&str]) -> IndexReport {
         let done = self.try_add(name, sources).unwrap();
         self.check();
         done
     }
 
-    fn try_reindex(&mut self, name: &str, reading: Reading) -> Result<Indexed, Error> {
+    fn try_reindex(&mut self, name: &str, reading: Reading) -> Result<IndexReport, Error> {
         let caller = self.place.caller.clone();
         nacre::collection::reindex(&mut self.place.view_of(&caller), &name.parse()?, reading, &mut |_, _| {})
     }
 
-    fn reindex(&mut self, name: &str) -> Indexed {
+    fn reindex(&mut self, name: &str) -> IndexReport {
         let done = self.try_reindex(name, Reading::Changes).unwrap();
         self.check();
         done
@@ -265,10 +265,10 @@ fn a_source_that_is_not_there_is_named_and_what_was_read_of_it_kept() {
     assert!(everything.iter().all(|word| shelf.found(word).len() == 1));
 
     // Made anew it would be lost: refused while a source is not there.
-    let refused = shelf.try_reindex("birds", Reading::Anew).unwrap_err();
+    let refused = shelf.try_reindex("birds", Reading::Rebuild).unwrap_err();
     assert_eq!(refused.code(), "absent_source");
     shelf.write("file.md", "The owl hunts at night.\n");
-    let done = shelf.try_reindex("birds", Reading::Anew).unwrap().synced;
+    let done = shelf.try_reindex("birds", Reading::Rebuild).unwrap().synced;
     assert_eq!((done.added.len(), done.kept), (2, 0), "an empty folder is believed when told so");
     assert_eq!(shelf.found("walrus"), [] as [&str; 0]);
     shelf.check();
@@ -510,8 +510,8 @@ fn what_does_not_agree_is_found_and_mended() {
     let db = rusqlite::Connection::open(shelf.database("books")).unwrap();
     db.execute("DELETE FROM documents", []).unwrap();
     let checked = nacre::collection::check(&mut shelf.place.view()).unwrap();
-    assert!(checked[0].1[0].contains("nacre collection reindex books --anew"), "{checked:?}");
-    shelf.try_reindex("books", Reading::Anew).unwrap();
+    assert!(checked[0].1[0].contains("nacre collection reindex books --rebuild"), "{checked:?}");
+    shelf.try_reindex("books", Reading::Rebuild).unwrap();
     shelf.check();
     assert_eq!(shelf.found("walrus"), ["books: walrus.md"]);
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
-use nacre::{Caller, Synced};
+use nacre::{Caller, SyncReport};
 use serde_json::{Value, json};
 
 use crate::sealed::Place;
@@ -21,7 +21,7 @@ impl Place {
         fs::write(path, bytes).unwrap();
     }
 
-    fn sync(&mut self) -> Synced {
+    fn sync(&mut self) -> SyncReport {
         let caller = self.caller.clone();
         let synced = nacre::workspace::sync(&mut self.view_of(&caller)).unwrap();
         self.check();
@@ -92,7 +92,7 @@ fn documents_come_change_move_and_go() {
     fs::remove_dir_all(place.path("notes")).unwrap();
     assert_eq!(place.best("kestrel"), "");
     assert_eq!(place.passages(), []);
-    assert_eq!(place.sync(), Synced::default());
+    assert_eq!(place.sync(), SyncReport::default());
 }
 
 #[test]

@@ -48,8 +48,8 @@ fn e1_tags_come_as_an_array_or_with_commas() {
         assert_eq!(place.call("memory_get", json!({ "id": number })).data["tags"], kept);
     }
     for (tags, says) in [
-        (json!((0..11).map(|n| n.to_string()).collect::<Vec<_>>()), "has 11 tags, at most 10 fit"),
-        (json!("x".repeat(51)), "has a tag of 51 characters, at most 50 fit"),
+        (json!((0..11).map(|n| n.to_string()).collect::<Vec<_>>()), "has 11 tags; the limit is 10"),
+        (json!("x".repeat(51)), "has a tag of 51 characters; the limit is 50"),
         (json!([1]), "has an item that is integer, string is needed"),
     ] {
         let error = place.try_call("memory_store", json!({ "content": "c", "tags": tags })).unwrap_err();

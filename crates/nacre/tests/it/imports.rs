@@ -263,7 +263,7 @@ const CASES: &[Case] = &[
         "chatgpt",
         CHATGPT,
         "",
-        &["message 3/0/0", "1 a broken tree of messages; what could be reached was taken"],
+        &["message 3/0/0", "1 a broken tree of messages; the reachable messages were imported"],
         &[("rye dough rest", "How long does rye dough rest?")],
     ),
     (

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use nacre::daily::{self, Appended, Draft};
+use nacre::daily::{self, AppendReport, Draft};
 use nacre::{Error, Role, Time, Visibility, Zone};
 use serde_json::json;
 
@@ -25,7 +25,7 @@ fn get(place: &Place, path: &str) -> String {
     fs::read_to_string(place.group.folder().join(path)).unwrap_or_default()
 }
 
-fn log(place: &mut Place, draft: &Draft) -> Result<Appended, Error> {
+fn log(place: &mut Place, draft: &Draft) -> Result<AppendReport, Error> {
     daily::append(&mut place.view(), draft)
 }
 

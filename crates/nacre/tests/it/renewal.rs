@@ -284,10 +284,10 @@ fn collections_are_made_anew_as_well() {
     }
     std::fs::write(folder.join("walrus.md"), "The walrus eats clams.\n").unwrap();
     let (caller, name) = (Caller::person("ada".parse().unwrap(), noon()), "books".parse().unwrap());
-    let written = nacre::collection::written(&mut place.view()).unwrap();
+    let written = nacre::collection::index_stamps(&mut place.view()).unwrap();
     nacre::collection::add(&mut place.view_of(&caller), &name, &[folder], &mut |_, _| {}).unwrap();
     assert_ne!(
-        nacre::collection::written(&mut place.view()).unwrap(),
+        nacre::collection::index_stamps(&mut place.view()).unwrap(),
         written,
         "who follows the writes hears of it"
     );

@@ -165,7 +165,7 @@ fn a_line_torn_by_a_dead_writer_is_kept_aside_and_the_next_starts_anew() {
     let answer = say(&mut place, "s", "user", "second");
     let warning = answer["warnings"][0].as_str().unwrap();
     let aside = warning.split('`').nth(1).unwrap();
-    assert!(warning.contains("torn"), "{warning}");
+    assert!(warning.contains("incomplete"), "{warning}");
     assert_eq!(fs::read_to_string(aside).unwrap(), torn);
     assert_eq!(lines(&path).len(), 2);
     assert_eq!(say(&mut place, "s", "user", "third").get("warnings"), None);
@@ -195,7 +195,7 @@ fn a_foreign_line_is_passed_over_and_told() {
     let foreign = format!("not json\n[1,2]\n{{\"role\":\"oracle\",\"content\":\"{long}\"}}\n\0\u{1}\n");
     fs::write(&path, format!("{text}{foreign}")).unwrap();
     let answer = say(&mut place, "s", "user", "second");
-    assert_eq!(answer["warnings"][0], "4 lines of the transcript are none of ours and were passed over");
+    assert_eq!(answer["warnings"][0], "skipped 4 invalid lines of the transcript");
     assert_eq!(say(&mut place, "s", "user", "third").get("warnings"), None, "told once");
     assert_eq!(seen(&context(&mut place, "s")).len(), 3);
     assert!(fs::read_to_string(&path).unwrap().contains("not json"), "nothing of it is lost");
@@ -241,7 +241,7 @@ fn an_id_used_twice_is_the_same_message_or_an_error() {
     )
     .unwrap();
     let answer = send(&mut place, "c", "next").unwrap();
-    assert!(answer["warnings"][0].as_str().unwrap().contains("stand twice"), "{answer}");
+    assert!(answer["warnings"][0].as_str().unwrap().contains("occur twice"), "{answer}");
     assert_eq!(found(&mut place, "hello")[0], "a");
     place.check();
 }
@@ -322,7 +322,7 @@ fn old_results_of_tools_are_left_out_and_their_calls_stay() {
     assert_eq!(seen.len(), 14);
     let results: Vec<&str> =
         seen.iter().filter(|(role, _)| role == "tool_result").map(|(_, text)| text.as_str()).collect();
-    assert!(results[..2].iter().all(|text| text.contains("left out")), "{results:?}");
+    assert!(results[..2].iter().all(|text| text.contains("omitted")), "{results:?}");
     assert_eq!(
         results[2..],
         ["the result 2", "the result 3", "the result 4", "the result 5", "the result 6"]
@@ -565,7 +565,7 @@ fn a_model_that_fails_leaves_the_extractive_summary_and_is_named() {
         (302, String::new(), "not followed"),
         (200, "<html>".to_owned(), "not JSON"),
         (200, r#"{"choices":[]}"#.to_owned(), "has no message"),
-        (200, r#"{"choices":[{"message":{"content":"  "}}]}"#.to_owned(), "answered with nothing"),
+        (200, r#"{"choices":[{"message":{"content":"  "}}]}"#.to_owned(), "returned an empty answer"),
     ];
     for (status, body, told) in broken {
         let (url, _) = server(vec![(status, body)]);

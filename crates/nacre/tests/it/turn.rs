@@ -98,7 +98,7 @@ fn what_helps_is_put_in_with_a_reason_and_its_cost() {
 #[test]
 fn most_turns_are_silent_and_cost_no_write() {
     let mut place = furnished();
-    let before = nacre::collection::written(&mut place.view()).unwrap();
+    let before = nacre::collection::index_stamps(&mut place.view()).unwrap();
     let rows = nacre::status(&place.view()).unwrap().audit_rows;
     for message in [
         "",
@@ -115,7 +115,7 @@ fn most_turns_are_silent_and_cost_no_write() {
         let turn = place.turn(message);
         assert_eq!((turn.markdown.as_str(), turn.tokens), ("", 0), "{message}");
     }
-    assert_eq!(nacre::collection::written(&mut place.view()).unwrap(), before);
+    assert_eq!(nacre::collection::index_stamps(&mut place.view()).unwrap(), before);
     assert_eq!(nacre::status(&place.view()).unwrap().audit_rows, rows);
 }
 

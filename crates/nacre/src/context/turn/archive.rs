@@ -23,7 +23,7 @@ pub struct Archived {
 pub(super) fn archive(view: &mut View<'_>, said: &Exchange) -> Result<Archived> {
     let caller = view.caller();
     let settings = view.settings().turn.clone();
-    let (user, agent) = (exchange::kept(&said.user), exchange::kept(&said.agent));
+    let (user, agent) = (exchange::stored_text(&said.user), exchange::stored_text(&said.agent));
     if !settings.archive || (user.is_empty() && agent.is_empty()) {
         return Ok(Archived::default());
     }

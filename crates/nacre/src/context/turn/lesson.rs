@@ -19,7 +19,9 @@ use crate::base::words::{self, List};
 use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::{self, analyse};
-use crate::records::lesson::{self as rows, LONGEST, Lesson, SAME, alike, get, is_known, source};
+use crate::records::lesson::{
+    self as rows, Lesson, MAX_LESSON_CHARS, MIN_SAME_LIKENESS, alike, get, is_known, source,
+};
 use crate::records::session::exchange;
 use crate::store::audit;
 
@@ -156,7 +158,7 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
         let words = said::words(sentence);
         let directive = directive(&words, corrects);
         if let Some(weight) = directive {
-            drafts.push(Draft { text: cut(&tidy(sentence), LONGEST), weight });
+            drafts.push(Draft { text: cut(&tidy(sentence), MAX_LESSON_CHARS), weight });
         } else if is_too(&words) {
             reaction = reaction.or(Some(sentence));
         }
@@ -165,7 +167,7 @@ pub(crate) fn detect(user: &str) -> Vec<Draft> {
     if drafts.is_empty()
         && let Some(sentence) = reaction
     {
-        drafts.push(Draft { text: cut(&tidy(sentence), LONGEST), weight: 0.6 });
+        drafts.push(Draft { text: cut(&tidy(sentence), MAX_LESSON_CHARS), weight: 0.6 });
     }
     drafts.truncate(3);
     drafts
@@ -283,7 +285,7 @@ pub(super) fn learn(
     let language = index::language(db)?;
     let mut learned = Vec::new();
     for draft in drafts {
-        if let Some(same) = alike(db, &draft.text, SAME, language)? {
+        if let Some(same) = alike(db, &draft.text, MIN_SAME_LIKENESS, language)? {
             db.run("UPDATE lessons SET recurred = recurred + 1 WHERE number = $1", [same])?;
             continue;
         }
@@ -292,8 +294,11 @@ pub(super) fn learn(
             ON CONFLICT DO NOTHING";
         // What was only told before says nothing about when the lesson applies.
         let asked = said::prose(asked);
-        let asked =
-            if is_request(&asked) || asked.ends_with('?') { cut(&asked, LONGEST) } else { String::new() };
+        let asked = if is_request(&asked) || asked.ends_with('?') {
+            cut(&asked, MAX_LESSON_CHARS)
+        } else {
+            String::new()
+        };
         let (session, private) = (&caller.session, caller.visibility.is_private());
         db.run(sql, (&draft.text, folded, asked, draft.weight, at, session, private))?;
         learned.push(draft.text.clone());
@@ -308,7 +313,7 @@ pub(super) fn learn(
 /// Learns what was said on purpose; `None`: it was known.
 pub(super) fn teach(db: &Connection, text: &str, caller: &Caller) -> Result<Option<String>> {
     let injected = is_injected(text);
-    let text = cut(&one_line(text), LONGEST);
+    let text = cut(&one_line(text), MAX_LESSON_CHARS);
     if injected || text.is_empty() {
         return Err(Error::Injected);
     }

@@ -36,7 +36,7 @@ use crate::base::{Error, Result};
 use crate::group::View;
 use crate::records::lesson as rows;
 pub(crate) use crate::records::session::{exchange, said};
-use crate::records::workspace::memory_file::{self, Use};
+use crate::records::workspace::memory_file::{self, LineUse};
 use crate::records::workspace::seen;
 use crate::store::Connection;
 use crate::store::event::payload;
@@ -440,7 +440,7 @@ fn remember(view: &mut View<'_>, mut state: State, turn: &Turn) -> Result<()> {
     state.lessons.extend(&shown);
     view.note_returned(lines().filter_map(|line| line.source.parse().ok()));
     let used: Vec<_> = lines().map(|line| (memory_file::lines_of(view, &line.source), &line.text)).collect();
-    let uses = used.iter().flat_map(|(at, words)| at.iter().map(|lines| Use { lines: *lines, words }));
+    let uses = used.iter().flat_map(|(at, words)| at.iter().map(|lines| LineUse { lines: *lines, words }));
     memory_file::note_used(view, &uses.collect::<Vec<_>>());
     // What is put in of a document is read by the session (W10): `TOOLS.md#L1-L3`.
     let paths: Vec<String> =

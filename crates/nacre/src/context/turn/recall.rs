@@ -69,7 +69,7 @@ pub(super) fn continuity(turning: &mut Turning<'_>) -> Result<Vec<Offer>> {
     let mut offers = Vec::new();
     for Recalled { hit, weighed, .. } in &chosen {
         let text = match hit.kind {
-            exchange::KIND => match turning.view.read(|db| exchange::behind(db, &hit.id))? {
+            exchange::KIND => match turning.view.read(|db| exchange::of_passage(db, &hit.id))? {
                 Some(behind) => both(&behind.row, now),
                 None => continue,
             },
@@ -177,7 +177,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
     turning.message.learn_names(hits.iter().map(|hit| hit.text.as_str()));
     for hit in hits {
         let behind = match hit.kind {
-            exchange::KIND => turning.view.read(|db| exchange::behind(db, &hit.id))?,
+            exchange::KIND => turning.view.read(|db| exchange::of_passage(db, &hit.id))?,
             _ => None,
         };
         if is_told(turning, &hit, behind.as_ref()) {
@@ -205,7 +205,7 @@ fn search(turning: &mut Turning<'_>) -> Result<Vec<Recalled>> {
 
 /// Tells whether something is told elsewhere or no more: said a moment ago in this very session, a lesson by
 /// now, or corrected at once.
-fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::Behind>) -> bool {
+fn is_told(turning: &Turning<'_>, hit: &Hit, behind: Option<&exchange::ExchangeContext>) -> bool {
     // Policies have a contributor of their own.
     if hit.document.as_ref().is_some_and(|document| document.path == policy::FILE) {
         return true;

@@ -1,9 +1,9 @@
-//! What writes entries: store, update, reinforce, delete, purge, archive. Each works inside the caller's
+//! Writes entries: store, update, reinforce, delete, purge, archive. Each function works inside the caller's
 //! transaction.
 
 use super::{
-    COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT, Provenance, Source, Tags, Version, from_row, get,
-    get_current, select,
+    COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT_CHARS, Provenance, Source, Tags, Version, from_row,
+    get, get_current, select,
 };
 use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
@@ -12,7 +12,7 @@ use crate::base::{Error, Result, Time, frame, text};
 use crate::index::{self, Writer};
 use crate::store::{Connection, ToSql};
 
-/// Who writes: what becomes the provenance of an entry.
+/// The writer, from which the provenance of an entry is made.
 pub(crate) struct Origin<'a> {
     pub(crate) now: Time,
     pub(crate) group: &'a GroupName,
@@ -21,40 +21,40 @@ pub(crate) struct Origin<'a> {
     pub(crate) visibility: Visibility,
 }
 
-/// What a store does to a current entry that has the same content already.
+/// How a store treats a current entry that already has the same content.
 pub(crate) enum OnDuplicate {
-    /// It stays as it is.
+    /// Leave it unchanged.
     Keep,
-    /// It takes on the type given here, the tags and the privacy of the draft.
+    /// Apply this type, and the tags and privacy of the draft.
     Amend { r#type: Option<EntryType> },
 }
 
-/// An entry to be.
+/// An entry to be stored.
 pub(crate) struct Draft {
     pub(crate) r#type: EntryType,
     pub(crate) content: String,
     pub(crate) tags: Tags,
     pub(crate) supersedes: Option<EntryRef>,
-    /// `None`: as private as what it supersedes.
+    /// `None` means: as private as the entry that it supersedes.
     pub(crate) private: Option<bool>,
     pub(crate) data: Option<Data>,
     pub(crate) on_duplicate: OnDuplicate,
 }
 
-/// What became of a draft.
-pub(crate) struct Stored {
+/// The outcome of storing a draft.
+pub(crate) struct StoreOutcome {
     pub(crate) entry: Entry,
-    /// The content was there already; `entry` is the one that has it.
+    /// Whether the content existed already; `entry` is then the existing entry.
     pub(crate) duplicate: bool,
-    /// The entry that was there took on a type, tags or privacy from the draft.
+    /// Whether the existing entry got a new type, tags or privacy from the draft.
     pub(crate) amended: bool,
-    /// What it took the place of.
+    /// The entry that it superseded.
     pub(crate) superseded: Option<EntryId>,
 }
 
-/// Stores an entry, or finds the one that already says the same (E2, E12, E13).
-pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<Stored> {
-    let content = checked(&draft.content)?;
+/// Stores an entry, or finds the existing one with the same content.
+pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Result<StoreOutcome> {
+    let content = check_content(&draft.content)?;
     let old = draft.supersedes.as_ref().map(|named| get_current(db, named)).transpose()?;
     if let Some(same) = same_content(db, origin.visibility, (&content, draft.data.as_ref()), None)? {
         let old = old.filter(|old| old.id != same.id);
@@ -62,7 +62,7 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
             mark_superseded(db, old, &same.id, origin.now)?;
         }
         let (entry, amended) = amend(db, origin, same, &draft)?;
-        return Ok(Stored { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
+        return Ok(StoreOutcome { entry, duplicate: true, amended, superseded: old.map(|old| old.id) });
     }
     let entry = Entry {
         id: EntryId::new(origin.now),
@@ -93,10 +93,11 @@ pub(crate) fn store(db: &Connection, origin: &Origin<'_>, draft: Draft) -> Resul
         mark_superseded(db, old, &entry.id, origin.now)?;
     }
     let entry = insert(db, entry, None)?;
-    Ok(Stored { superseded: entry.supersedes.clone(), entry, duplicate: false, amended: false })
+    Ok(StoreOutcome { superseded: entry.supersedes.clone(), entry, duplicate: false, amended: false })
 }
 
-/// Applies what a draft says beyond the content of an entry that is there already. Tags are added, none is taken away.
+/// Applies the type, tags and privacy of a draft to an entry that already has its content. Tags are added,
+/// never removed.
 fn amend(db: &Connection, origin: &Origin<'_>, same: Entry, draft: &Draft) -> Result<(Entry, bool)> {
     let OnDuplicate::Amend { r#type } = draft.on_duplicate else { return Ok((same, false)) };
     let tags = same.tags.with(&draft.tags);
@@ -113,12 +114,12 @@ fn amend(db: &Connection, origin: &Origin<'_>, same: Entry, draft: &Draft) -> Re
     Ok((update(db, origin, &EntryRef::Id(same.id), edit)?, true))
 }
 
-/// Writes a whole entry, with its number where one is given, and its passage.
+/// Inserts an entry with its passage. `number` is its number, if it already has one.
 pub(crate) fn insert(db: &Connection, entry: Entry, number: Option<i64>) -> Result<Entry> {
     index::write(db, |writer| insert_with(db, writer, entry, number))
 }
 
-/// The same among many writes.
+/// Inserts an entry like [`insert`], with a writer shared by several inserts.
 pub(crate) fn insert_with(
     db: &Connection,
     writer: &mut Writer<'_>,
@@ -158,13 +159,13 @@ pub(crate) fn insert_with(
     ];
     values.extend(number.as_ref().map(|number| number as &dyn ToSql));
     db.run(&sql, values.as_slice())?;
-    // Not with `RETURNING`: it opens a savepoint, at which the full-text index writes out what it holds.
+    // No `RETURNING` here: it opens a savepoint, at which the full-text index flushes its buffer.
     entry.number = db.one("SELECT number FROM entries WHERE id = $1", [&entry.id], |row| row.get(0))?;
     writer.put(&entry.passage())?;
     Ok(entry)
 }
 
-/// What an update changes; what is `None` stays.
+/// The changes of an update. Fields that are `None` stay unchanged.
 pub(crate) struct Edit {
     pub(crate) content: Option<String>,
     pub(crate) tags: Option<Tags>,
@@ -173,12 +174,12 @@ pub(crate) struct Edit {
     pub(crate) data: Option<Data>,
 }
 
-/// Changes an entry in place: same id, score kept, the earlier text kept as history (E5).
+/// Changes an entry in place. The id and the score stay, and the earlier version is stored as history.
 pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edit: Edit) -> Result<Entry> {
     let before = get_current(db, named)?;
     let mut entry = before.clone();
     if let Some(content) = edit.content {
-        entry.content = checked(&content)?;
+        entry.content = check_content(&content)?;
     }
     if let Some(tags) = edit.tags {
         entry.tags = tags;
@@ -189,8 +190,8 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
     }
     entry.private = edit.private.unwrap_or(entry.private);
     entry.data = edit.data.or(entry.data);
-    let said = (entry.content.as_str(), entry.data.as_ref());
-    if let Some(same) = same_content(db, origin.visibility, said, Some(&entry.id))? {
+    let same_as = (entry.content.as_str(), entry.data.as_ref());
+    if let Some(same) = same_content(db, origin.visibility, same_as, Some(&entry.id))? {
         return Err(Error::SameContent { other: same.id });
     }
     if (&entry.content, &entry.tags, entry.r#type) != (&before.content, &before.tags, before.r#type) {
@@ -225,7 +226,7 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
     Ok(entry)
 }
 
-/// Writes an earlier text of an entry behind those that are there.
+/// Appends an earlier version to the history of an entry.
 pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version) -> Result<()> {
     let sql = "INSERT INTO entry_history (entry, version, type, content, tags, until, session, private)
         SELECT $1, 1 + coalesce(max(version), 0), $2, $3, $4, $5, $6, $7 FROM entry_history WHERE entry = $1";
@@ -234,7 +235,7 @@ pub(crate) fn insert_version(db: &Connection, entry: &EntryId, version: &Version
     Ok(())
 }
 
-/// Moves an entry's score by `delta`, within its bound. Upwards also restarts the recency clock (E5).
+/// Changes an entry's score by `delta`, within its bound. A positive delta also restarts the recency clock.
 pub(crate) fn reinforce(
     db: &Connection,
     now: Time,
@@ -253,28 +254,28 @@ pub(crate) fn reinforce(
     Ok(entry)
 }
 
-/// What was erased: the entry, and all that it says and said before, folded.
-pub(crate) struct Erased {
+/// An erased entry, with the hashes of its current and earlier contents.
+pub(crate) struct ErasedEntry {
     pub(crate) entry: Entry,
     pub(crate) texts: Vec<String>,
 }
 
-/// Deletes an entry for good: row, earlier texts, links, passage, words in the index. What others keep of it is for
-/// `records::erase`.
+/// Deletes an entry permanently: its row, earlier versions, links, passage, and words in the index.
+/// `records::erase` removes it from other modules.
 ///
-/// What stood before it in a chain stays superseded, by what came after it if anything did.
-pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<Erased> {
+/// Older entries of its chain stay superseded, by the next newer entry if there is one.
+pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let entry = get(db, named)?;
-    let texts = said(db, &entry)?;
+    let texts = content_hashes(db, &entry)?;
     erase(db, &entry)?;
-    Ok(Erased { entry, texts })
+    Ok(ErasedEntry { entry, texts })
 }
 
-/// All that an entry says and said before, folded.
-fn said(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
+/// Returns the hashes of all contents that an entry has or had.
+fn content_hashes(db: &Connection, entry: &Entry) -> Result<Vec<String>> {
     let before = super::versions(db, &entry.id)?;
     let texts = before.iter().map(|version| version.content.as_str());
-    Ok(texts.chain([entry.content.as_str()]).map(folded).collect())
+    Ok(texts.chain([entry.content.as_str()]).map(content_hash).collect())
 }
 
 fn erase(db: &Connection, entry: &Entry) -> Result<()> {
@@ -290,18 +291,19 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     Ok(())
 }
 
-/// Deletes what was superseded before `before`, counted from supersession. Returns what was erased.
-pub(crate) fn delete_superseded(db: &Connection, before: Time) -> Result<Vec<Erased>> {
+/// Deletes the entries that were superseded before `before`.
+pub(crate) fn delete_superseded(db: &Connection, before: Time) -> Result<Vec<ErasedEntry>> {
     let old = select(db, "superseded_at < $1 ORDER BY number", [before])?;
     old.into_iter().map(|entry| delete(db, &EntryRef::Id(entry.id))).collect()
 }
 
-/// Archives the share of current entries that ranks lowest by score and recency (E9). Returns the ids.
+/// Archives the given percentage of current entries, those that rank lowest by score and recency. Returns
+/// their ids.
 pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Rank) -> Result<Vec<EntryId>> {
     let mut current = select(db, "superseded_at IS NULL AND archived_at IS NULL", ())?;
     current.sort_by_cached_key(|entry| {
         let weight = entry.standing().weight(rank, now);
-        // Weights are positive, so their bits order as they do; ties go to the older entry.
+        // Weights are positive, so their bits sort like the numbers. Ties go to the older entry.
         (weight.to_bits(), entry.number)
     });
     #[expect(
@@ -324,25 +326,25 @@ fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Res
     index::set_live(db, KIND, old.id.as_str(), false)
 }
 
-/// Returns the current entry, other than this one, that says the same and that such a session sees (E12). One that it
-/// does not see is neither told nor changed by what it stores.
+/// Returns another current entry with the same content that the session can see. A write never reveals or
+/// changes an entry that the session can't see.
 pub(crate) fn same_content(
     db: &Connection,
     visibility: Visibility,
     (content, data): (&str, Option<&Data>),
-    but: Option<&EntryId>,
+    except: Option<&EntryId>,
 ) -> Result<Option<Entry>> {
     let sql = format!(
         "SELECT {COLUMNS} FROM entries WHERE folded = $1 AND superseded_at IS NULL AND archived_at IS NULL
             AND ($2 OR NOT private) AND id IS DISTINCT FROM $3 ORDER BY private LIMIT 1"
     );
-    let values = (identity(content, data), visibility.is_private(), but);
+    let values = (identity(content, data), visibility.is_private(), except);
     db.row(&sql, values, from_row)
 }
 
-/// The content as it is kept: trimmed and within the limit. It is refused where all of it is our own words come back;
-/// otherwise none of it is left out.
-pub(crate) fn checked(content: &str) -> Result<String> {
+/// Checks the content of an entry and trims it. Content that is entirely injected text is refused; otherwise
+/// all of it is stored.
+pub(crate) fn check_content(content: &str) -> Result<String> {
     let content = content.trim();
     if content.is_empty() {
         return Err(Error::EmptyContent);
@@ -351,20 +353,21 @@ pub(crate) fn checked(content: &str) -> Result<String> {
         return Err(Error::Injected);
     }
     let length = content.chars().count();
-    if length > MAX_CONTENT {
-        return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
+    if length > MAX_CONTENT_CHARS {
+        return Err(Error::ContentTooLong { length, limit: MAX_CONTENT_CHARS });
     }
     Ok(content.to_owned())
 }
 
-/// Whether two entries say the same: by the content, and by whose it is where another program says so.
+/// Returns the hash by which two entries count as the same: of the content, and of the owner if another
+/// program set one.
 pub(crate) fn identity(content: &str, data: Option<&Data>) -> String {
     match data {
         Some(Data { owner, .. }) if !owner.is_empty() => {
             let owner = serde_json::to_string(owner).expect("strings are JSON");
             blake3::hash(format!("{}\0{owner}", text::canonical(content)).as_bytes()).to_hex().to_string()
         }
-        _ => folded(content),
+        _ => content_hash(content),
     }
 }
 
@@ -372,7 +375,7 @@ fn to_json(data: Option<&Data>) -> Option<String> {
     data.map(|data| serde_json::to_string(data).expect("it is JSON"))
 }
 
-/// What tells that two contents say the same, and nothing else of them.
-pub(crate) fn folded(content: &str) -> String {
+/// Returns the hash of the normalized content.
+pub(crate) fn content_hash(content: &str) -> String {
     blake3::hash(text::canonical(content).as_bytes()).to_hex().to_string()
 }

@@ -1,26 +1,27 @@
-//! Links between entries that are returned together (E10): recalling one can bring its strongest neighbours.
+//! Links between entries that are returned together. Recalling one entry can bring its strongest neighbours.
 
 use super::EntryId;
 use crate::base::Result;
 use crate::store::Connection;
 
-/// How many of what came together are linked, and the strongest a link can be.
-const TOGETHER: usize = 5;
-const STRONGEST: f64 = 20.0;
-/// How strong a link must be to bring a neighbour along.
-const STRONG: f64 = 2.0;
-/// How many neighbours come along.
-pub(crate) const NEIGHBOURS: usize = 2;
+/// How many of the entries that are returned together are linked.
+const MAX_LINKED_ENTRIES: usize = 5;
+/// The maximum strength of a link.
+const MAX_STRENGTH: f64 = 20.0;
+/// The minimum strength of a link at which a neighbour is returned.
+const MIN_STRENGTH: f64 = 2.0;
+/// The maximum number of neighbours that are returned.
+pub(crate) const MAX_NEIGHBOURS: usize = 2;
 
-/// Notes that these entries were returned together, best first.
+/// Records that these entries were returned together, best first.
 pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
     let sql = format!(
         "INSERT INTO entry_links (entry, other, strength) SELECT $1, $2, 1
          WHERE EXISTS (SELECT 1 FROM entries WHERE id = $1) AND EXISTS (SELECT 1 FROM entries WHERE id = $2)
          ON CONFLICT (entry, other) DO UPDATE
-         SET strength = CASE WHEN entry_links.strength + 1 < {STRONGEST} THEN entry_links.strength + 1 ELSE {STRONGEST} END"
+         SET strength = CASE WHEN entry_links.strength + 1 < {MAX_STRENGTH} THEN entry_links.strength + 1 ELSE {MAX_STRENGTH} END"
     );
-    let best = &together[..together.len().min(TOGETHER)];
+    let best = &together[..together.len().min(MAX_LINKED_ENTRIES)];
     for one in best {
         for other in best.iter().filter(|other| *other != one) {
             db.run(&sql, (one, other))?;
@@ -29,10 +30,10 @@ pub(crate) fn note(db: &Connection, together: &[EntryId]) -> Result<()> {
     Ok(())
 }
 
-/// Returns the entries that were often returned with these and are not among them, the strongest first.
+/// Returns the entries that were often returned with these and are not among them, strongest first.
 pub(crate) fn neighbours(db: &Connection, of: &[&str]) -> Result<Vec<String>> {
     let sql = "SELECT other, sum(strength) FROM entry_links WHERE entry IN (SELECT value FROM json_each($1))
         AND other NOT IN (SELECT value FROM json_each($1)) AND strength >= $2
         GROUP BY other ORDER BY 2 DESC, other LIMIT $3";
-    db.rows(sql, (serde_json::to_string(of)?, STRONG, NEIGHBOURS), |row| row.get(0))
+    db.rows(sql, (serde_json::to_string(of)?, MIN_STRENGTH, MAX_NEIGHBOURS), |row| row.get(0))
 }

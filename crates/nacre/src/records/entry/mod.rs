@@ -1,6 +1,6 @@
-//! Entries: typed memories with supersession and reinforcement (SPEC E).
+//! Entries: typed memories with supersession and reinforcement.
 //!
-//! This file has the entry and its readers; [`change`] has what writes.
+//! This file defines the entry and reads it; [`change`] writes it.
 
 mod change;
 pub(crate) mod link;
@@ -23,21 +23,21 @@ use crate::index::{Passage, Standing};
 use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 
 pub(crate) use change::{
-    Draft, Edit, Erased, OnDuplicate, Origin, archive_lowest, checked, delete, delete_superseded, folded,
-    identity, insert, insert_version, insert_with, reinforce, same_content, store, update,
+    Draft, Edit, ErasedEntry, OnDuplicate, Origin, archive_lowest, check_content, content_hash, delete,
+    delete_superseded, identity, insert, insert_version, insert_with, reinforce, same_content, store, update,
 };
 
-/// The most characters an entry holds (E1).
-pub const MAX_CONTENT: usize = 2_000;
-/// The most tags an entry has, and the most characters of one.
+/// The maximum length of an entry's content, in characters.
+pub const MAX_CONTENT_CHARS: usize = 2_000;
+/// The maximum number of tags of an entry.
 pub const MAX_TAGS: usize = 10;
-/// The most characters of one tag.
-pub const MAX_TAG: usize = 50;
+/// The maximum length of a tag, in characters.
+pub const MAX_TAG_CHARS: usize = 50;
 
-/// The kind of passage that stands for an entry.
+/// The passage kind of an entry.
 pub(crate) const KIND: &str = "entry";
 
-/// Makes an enum of words that stand in the database and in JSON by their lower-case name.
+/// Defines an enum whose variants are stored in the database and in JSON by their lower-case name.
 macro_rules! word_type {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $word:literal,)+ }) => {
         named! {
@@ -59,7 +59,7 @@ macro_rules! word_type {
             fn from_str(text: &str) -> Result<$name, String> {
                 let known = || $name::ALL.iter().map(|word| word.as_str()).collect::<Vec<_>>().join(", ");
                 $name::of_name(text)
-                    .ok_or_else(|| format!("`{}` is none of {}", crate::base::text::shorten(text), known()))
+                    .ok_or_else(|| format!("`{}` is not one of {}", crate::base::text::shorten(text), known()))
             }
         }
 
@@ -78,36 +78,36 @@ macro_rules! word_type {
 }
 
 word_type! {
-    /// What sort of memory an entry is.
+    /// The kind of an entry.
     EntryType {
-        /// What the user likes better.
+        /// Something the user prefers.
         Preference = "preference",
-        /// Something that is so.
+        /// A statement about a person, a thing or a place.
         Fact = "fact",
-        /// What to do from now on.
+        /// A rule to follow from now on.
         Instruction = "instruction",
-        /// What is going on.
+        /// The current situation.
         Context = "context",
-        /// What the agent got wrong.
+        /// A mistake of the agent, and what is right.
         Correction = "correction",
     }
 }
 
 impl EntryType {
-    /// Tells whether entries of this type steer the agent, so that they are shown as suggestions (E1).
+    /// Returns whether entries of this type tell the agent how to act, so that they are shown as suggestions.
     pub fn behavioral(self) -> bool {
         matches!(self, EntryType::Preference | EntryType::Instruction | EntryType::Correction)
     }
 }
 
 word_type! {
-    /// Where an entry came from; set by the system, never by the caller.
+    /// The origin of an entry. Nacre sets it, never the caller.
     Source {
-        /// A person at the command line or the page.
+        /// A person, on the command line or in the dashboard.
         Person = "person",
         /// An agent's tool call.
         Agent = "agent",
-        /// Taken from a conversation.
+        /// Extracted from a conversation.
         Conversation = "conversation",
         /// Extracted from text.
         Extraction = "extraction",
@@ -118,14 +118,14 @@ word_type! {
     }
 }
 
-/// Tags: an array, or one string with commas (E1).
+/// Tags, given as an array or as one string with commas.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Tags(Vec<String>);
 
 impl Tags {
-    /// Puts tags into their form: trimmed, none twice. Too many or too long ones are for `Tags::problem` to
-    /// tell.
+    /// Normalizes tags: trims them and removes duplicates. `Tags::problem` reports tags that are too many or
+    /// too long.
     pub fn new(given: impl IntoIterator<Item = impl AsRef<str>>) -> Tags {
         let mut tags: Vec<String> = Vec::new();
         for tag in given {
@@ -137,28 +137,28 @@ impl Tags {
         Tags(tags)
     }
 
-    /// Returns these tags and those of `other` that are not among them.
+    /// Returns the union of both sets of tags.
     pub(crate) fn with(&self, other: &Tags) -> Tags {
         Tags::new(self.iter().chain(other.iter()))
     }
 
-    /// Returns the tags.
+    /// Iterates over the tags.
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(String::as_str)
     }
 
-    /// Tells whether there are none.
+    /// Returns whether there are no tags.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Says which limit these tags break, if one.
+    /// Describes the limit that these tags exceed, if any.
     pub(crate) fn problem(&self) -> Option<String> {
         if self.0.len() > MAX_TAGS {
-            return Some(format!("has {} tags, at most {MAX_TAGS} fit", self.0.len()));
+            return Some(format!("has {} tags; the limit is {MAX_TAGS}", self.0.len()));
         }
-        let long = self.0.iter().find(|tag| tag.chars().count() > MAX_TAG)?;
-        Some(format!("has a tag of {} characters, at most {MAX_TAG} fit", long.chars().count()))
+        let long = self.0.iter().find(|tag| tag.chars().count() > MAX_TAG_CHARS)?;
+        Some(format!("has a tag of {} characters; the limit is {MAX_TAG_CHARS}", long.chars().count()))
     }
 
     fn to_json(&self) -> String {
@@ -176,20 +176,20 @@ impl<'de> Deserialize<'de> for Tags {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tags, D::Error> {
         #[derive(Deserialize)]
         #[serde(untagged)]
-        enum Given {
+        enum TagsInput {
             Array(Vec<String>),
             Text(String),
         }
-        Ok(match Given::deserialize(deserializer)? {
-            Given::Array(tags) => Tags::new(tags),
-            Given::Text(text) => Tags::new(text.split(',')),
+        Ok(match TagsInput::deserialize(deserializer)? {
+            TagsInput::Array(tags) => Tags::new(tags),
+            TagsInput::Text(text) => Tags::new(text.split(',')),
         })
     }
 }
 
 inline_schema!(Tags, { "type": ["array", "string"], "items": { "type": "string" } });
 
-/// Who wrote an entry, when and where (E1). Made by the system.
+/// Who wrote an entry, when and where. Nacre sets it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
 pub struct Provenance {
@@ -197,11 +197,11 @@ pub struct Provenance {
     pub session: SessionId,
     #[expect(missing_docs)]
     pub group: String,
-    /// When it was written.
+    /// When the entry was written.
     pub timestamp: Time,
     #[expect(missing_docs)]
     pub source: Source,
-    /// The narrative that was under way.
+    /// The narrative in which it was written.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub narrative_id: Option<String>,
     /// The task that led to it.
@@ -211,7 +211,7 @@ pub struct Provenance {
 
 /// One typed memory.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[expect(missing_docs, reason = "the words of SPEC E1")]
+#[expect(missing_docs, reason = "the field names are the JSON keys")]
 pub struct Entry {
     pub id: EntryId,
     pub number: i64,
@@ -236,15 +236,15 @@ pub struct Entry {
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
     pub last_hit_at: Option<Time>,
-    /// When an agent was last shown it.
+    /// When it was last shown to an agent.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
     pub last_returned_at: Option<Time>,
-    /// Shared sessions do not see it (W3).
+    /// Whether it is hidden from shared sessions.
     #[serde(skip_serializing_if = "std::ops::Not::not", default)]
     #[schemars(skip)]
     pub private: bool,
-    /// What another program keeps with it (I10).
+    /// Data that another program stores with the entry.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     #[schemars(skip)]
     pub data: Option<Data>,
@@ -252,19 +252,19 @@ pub struct Entry {
     pub provenance: Provenance,
 }
 
-/// What another program keeps with an entry.
+/// Data that another program stores with an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the words of the program")]
+#[expect(missing_docs, reason = "the field names are those of the other program")]
 pub struct Data {
-    /// Whose it is. Two say the same thing twice.
+    /// The owner. Entries of different owners are never duplicates of each other.
     #[serde(skip_serializing_if = "BTreeMap::is_empty", default)]
     pub owner: BTreeMap<String, String>,
     #[serde(skip_serializing_if = "Map::is_empty", default)]
     pub metadata: Map<String, serde_json::Value>,
-    /// The last day on which it is given out.
+    /// The last day on which the entry is returned.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub expires: Option<String>,
-    /// Who said it.
+    /// The role of the speaker.
     #[serde(skip_serializing_if = "Option::is_none", default)]
     pub role: Option<String>,
 }
@@ -280,18 +280,18 @@ redact! {
 }
 
 impl Entry {
-    /// Tells whether the entry counts now: neither superseded nor archived.
+    /// Returns whether the entry is neither superseded nor archived.
     pub fn is_current(&self) -> bool {
         self.superseded_at.is_none() && self.archived_at.is_none()
     }
 
-    /// What it is worth apart from what is asked (E6): the clock runs from its last confirmation, else from
-    /// its making.
+    /// Returns the part of its rank that does not depend on the query. Its age counts from the last
+    /// confirmation, or else from its creation.
     pub(crate) fn standing(&self) -> Standing {
         Standing::new(self.score, self.last_hit_at.unwrap_or(self.provenance.timestamp))
     }
 
-    /// The passage that stands for this entry in search. Secrets stay out of the index.
+    /// Returns its passage for the index. Secrets are masked.
     fn passage(&self) -> Passage {
         let text = redact::text(&self.content).into_owned();
         Passage {
@@ -306,20 +306,20 @@ impl Entry {
 /// An earlier text of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC E1")]
+#[expect(missing_docs, reason = "the field names are the JSON keys")]
 pub struct Version {
     pub r#type: EntryType,
     pub content: String,
     pub tags: Tags,
-    /// When it was replaced, and by which session.
+    /// When it was replaced.
     pub until: Time,
     pub session: SessionId,
-    /// The entry was private then.
+    /// Whether the entry was private then.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
 }
 
-/// Neither superseded nor archived.
+/// The condition for entries that are neither superseded nor archived.
 const CURRENT: &str = "superseded_at IS NULL AND archived_at IS NULL";
 
 const COLUMNS: &str = "number, id, type, content, tags, behavioral, score, supersedes, superseded_by, superseded_at, archived_at,
@@ -354,12 +354,12 @@ fn from_row(row: &Row<'_>) -> Result<Entry> {
     })
 }
 
-/// Returns the entries that `condition` selects; it may end in an order and a limit.
+/// Returns the entries that match `condition`, which may end in an order and a limit.
 fn select(db: &Connection, condition: &str, values: impl Params) -> Result<Vec<Entry>> {
     db.rows(&format!("SELECT {COLUMNS} FROM entries WHERE {condition}"), values, from_row)
 }
 
-/// Returns the entry that a caller named.
+/// Returns the entry with this id or number.
 pub(crate) fn get(db: &Connection, named: &EntryRef) -> Result<Entry> {
     let found = match named {
         EntryRef::Id(id) => select(db, "id = $1", [id])?,
@@ -368,12 +368,12 @@ pub(crate) fn get(db: &Connection, named: &EntryRef) -> Result<Entry> {
     found.into_iter().next().ok_or_else(|| Error::NoEntry { id: named.to_string() })
 }
 
-/// Returns the entry that a caller named, if it still counts.
+/// Returns the entry with this id or number, or an error if it is superseded or archived.
 pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
     let entry = get(db, named)?;
     if entry.superseded_at.is_some() {
         let newest = chain(db, &entry.id)?.pop().filter(|newest| newest.id != entry.id);
-        let by = newest.map_or_else(|| "an entry that is gone".into(), |newest| newest.id.to_string());
+        let by = newest.map_or_else(|| "an entry that was deleted".into(), |newest| newest.id.to_string());
         return Err(Error::AlreadySuperseded { id: entry.id, by });
     }
     if entry.archived_at.is_some() {
@@ -382,13 +382,13 @@ pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
     Ok(entry)
 }
 
-/// Returns entries by id, in the order asked; those that are gone are left out.
+/// Returns entries by id, in the given order. Ids without an entry are skipped.
 pub(crate) fn get_all<'a>(db: &Connection, ids: impl IntoIterator<Item = &'a str>) -> Result<Vec<Entry>> {
     let sql = format!("SELECT {COLUMNS} FROM entries WHERE id = $1");
     ids.into_iter().filter_map(|id| db.row(&sql, [id], from_row).transpose()).collect()
 }
 
-/// Gives the current entries to `take`, newest first, until it has enough.
+/// Passes the current entries to `take`, newest first, until it returns false.
 pub(crate) fn walk_current(db: &Connection, take: impl FnMut(Entry) -> bool) -> Result<()> {
     walk(db, CURRENT, take)
 }
@@ -401,9 +401,10 @@ fn walk(db: &Connection, condition: &str, mut take: impl FnMut(Entry) -> bool) -
     })
 }
 
-/// Gives the current entries to `take`, behavioural and newest first, until it has enough. Returns how many there are.
-pub(crate) fn walk_standing(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
-    // Sorted by their numbers alone: few of the texts are wanted, and all are counted.
+/// Passes the current entries to `take`, behavioral ones first and then newest first, until it returns false.
+/// Returns the number of current entries.
+pub(crate) fn walk_behavioral_first(db: &Connection, mut take: impl FnMut(Entry) -> bool) -> Result<usize> {
+    // Sorts by number alone: all entries are counted, but only a few texts are read.
     let order = "behavioral DESC, created_at DESC, number DESC";
     let numbers = format!("SELECT number FROM entries WHERE {CURRENT} ORDER BY {order}");
     let whole = format!("SELECT {COLUMNS} FROM entries WHERE number = $1");
@@ -417,19 +418,20 @@ pub(crate) fn walk_standing(db: &Connection, mut take: impl FnMut(Entry) -> bool
     Ok(count)
 }
 
-/// Gives all entries to `take`, newest first, those of the past included, until it has enough.
+/// Passes all entries to `take`, newest first, including superseded and archived ones, until it returns
+/// false.
 pub(crate) fn newest_first(db: &Connection, take: impl FnMut(Entry) -> bool) -> Result<()> {
     walk(db, "true", take)
 }
 
-/// Returns all entries in the order they were made.
+/// Returns all entries in the order of their creation.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Entry>> {
     select(db, "true ORDER BY number", ())
 }
 
-/// Returns the entries that led to this one and that came of it, oldest first, itself included (E2).
+/// Returns the supersession chain of an entry, oldest first, including the entry itself.
 pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
-    // UNION drops what was seen, so that no damage to the links could make this run for ever.
+    // UNION drops rows that were visited, so damaged links can't cause an endless loop.
     let members = "id IN (
         WITH RECURSIVE
             newer (id) AS (SELECT $1 UNION SELECT superseded_by FROM entries JOIN newer USING (id) WHERE superseded_by IS NOT NULL),
@@ -438,7 +440,7 @@ pub(crate) fn chain(db: &Connection, id: &EntryId) -> Result<Vec<Entry>> {
     select(db, &format!("{members} ORDER BY created_at, number"), [id])
 }
 
-/// Returns the earlier texts of an entry, oldest first.
+/// Returns the earlier versions of an entry, oldest first.
 pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
     let sql = "SELECT type, content, tags, until, session, private FROM entry_history WHERE entry = $1 ORDER BY version";
     db.rows(sql, [id], |row| {
@@ -453,16 +455,15 @@ pub(crate) fn versions(db: &Connection, id: &EntryId) -> Result<Vec<Version>> {
     })
 }
 
-/// How many entries there are.
+/// The number of entries by state.
 #[derive(Clone, Copy, Debug, Serialize)]
-#[expect(missing_docs, reason = "the words of SPEC E")]
+#[expect(missing_docs, reason = "the field names say what they count")]
 pub struct Counts {
     pub current: i64,
     pub superseded: i64,
     pub archived: i64,
 }
 
-/// Counts the entries.
 pub(crate) fn counts(db: &Connection) -> Result<Counts> {
     let sql = "SELECT count(*) FILTER (WHERE superseded_at IS NULL AND archived_at IS NULL),
         count(*) FILTER (WHERE superseded_at IS NOT NULL), count(*) FILTER (WHERE archived_at IS NOT NULL AND superseded_at IS NULL)
@@ -470,12 +471,12 @@ pub(crate) fn counts(db: &Connection) -> Result<Counts> {
     db.one(sql, (), |row| Ok(Counts { current: row.get(0)?, superseded: row.get(1)?, archived: row.get(2)? }))
 }
 
-/// Returns the passages of all entries, for the index to be made anew.
+/// Returns the passages of all entries, to rebuild the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     Ok(all(db)?.iter().map(Entry::passage).collect())
 }
 
-/// Notes when agents were last shown entries. A signal for nobody (E5).
+/// Records when entries were last shown to agents. No ranking uses it.
 pub(crate) fn note_returned<'a>(
     db: &Connection,
     shown: impl IntoIterator<Item = (&'a EntryId, &'a Time)>,

@@ -1,4 +1,4 @@
-//! Tables that an export carries row by row, as they are: what refers to nothing that is numbered anew.
+//! Tables that an export copies row by row. Their rows refer to nothing that an import renumbers.
 
 use std::collections::BTreeMap;
 
@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::base::Result;
 use crate::store::{Connection, ToSql, Value};
 
-/// The tables, their columns, and which of their rows.
+/// The tables with their columns and the condition for exported rows.
 const TABLES: &[(&str, &[&str], &str)] = &[
     ("entry_links", &["entry", "other", "strength"], "true"),
     ("line_uses", &["path", "line", "seen_at", "used_at"], "true"),
     ("promoted", &["step", "what", "proposal"], "true"),
-    // Facts and relations have other numbers elsewhere, and folders are those of one machine.
+    // Facts and relations are renumbered, and folders belong to one machine.
     (
         "imports",
         &["format", "key", "part", "kind", "ref", "own", "hash", "origin", "at", "imported_at"],
@@ -20,8 +20,8 @@ const TABLES: &[(&str, &[&str], &str)] = &[
     ),
 ];
 
-/// Proposals, without their numbers, which others may have here.
-const PROPOSALS: &[&str] = &[
+/// The columns of proposals. The number is separate because it may be in use at import.
+const PROPOSAL_COLUMNS: &[&str] = &[
     "kind",
     "target",
     "base",
@@ -39,7 +39,7 @@ const PROPOSALS: &[&str] = &[
     "client",
 ];
 
-/// The rows of tables, by table; in a row the values by column.
+/// The rows by table, each as the list of its values.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Rows {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -56,7 +56,7 @@ enum Cell {
     Integer(i64),
     Real(f64),
     Text(String),
-    /// Bytes that are text, as files mostly are.
+    /// Bytes that are UTF-8, as in most files.
     File {
         file: String,
     },
@@ -79,7 +79,8 @@ impl Cell {
         }
     }
 
-    /// Tells whether a column of this type holds such values: SQLite takes any, and whoever reads the row would fail.
+    /// Returns whether a column of this type can hold the value. SQLite accepts any value, but reading the
+    /// row would fail.
     fn fits(&self, r#type: &str) -> bool {
         match self {
             Cell::Null => true,
@@ -117,7 +118,7 @@ impl Rows {
                 rows.tables.insert((*table).to_owned(), found);
             }
         }
-        let sql = format!("SELECT number, {} FROM proposals ORDER BY number", PROPOSALS.join(", "));
+        let sql = format!("SELECT number, {} FROM proposals ORDER BY number", PROPOSAL_COLUMNS.join(", "));
         for mut row in select(db, &sql)? {
             let rest = row.split_off(1);
             if let [Cell::Integer(number)] = row[..] {
@@ -127,9 +128,9 @@ impl Rows {
         Ok(rows)
     }
 
-    /// Takes rows in; what is here stays, and what no row of the table could be is passed over. Returns how many proposals
-    /// are new.
-    pub(crate) fn take_in(&self, db: &Connection) -> Result<usize> {
+    /// Inserts rows. Existing rows are not changed, and rows that do not fit the table are skipped. Returns
+    /// how many proposals were added.
+    pub(crate) fn import(&self, db: &Connection) -> Result<usize> {
         for (table, columns, _) in TABLES {
             let places: Vec<String> = (1..=columns.len()).map(|place| format!("${place}")).collect();
             let sql = format!(
@@ -142,16 +143,16 @@ impl Rows {
                 db.run(&sql, row.as_slice())?;
             }
         }
-        let places: Vec<String> = (2..PROPOSALS.len() + 2).map(|place| format!("${place}")).collect();
+        let places: Vec<String> = (2..PROPOSAL_COLUMNS.len() + 2).map(|place| format!("${place}")).collect();
         let insert = format!(
             "INSERT INTO proposals (number, {}) SELECT CASE WHEN EXISTS (SELECT 1 FROM proposals WHERE number = $1)
                 THEN NULL ELSE $1 END, {} WHERE NOT EXISTS
                 (SELECT 1 FROM proposals WHERE kind IS NOT DISTINCT FROM $2 AND target IS NOT DISTINCT FROM $3
                     AND proposed IS NOT DISTINCT FROM $5 AND at IS NOT DISTINCT FROM $12)",
-            PROPOSALS.join(", "),
+            PROPOSAL_COLUMNS.join(", "),
             places.join(", ")
         );
-        let types = types(db, "proposals", PROPOSALS)?;
+        let types = types(db, "proposals", PROPOSAL_COLUMNS)?;
         let mut added = 0;
         for (number, row) in self.proposals.iter().filter(|(_, row)| fit(row, &types)) {
             let number = Cell::Integer((*number).clamp(1, 1_000_000_000));
@@ -162,7 +163,7 @@ impl Rows {
     }
 }
 
-/// The types of columns.
+/// Returns the types of columns.
 fn types(db: &Connection, table: &str, columns: &[&str]) -> Result<Vec<String>> {
     let sql = "SELECT type FROM pragma_table_info($1) WHERE name = $2";
     columns.iter().map(|column| db.one(sql, [table, column], |row| row.get(0))).collect()

@@ -1,4 +1,4 @@
-//! The files of an export: the documents of the workspace and the transcripts, with their times.
+//! The files of an export: documents and transcripts, with their modification times.
 
 use std::collections::HashSet;
 use std::fs;
@@ -10,46 +10,47 @@ use crate::records::session;
 use crate::records::workspace::{self, FilePath, change};
 use crate::store::{Files, Replacement};
 
-/// The folders of an export, for documents and for transcripts.
-const DOCUMENTS: &str = "files";
-const TRANSCRIPTS: &str = "transcripts";
+/// The folder of documents in an export.
+const DOCUMENTS_FOLDER: &str = "files";
+/// The folder of transcripts in an export.
+const TRANSCRIPTS_FOLDER: &str = "transcripts";
 
-/// What became of the files of an export.
+/// The result of importing the files of an export.
 #[derive(Default)]
-pub(crate) struct Put {
+pub(crate) struct FileImport {
     pub(crate) added: usize,
-    /// Those in whose place others stand.
+    /// Files that were not imported because another file has their name.
     pub(crate) kept: Vec<String>,
 }
 
-/// Copies documents and transcripts into an export. Returns their paths in it.
+/// Copies documents and transcripts into an export. Returns their paths within it.
 pub(crate) fn write(files: &Files, folder: &Path) -> Result<Vec<String>> {
     let mut written = Vec::new();
     for file in workspace::list(files) {
         let bytes = match file.path.parse::<FilePath>() {
             Ok(path) => files.read(&path, u64::MAX)?,
-            // A name that nothing here would give a file is not put back, but what the file says is not lost.
+            // Nacre would not restore a file with such a name, but its text must not be lost.
             Err(_) => files.read_invalid_name(&file.path),
         };
         let Some(bytes) = bytes else { continue };
-        let name = format!("{DOCUMENTS}/{}", file.path);
+        let name = format!("{DOCUMENTS_FOLDER}/{}", file.path);
         put(&folder.join(&name), &bytes)?;
         set_time(&folder.join(&name), file.modified)?;
         written.push(name);
     }
     for name in session::listed(files) {
         let bytes = files.read_transcript(&name)?;
-        let name = format!("{TRANSCRIPTS}/{name}");
+        let name = format!("{TRANSCRIPTS_FOLDER}/{name}");
         put(&folder.join(&name), &bytes)?;
         written.push(name);
     }
     Ok(written)
 }
 
-/// The folders that files of an export stand in.
+/// Returns the folders of an export that contain files.
 pub(crate) fn folders(written: &[String]) -> impl Iterator<Item = &'static str> {
     let within = |folder: &str| written.iter().any(|path| path.starts_with(folder));
-    [DOCUMENTS, TRANSCRIPTS].into_iter().filter(move |folder| within(folder))
+    [DOCUMENTS_FOLDER, TRANSCRIPTS_FOLDER].into_iter().filter(move |folder| within(folder))
 }
 
 fn put(file: &Path, bytes: &[u8]) -> Result<()> {
@@ -57,7 +58,8 @@ fn put(file: &Path, bytes: &[u8]) -> Result<()> {
     crate::base::files::write_atomically(file, bytes)
 }
 
-/// Tells that a folder of an export is no link: whoever made the export would decide what is read.
+/// Returns whether a folder of an export is not a link. Through a link, the author of the export would decide
+/// what is read.
 fn is_own(folder: &Path) -> bool {
     !folder.is_symlink()
 }
@@ -68,28 +70,32 @@ fn set_time(path: &Path, at: Time) -> Result<()> {
     file.set_modified(std::time::UNIX_EPOCH + since).map_err(Error::io(path))
 }
 
-/// Puts the documents and transcripts of an export where there are none. What else stands there is left. `listed` are those
-/// that belong to it, where it says so: the folder may have files of an earlier export, which are gone since.
-pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[String]>) -> Result<Put> {
+/// Copies the documents and transcripts of an export to names that are free. `listed` names the files of the
+/// export, if it has a list: the folder may contain files of an earlier export.
+pub(crate) fn import_files(
+    view: &mut View<'_>,
+    folder: &Path,
+    listed: Option<&[String]>,
+) -> Result<FileImport> {
     let listed: Option<HashSet<&str>> = listed.map(|listed| listed.iter().map(String::as_str).collect());
     let belongs = |folder: &str, name: &str| {
         listed.as_ref().is_none_or(|listed| listed.contains(format!("{folder}/{name}").as_str()))
     };
-    let mut put = Put::default();
-    let held = change::hold(view)?;
-    let from = Files::in_folders(folder.join(DOCUMENTS), folder.join(TRANSCRIPTS));
-    let found = if is_own(&folder.join(DOCUMENTS)) { workspace::list(&from) } else { Vec::new() };
-    for file in found.into_iter().filter(|file| belongs(DOCUMENTS, &file.path)) {
+    let mut put = FileImport::default();
+    let held = change::lock(view)?;
+    let from = Files::in_folders(folder.join(DOCUMENTS_FOLDER), folder.join(TRANSCRIPTS_FOLDER));
+    let found = if is_own(&folder.join(DOCUMENTS_FOLDER)) { workspace::list(&from) } else { Vec::new() };
+    for file in found.into_iter().filter(|file| belongs(DOCUMENTS_FOLDER, &file.path)) {
         let Ok(path) = file.path.parse::<FilePath>() else {
             put.kept.push(file.path);
             continue;
         };
-        let Some(bytes) = from.read(&path, change::LARGEST + 1)? else { continue };
-        let there = held.files().read(&path, change::LARGEST + 1)?;
+        let Some(bytes) = from.read(&path, change::MAX_FILE_BYTES + 1)? else { continue };
+        let there = held.files().read(&path, change::MAX_FILE_BYTES + 1)?;
         if there.as_ref() == Some(&bytes) {
             continue;
         }
-        let fits = there.is_none() && bytes.len() as u64 <= change::LARGEST;
+        let fits = there.is_none() && bytes.len() as u64 <= change::MAX_FILE_BYTES;
         if !fits || held.files().replace(&path, None, Some(&bytes))? == Replacement::Changed {
             put.kept.push(file.path);
             continue;
@@ -98,8 +104,8 @@ pub(crate) fn take_in(view: &mut View<'_>, folder: &Path, listed: Option<&[Strin
         put.added += 1;
     }
     drop(held);
-    if is_own(&folder.join(TRANSCRIPTS)) {
-        put.added += session::put_back(view, &from, |name| belongs(TRANSCRIPTS, name))?;
+    if is_own(&folder.join(TRANSCRIPTS_FOLDER)) {
+        put.added += session::copy_missing(view, &from, |name| belongs(TRANSCRIPTS_FOLDER, name))?;
     }
     Ok(put)
 }

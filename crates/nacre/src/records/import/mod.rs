@@ -31,7 +31,7 @@ use serde::Serialize;
 use crate::base::caller::Visibility;
 use crate::base::{Error, Result};
 use crate::group::View;
-use crate::records::session::Recorded;
+use crate::records::session::TranscriptImport;
 use crate::records::workspace;
 use crate::store::audit;
 
@@ -326,7 +326,7 @@ fn claim_name(view: &mut View<'_>, format: &Format, source: &Source) -> Result<(
 }
 
 /// Adds the results for messages to a report.
-fn add_messages(report: &mut Report, recorded: &Recorded) {
+fn add_messages(report: &mut Report, recorded: &TranscriptImport) {
     let counts = report.kinds.entry("message").or_default();
     counts.added += recorded.added;
     counts.present += recorded.present;

@@ -20,7 +20,7 @@ use crate::base::frame::{one_line, strip_injected};
 use crate::base::redact;
 use crate::base::{Error, Result, Time};
 use crate::group::View;
-use crate::records::entry::{self, EntryType, MAX_TAG, MAX_TAGS};
+use crate::records::entry::{self, EntryType, MAX_TAG_CHARS, MAX_TAGS};
 use crate::records::session::{self, import as transcript};
 use crate::records::workspace::change;
 use crate::store::Connection;
@@ -186,7 +186,7 @@ impl<'a> Sink<'a> {
             if item.origin.author == Author::Others && r#type.behavioral() {
                 *r#type = EntryType::Fact;
             }
-            match entry::checked(content) {
+            match entry::check_content(content) {
                 Ok(clean) => *content = clean,
                 // A text that is too long for an entry becomes a document, which is searchable as well.
                 Err(Error::ContentTooLong { .. }) => {
@@ -199,7 +199,7 @@ impl<'a> Sink<'a> {
             }
             tags.truncate(MAX_TAGS - 1);
             for tag in tags.iter_mut() {
-                *tag = tag.chars().take(MAX_TAG).collect();
+                *tag = tag.chars().take(MAX_TAG_CHARS).collect();
             }
             tags.push(self.format.name.to_owned());
         }
@@ -307,7 +307,7 @@ impl<'a> Sink<'a> {
         &mut self,
         input: impl BufRead,
         name: &str,
-    ) -> Result<crate::records::session::Recorded> {
+    ) -> Result<crate::records::session::TranscriptImport> {
         let (mut added, mut present) = (0, 0);
         let (samples, progress, group) = (&mut self.report.samples, &mut self.progress, &self.view);
         let mut references = Vec::new();
@@ -328,7 +328,7 @@ impl<'a> Sink<'a> {
             if references.len() < BATCH_ITEMS { Ok(()) } else { count(&mut references) }
         })?;
         count(&mut references)?;
-        Ok(crate::records::session::Recorded { read, added, present })
+        Ok(crate::records::session::TranscriptImport { read, added, present })
     }
 
     fn count(&mut self, kind: &'static str) -> &mut Counts {
@@ -391,7 +391,7 @@ impl<'a> Sink<'a> {
         let known: Vec<HashMap<String, Row>> = self.view.read_all(|db| {
             parts.iter().map(|part| identity::of_part(db, self.format.name, &part.hash)).collect()
         })?;
-        let held = change::hold(&mut self.view)?;
+        let held = change::lock(&mut self.view)?;
         for (part, known) in parts.iter().zip(&known) {
             for item in part.items.iter().filter(is_document) {
                 let Thing::Document { path, text } = &item.thing else { continue };

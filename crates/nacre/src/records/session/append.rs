@@ -1,4 +1,4 @@
-//! Messages are added to a transcript (S1): the line is durable in the file first, then the database hears of it.
+//! Appends messages to a transcript. Each line is durable in the file before the database learns of it.
 
 use std::collections::HashMap;
 
@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::compact::{self, Compacted};
+use super::compact::{self, CompactionReport};
 use super::flush::{self, Flush};
+use super::ingest::{self, Author, State};
 use super::lock::{Lock, lock};
-use super::take_in::{self, Author, State};
 use super::transcript::{Line, Role, Transcript};
 use super::{listing, retention};
 use crate::base::ids::SessionId;
@@ -20,75 +20,75 @@ use crate::group::View;
 use crate::store::Connection;
 use crate::store::event::payload;
 
-/// A message to be.
+/// A message to be appended.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
 pub struct Draft {
-    /// Its id; sent again with the same one, it is not written again. A tool_result has that of its call.
+    /// Its id. Sending the same id again writes nothing. A tool_result has the id of its tool_call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 128))]
     pub id: Option<String>,
-    /// Who says it.
+    /// The speaker.
     pub role: Role,
-    /// What is said, or what a tool gave back.
+    /// The text of the message, or the result of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<String>,
-    /// Of a tool_call: the tool.
+    /// The tool, for a tool_call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 200))]
     pub name: Option<String>,
-    /// Of a tool_call: what it is given.
+    /// The arguments, for a tool_call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<serde_json::Map<String, Value>>")]
     pub input: Option<Value>,
-    /// When, ISO 8601; default now.
+    /// The time in ISO 8601; default now.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<Time>,
 }
 
-/// What became of messages that were sent.
+/// The result of appending messages.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[expect(missing_docs, reason = "named after what they count")]
-pub struct Appended {
+pub struct AppendReport {
     pub session: SessionId,
-    /// Their ids, in the order they came.
+    /// The ids of the messages, in the given order.
     pub ids: Vec<String>,
     pub added: usize,
-    /// Messages that were there already.
+    /// Messages that existed already.
     pub present: usize,
     /// About how many tokens the context has, at most.
     pub tokens: i64,
-    /// What the caller should know.
+    /// Problems that the caller should know about.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<String>,
-    /// What the agent is asked before the conversation is compacted.
+    /// The request to the agent to store lasting information before compaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flush: Option<Flush>,
-    /// What compaction did, where it was due.
+    /// The result of compaction, if it was due.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub compacted: Option<Compacted>,
+    pub compacted: Option<CompactionReport>,
 }
 
-redact! { Appended { session, ids, warnings, flush, compacted / added, present, tokens } }
+redact! { AppendReport { session, ids, warnings, flush, compacted / added, present, tokens } }
 
-/// Adds messages to a session's transcript, all of them or, where one is refused, none.
-pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<Appended> {
+/// Appends messages to a session's transcript. If one is refused, none is written.
+pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Result<AppendReport> {
     let caller = view.caller();
     if drafts.is_empty() {
         let (tool, field, problem) = ("session_append".into(), "messages".into(), "is empty".into());
         return Err(Error::BadArgument { tool, field, problem, nearest: None });
     }
     drafts.iter().try_for_each(check)?;
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let transcript = Transcript::of(view.files(), session)?;
     let lock = lock(view)?;
-    let (mut state, mut warnings) = ready(view, session, &transcript, &lock)?;
-    // Another may have begun it meanwhile.
-    take_in::check_seen(view, caller, session)?;
+    let (mut state, mut warnings) = prepare(view, session, &transcript, &lock)?;
+    // Another process may have created it meanwhile.
+    ingest::check_seen(view, caller, session)?;
     let new = state.lines == 0;
     let (lines, ids) = view.read_all(|db| lines(db, session, &state, drafts, caller.now))?;
-    let mut odd = take_in::Odd::default();
+    let mut anomalies = ingest::Anomalies::default();
     if !lines.is_empty() {
         let mut bytes = Vec::new();
         let mut placed = Vec::new();
@@ -99,19 +99,19 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
         }
         state.taken = transcript.append(&bytes, &lock)?;
         if new {
-            // How the file begins is known only now.
+            // The hash of the file's beginning is known only now.
             state.taken = 0;
-            (state, odd) = take_in::catch_up(view, session, &transcript, Author::Caller, &lock)?;
+            (state, anomalies) = ingest::catch_up(view, session, &transcript, Author::Caller, &lock)?;
         } else {
             state.ended_at = None;
-            take_in::take_in(view, session, &mut state, &placed, Author::Caller, &mut odd)?;
+            ingest::write_lines(view, session, &mut state, &placed, Author::Caller, &mut anomalies)?;
         }
     }
     if new {
         listing::write(view, &lock)?;
     }
     drop(lock);
-    warnings.extend(odd.warnings());
+    warnings.extend(anomalies.warnings());
     if !lines.is_empty() {
         let delta: usize = lines.iter().map(|line| line.text().chars().count()).sum();
         let path = session.as_str().into();
@@ -120,7 +120,7 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
     }
     let (added, present) = (lines.len(), drafts.len() - lines.len());
     let tokens = state.tokens;
-    let mut done = Appended {
+    let mut done = AppendReport {
         session: session.clone(),
         ids,
         added,
@@ -131,39 +131,43 @@ pub fn append(view: &mut View<'_>, session: &SessionId, drafts: &[Draft]) -> Res
         compacted: None,
     };
     if added > 0 {
-        due(view, session, &state, &mut done)?;
+        run_due_steps(view, session, &state, &mut done)?;
     }
     Ok(done)
 }
 
-/// Makes a transcript ready to be written: out of the archive, without a torn line, all of it taken in.
-pub(super) fn ready(
+/// Prepares a transcript for writing: unpacks it, moves an incomplete last line away, and reads all lines.
+pub(super) fn prepare(
     view: &mut View<'_>,
     session: &SessionId,
     transcript: &Transcript,
     lock: &Lock,
 ) -> Result<(State, Vec<String>)> {
     let mut warnings = Vec::new();
-    retention::bring_back(view, session, transcript, lock)?;
-    if let Some(aside) = transcript.mend(lock)? {
-        warnings
-            .push(format!("the last line was torn when it was written; it is kept in `{}`", aside.display()));
+    retention::unarchive(view, session, transcript, lock)?;
+    if let Some(aside) = transcript.repair_end(lock)? {
+        warnings.push(format!("the last line was incomplete; it was moved to `{}`", aside.display()));
     }
-    let (state, odd) = take_in::catch_up(view, session, transcript, Author::Unknown, lock)?;
-    warnings.extend(odd.warnings());
+    let (state, anomalies) = ingest::catch_up(view, session, transcript, Author::Unknown, lock)?;
+    warnings.extend(anomalies.warnings());
     Ok((state, warnings))
 }
 
-/// Does what is due after a message: the agent is asked to store what lasts, and only then older lines are summed
-/// up. What goes wrong with that does not make the message unsaid.
-fn due(view: &mut View<'_>, session: &SessionId, state: &State, done: &mut Appended) -> Result<()> {
+/// Runs the steps that are due after a message: the agent is asked to store lasting information, and only
+/// after that older lines are compacted. A failure does not undo the message.
+fn run_due_steps(
+    view: &mut View<'_>,
+    session: &SessionId,
+    state: &State,
+    done: &mut AppendReport,
+) -> Result<()> {
     let settings = view.settings().session.clone();
     let compaction = i64::try_from(settings.compact_tokens).unwrap_or(i64::MAX);
     let least = compaction.min(i64::try_from(settings.flush_threshold()).unwrap_or(i64::MAX));
     if state.tokens < least {
         return Ok(());
     }
-    // The count goes by everything; the context may have less.
+    // `state.tokens` counts all lines; the context may have fewer tokens.
     let flush = flush::check(view, session, &flush::Count::default())?;
     done.tokens = i64::try_from(flush.tokens).unwrap_or(i64::MAX);
     let overflows = settings.compact != Compact::Off && done.tokens >= compaction;
@@ -175,7 +179,7 @@ fn due(view: &mut View<'_>, session: &SessionId, state: &State, done: &mut Appen
                 done.tokens = i64::try_from(compacted.after).unwrap_or(i64::MAX);
                 done.compacted = Some(compacted);
             }
-            Err(problem) => done.warnings.push(format!("it could not be compacted for now: {problem}")),
+            Err(problem) => done.warnings.push(format!("compaction failed: {problem}")),
         }
     }
     Ok(())
@@ -193,11 +197,13 @@ fn check(draft: &Draft) -> Result<()> {
         }
     }
     match draft.role {
-        Role::Summary => bad("role", "is `summary`, which only compaction writes"),
+        Role::Summary => bad("role", "is `summary`; only compaction writes summaries"),
         Role::ToolCall if draft.name.as_deref().is_none_or(|name| name.trim().is_empty()) => {
-            bad("name", "is missing; a tool_call names its tool")
+            bad("name", "is missing; a tool_call must name its tool")
         }
-        Role::ToolResult if draft.id.is_none() => bad("id", "is missing; a tool_result has that of its call"),
+        Role::ToolResult if draft.id.is_none() => {
+            bad("id", "is missing; a tool_result has the id of its tool_call")
+        }
         Role::ToolResult if draft.content.is_none() => bad("content", "is missing"),
         Role::User | Role::Assistant | Role::System
             if draft.content.as_deref().is_none_or(|text| text.trim().is_empty()) =>
@@ -208,7 +214,7 @@ fn check(draft: &Draft) -> Result<()> {
     }
 }
 
-/// Returns the lines that are to be written, and the ids of all drafts.
+/// Returns the lines to write, and the ids of all drafts.
 fn lines(
     db: &Connection,
     session: &SessionId,
@@ -233,7 +239,7 @@ fn lines(
         };
         let known = |line: &Line| match coming.get(&line.key()) {
             Some(hash) => Ok(Some(hash.clone())),
-            None => take_in::known(db, session, &line.key()),
+            None => ingest::line_hash(db, session, &line.key()),
         };
         if draft.id.is_none() {
             let prefix = if draft.role == Role::ToolCall { "tool" } else { "msg" };

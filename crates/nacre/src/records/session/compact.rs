@@ -1,17 +1,18 @@
-//! Compaction (S3): older lines of a transcript become one summary, the newest stay.
+//! Compaction: one summary replaces the older lines of a transcript, and the newest lines stay.
 //!
-//! `overlay` appends the summary, and the context applies it: no line is ever lost. `rewrite` [002] makes a new file
-//! of the summary and what follows; the old one is put aside first. The summary is made without the lock, for a
-//! model behind a URL may take long; where another process has compacted meanwhile, it is thrown away.
+//! In mode `overlay` the summary is appended and the context applies it, so no line is ever lost. In mode
+//! `rewrite` a new file gets the summary and the lines after it; the old file is archived first. The summary
+//! is made without holding the lock, because a model behind a URL may take long. It is discarded if another
+//! process has compacted the transcript meanwhile.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::append::ready;
-use super::context::{self, Wanted};
+use super::append::prepare;
+use super::context::{self, WindowLimits};
+use super::ingest::{self, Author, State};
 use super::lock::{Lock, lock};
-use super::summary::{self, Told};
-use super::take_in::{self, Author, State};
+use super::summary::{self, SummaryInput};
 use super::transcript::{Forwards, Line, Role, Transcript};
 use super::{listing, narrative};
 use crate::base::ids::{EntryId, SessionId};
@@ -22,34 +23,34 @@ use crate::group::View;
 use crate::store::audit;
 use crate::store::event::payload;
 
-/// What compaction did.
+/// The result of a compaction.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-pub struct Compacted {
-    /// How many lines the new summary took the place of; none: there was nothing to do.
+pub struct CompactionReport {
+    /// The number of lines that the summary replaces; 0 if there was nothing to compact.
     pub covered: usize,
-    /// How many stay beside it.
+    /// The number of lines that stay.
     pub kept: usize,
-    /// Tokens of the context before.
+    /// The tokens of the context before.
     pub before: usize,
-    /// And after.
+    /// The tokens of the context after.
     pub after: usize,
-    /// What made the summary: extractive, or the name of a model.
+    /// How the summary was made: `extractive`, or the name of a model.
     pub by: String,
-    /// What the caller should know.
+    /// A note for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// The entry that has the summary, too (S5).
+    /// The entry that also holds the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryId>,
-    /// Where the transcript is that was rewritten.
+    /// The path of the original transcript, if it was rewritten.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub aside: Option<String>,
 }
 
-redact! { Compacted { by, note, entry, aside / covered, kept, before, after } }
+redact! { CompactionReport { by, note, entry, aside / covered, kept, before, after } }
 
-/// What is to be summed up.
+/// The lines to summarize, and the lines to keep.
 struct Plan {
     older: Vec<Line>,
     kept: Vec<Line>,
@@ -58,17 +59,17 @@ struct Plan {
     compactions: i64,
 }
 
-/// Sums up all but the newest lines of a transcript.
-pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compacted> {
+/// Compacts a transcript.
+pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<CompactionReport> {
     let caller = view.caller();
     let mode = view.settings().session.compact;
     if mode == Compact::Off {
         return Err(Error::CompactionOff);
     }
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let transcript = Transcript::of(view.files(), session)?;
     let plan = plan(view, session, &transcript)?;
-    let nothing = |note: &str| Compacted {
+    let nothing = |note: &str| CompactionReport {
         covered: 0,
         kept: plan.kept.len(),
         before: plan.tokens,
@@ -79,15 +80,15 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
         aside: None,
     };
     let Some(last) = plan.older.last() else {
-        return Ok(nothing("there is nothing older than what is kept"));
+        return Ok(nothing("nothing to compact: no lines are older than the lines that are kept"));
     };
-    let made = summary::make(view, &Told { before: plan.before.as_ref(), lines: &plan.older });
+    let made = summary::make(view, &SummaryInput { before: plan.before.as_ref(), lines: &plan.older });
     let entry = narrative::before_compaction(view, session, &made, (&plan.older, &plan.kept))?;
 
     let lock = lock(view)?;
-    let (mut state, _) = ready(view, session, &transcript, &lock)?;
+    let (mut state, _) = prepare(view, session, &transcript, &lock)?;
     if state.compactions != plan.compactions {
-        return Ok(nothing("another process has compacted it meanwhile"));
+        return Ok(nothing("another process has compacted the session meanwhile"));
     }
     let number = state.compactions + 1;
     let first =
@@ -110,7 +111,7 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
             None
         }
     };
-    (state, _) = take_in::catch_up(view, session, &transcript, Author::Caller, &lock)?;
+    (state, _) = ingest::catch_up(view, session, &transcript, Author::Caller, &lock)?;
     note(view, session, &state, plan.older.len())?;
     listing::write(view, &lock)?;
     drop(lock);
@@ -121,7 +122,7 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
         ("after", after.into()),
     ]);
     view.tell("memory:compact", data);
-    Ok(Compacted {
+    Ok(CompactionReport {
         covered: plan.older.len(),
         kept: plan.kept.len(),
         before: plan.tokens,
@@ -135,9 +136,9 @@ pub(crate) fn compact(view: &mut View<'_>, session: &SessionId) -> Result<Compac
 
 fn plan(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Result<Plan> {
     let lock = lock(view)?;
-    let (state, _) = ready(view, session, transcript, &lock)?;
+    let (state, _) = prepare(view, session, transcript, &lock)?;
     let tokens = usize::try_from(context::tokens(view, transcript)?).unwrap_or(0);
-    let all = Wanted { results: None, tokens: usize::MAX };
+    let all = WindowLimits { results: None, tokens: usize::MAX };
     let Some(window) = context::read(transcript, all)? else {
         return Err(Error::NoTranscript { given: crate::base::text::shorten(session.as_str()) });
     };
@@ -152,7 +153,8 @@ fn plan(view: &mut View<'_>, session: &SessionId, transcript: &Transcript) -> Re
     Ok(Plan { older, kept, before: window.summary, tokens, compactions: state.compactions })
 }
 
-/// Makes a new file of the summary and all that follows the last line it covers. Returns where the old one is.
+/// Rewrites the file as the summary and the lines after the last one it covers. Returns the path of the
+/// original.
 fn rewrite(transcript: &Transcript, summary: &Line, last: &Line, number: i64, lock: &Lock) -> Result<String> {
     let io = |problem: std::io::Error| Error::io(&transcript.place())(problem);
     let old = transcript.read()?;
@@ -171,7 +173,7 @@ fn rewrite(transcript: &Transcript, summary: &Line, last: &Line, number: i64, lo
 fn note(view: &mut View<'_>, session: &SessionId, state: &State, covered: usize) -> Result<()> {
     let caller = view.caller();
     view.write(|tx| {
-        take_in::save(tx, session, state)?;
+        ingest::save(tx, session, state)?;
         audit::Row::new("session_compact").id(session).with("covered", covered).append(tx, caller)
     })
 }

@@ -1,13 +1,13 @@
-//! The context stage (S2): the messages of a transcript as a model should see them.
+//! Builds the context of a session: the messages of its transcript as a model should see them.
 //!
-//! Read from the end: what compaction has summed up is not read at all, and neither is what does not fit. The last
-//! summary stands for everything before it; of tools' results the newest are kept, of the others only that they were
-//! there. The file is not touched.
+//! The transcript is read from its end. Lines that were compacted or do not fit are not read at all. The last
+//! summary replaces everything before it. The newest tool results are kept; older ones are replaced by a
+//! placeholder. The file is not changed.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::take_in;
+use super::ingest;
 use super::transcript::{Backwards, Forwards, Line, Role, Transcript};
 use crate::base::caller::Caller;
 use crate::base::ids::SessionId;
@@ -17,29 +17,29 @@ use crate::base::{Error, Result};
 use crate::group::View;
 use crate::store::ReadSeek;
 
-/// What a model should see of a session.
+/// The messages of a session as a model should see them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Context {
-    /// Which session.
+    /// The session.
     pub session: SessionId,
-    /// What MEMORY.md says, where `session.with_memory` has it put before every call and the session may see it.
+    /// The text of MEMORY.md, if `session.with_memory` is on and the session can see it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// A summary of what was compacted, where something was, and the messages since.
+    /// The summary of compacted messages, if there is one, and the messages since.
     pub messages: Vec<Line>,
-    /// About how many tokens they are.
+    /// About how many tokens they have.
     pub tokens: usize,
-    /// Results of tools that are left out; their calls are there.
+    /// The number of tool results that were replaced by a placeholder.
     pub results_left_out: usize,
-    /// Whether older messages were left out that no summary covers, because they did not fit.
+    /// Whether older messages without a summary were omitted because they did not fit.
     pub cut: bool,
 }
 
 redact! { Context { session, memory, messages / tokens, results_left_out, cut } }
 
-/// What there is of a transcript since its last compaction.
+/// The lines of a transcript since its last compaction.
 pub(super) struct Window {
-    /// In the order of the file, without summaries.
+    /// The lines in the order of the file, without summaries.
     pub(super) lines: Vec<Line>,
     pub(super) summary: Option<Line>,
     results_left_out: usize,
@@ -52,15 +52,15 @@ impl Window {
     }
 }
 
-/// How much of it is wanted.
+/// How much of a transcript to read.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted {
-    /// How many results of tools; `None`: all, as they are.
+pub(super) struct WindowLimits {
+    /// The maximum number of tool results; `None` keeps all unchanged.
     pub(super) results: Option<usize>,
     pub(super) tokens: usize,
 }
 
-/// Returns the context of a session, with `memory` put before it; `None`: it has no transcript of ours.
+/// Returns the context of a session, with `memory` before it; `None` if it has no transcript.
 pub(crate) fn context(
     view: &View<'_>,
     caller: &Caller,
@@ -68,15 +68,15 @@ pub(crate) fn context(
     tokens: Option<usize>,
     memory: Option<String>,
 ) -> Result<Option<Context>> {
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let settings = &view.settings().session;
     let tokens = tokens.unwrap_or_else(|| settings.window.saturating_sub(settings.reserve).max(1));
     let transcript = Transcript::of(view.files(), session)?;
     let Some(input) = transcript.open()? else { return Ok(None) };
     let room = tokens.saturating_sub(memory.as_deref().map_or(0, text::tokens)).max(1);
-    let wanted = Wanted { results: Some(settings.keep_tool_results), tokens: room };
-    let known = view.read_all(|db| take_in::load(db, session))?.and_then(|state| state.summary_at);
-    let window = window(input, wanted, known).map_err(Error::io(&transcript.place()))?;
+    let limits = WindowLimits { results: Some(settings.keep_tool_results), tokens: room };
+    let known = view.read_all(|db| ingest::load(db, session))?.and_then(|state| state.summary_at);
+    let window = window(input, limits, known).map_err(Error::io(&transcript.place()))?;
     let (tokens, results_left_out, cut) = (window.tokens(), window.results_left_out, window.cut);
     let messages = window.summary.into_iter().chain(window.lines).collect();
     let tokens = tokens + memory.as_deref().map_or(0, text::tokens);
@@ -86,18 +86,23 @@ pub(crate) fn context(
 /// Returns how many tokens the context of a transcript has.
 pub(super) fn tokens(view: &View<'_>, transcript: &Transcript) -> Result<i64> {
     let results = Some(view.settings().session.keep_tool_results);
-    let window = read(transcript, Wanted { results, tokens: usize::MAX })?;
+    let window = read(transcript, WindowLimits { results, tokens: usize::MAX })?;
     Ok(i64::try_from(window.map_or(0, |window| window.tokens())).unwrap_or(i64::MAX))
 }
 
-pub(super) fn read(transcript: &Transcript, wanted: Wanted) -> Result<Option<Window>> {
+pub(super) fn read(transcript: &Transcript, limits: WindowLimits) -> Result<Option<Window>> {
     let Some(input) = transcript.open()? else { return Ok(None) };
-    Ok(Some(window(input, wanted, None).map_err(Error::io(&transcript.place()))?))
+    Ok(Some(window(input, limits, None).map_err(Error::io(&transcript.place()))?))
 }
 
-/// Reads from the end until the last summary and what it left, or until enough is there. `summary_at`: where the last
-/// summary was, as far as the database knows; used only where the reading ends before it.
-fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>) -> std::io::Result<Window> {
+/// Reads from the end to the line where the last summary ends, or until the limit is reached. `summary_at` is
+/// the position of the last summary according to the database. It is used only if the reading stops before
+/// that summary.
+fn window(
+    mut input: Box<dyn ReadSeek>,
+    limits: WindowLimits,
+    summary_at: Option<u64>,
+) -> std::io::Result<Window> {
     let mut window = Window { lines: Vec::new(), summary: None, results_left_out: 0, cut: false };
     let (mut tokens, mut results) = (0, 0);
     let mut lines = Backwards::new(&mut input)?;
@@ -117,16 +122,16 @@ fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>)
             }
             Role::ToolResult => {
                 results += 1;
-                if wanted.results.is_some_and(|most| results > most) {
-                    line.content = Some(left_out(line.text()));
+                if limits.results.is_some_and(|most| results > most) {
+                    line.content = Some(placeholder(line.text()));
                     window.results_left_out += 1;
                 }
             }
-            _ if line.is_silence() && wanted.results.is_some() => continue,
+            _ if line.is_silence() && limits.results.is_some() => continue,
             _ => {}
         }
         tokens += line.tokens();
-        if tokens > wanted.tokens && !window.lines.is_empty() {
+        if tokens > limits.tokens && !window.lines.is_empty() {
             window.cut = true;
             break;
         }
@@ -134,7 +139,7 @@ fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>)
     }
     window.lines.reverse();
     if window.cut {
-        // A result whose call did not fit says nothing.
+        // A result without its call is useless.
         let whole = window.lines.iter().position(|line| line.role != Role::ToolResult).unwrap_or(0);
         window.lines.drain(..whole);
         if window.summary.is_none()
@@ -147,7 +152,7 @@ fn window(mut input: Box<dyn ReadSeek>, wanted: Wanted, summary_at: Option<u64>)
     Ok(window)
 }
 
-/// What stands in place of a result that is left out.
-fn left_out(content: &str) -> String {
-    format!("[result of {} characters left out; the transcript has it]", content.chars().count())
+/// Returns the placeholder for a tool result.
+fn placeholder(content: &str) -> String {
+    format!("[result of {} characters omitted; see the transcript]", content.chars().count())
 }

@@ -1,8 +1,8 @@
-//! Exchanges: one message of the user with the agent's answer, archived for continuity across sessions (T3).
+//! Exchanges: one user message with the agent's answer, archived for continuity across sessions.
 //!
-//! An exchange is a row and, unless it is noise, a passage in the scope of sessions, written in one
-//! transaction with its audit row. Where the transcript of the same session is imported too, its messages are
-//! what is found and the exchange steps back, whichever came first: nothing is found twice.
+//! An exchange is a row and, unless it is noise, a passage in the scope of sessions. Both are written in one
+//! transaction with the audit row. If the transcript of the same session is imported too, before or after,
+//! only its messages are searchable, so that nothing is found twice.
 
 use std::ops::ControlFlow;
 
@@ -17,29 +17,29 @@ use crate::base::{Result, Time};
 use crate::index::{self, Passage, analyse};
 use crate::store::{self, Connection};
 
-/// The kind of passage that stands for an exchange.
+/// The passage kind of an exchange.
 pub(crate) const KIND: &str = index::EXCHANGE;
 
-/// The most characters of each side that are kept.
-const LONGEST: usize = 6_000;
+/// The maximum length of each side, in characters.
+const MAX_SIDE_CHARS: usize = 6_000;
 
-/// Returns what of a side is kept.
-pub(crate) fn kept(text: &str) -> String {
-    cut(&redact::text(&said::own(text)), LONGEST)
+/// Returns the part of a side that is stored.
+pub(crate) fn stored_text(text: &str) -> String {
+    cut(&redact::text(&said::own(text)), MAX_SIDE_CHARS)
 }
 
-/// One exchange. Either side may be empty, not both.
+/// An exchange. One side may be empty, but not both.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Exchange {
-    /// What the user said.
+    /// The user's message.
     pub user: String,
-    /// What the agent answered.
+    /// The agent's answer.
     pub agent: String,
-    /// When.
+    /// The time of the exchange.
     pub at: Time,
 }
 
-/// A row of the archive.
+/// A row of `exchanges`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Row {
     pub(crate) id: String,
@@ -48,18 +48,18 @@ pub(crate) struct Row {
     pub(crate) agent: String,
     pub(crate) at: Time,
     pub(crate) searchable: bool,
-    /// Absent in older exports, which nobody knows better of.
-    #[serde(default = "unknown")]
+    /// Absent in older exports, which are treated as private.
+    #[serde(default = "private_by_default")]
     pub(crate) private: bool,
 }
 
-fn unknown() -> bool {
+fn private_by_default() -> bool {
     true
 }
 
-/// Writes an exchange and its passage.
+/// Inserts an exchange and its passage.
 pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
-    let said = said_hash(&row.user);
+    let said = text_hash(&row.user);
     let searchable = row.searchable && (row.user.is_empty() || !is_in_transcript(db, &row.session, &said)?);
     let (session, seq) = if searchable { place(db, row)? } else { (0, 0) };
     let sql = r#"INSERT INTO exchanges (id, session, "user", agent, at, seq, said, searchable, private)
@@ -72,9 +72,10 @@ pub(crate) fn insert(db: &Connection, row: &Row) -> Result<()> {
     Ok(())
 }
 
-/// Writes an exchange of an export, unless it is here. Its id is made anew: a file may say anything.
+/// Inserts an exchange from an export, unless it exists. The id is computed again because an export is not
+/// trusted.
 pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
-    let (user, agent) = (kept(&row.user), kept(&row.agent));
+    let (user, agent) = (stored_text(&row.user), stored_text(&row.agent));
     let id = hash(&[&row.session, &user, &agent]);
     if user.is_empty()
         || agent.is_empty()
@@ -89,8 +90,8 @@ pub(crate) fn insert_new(db: &Connection, row: &Row) -> Result<bool> {
     Ok(true)
 }
 
-/// Steps back from what a transcript of the session has too.
-pub(crate) fn step_back<'a>(
+/// Removes exchanges from search whose user message is in the session's transcript.
+pub(crate) fn hide_duplicates<'a>(
     db: &Connection,
     session: &str,
     texts: impl IntoIterator<Item = &'a str>,
@@ -100,7 +101,7 @@ pub(crate) fn step_back<'a>(
     if ours.is_empty() {
         return Ok(());
     }
-    let theirs: Vec<String> = texts.into_iter().map(said_hash).collect();
+    let theirs: Vec<String> = texts.into_iter().map(text_hash).collect();
     for (id, _) in ours.iter().filter(|(_, said)| theirs.contains(said)) {
         db.run("UPDATE exchanges SET searchable = false WHERE id = $1", [id])?;
         index::remove(db, KIND, &reference(session, id))?;
@@ -108,7 +109,7 @@ pub(crate) fn step_back<'a>(
     Ok(())
 }
 
-/// The passages of all exchanges, for an index that is made anew.
+/// Returns the passages of all exchanges, to rebuild the index.
 pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     let sql = "SELECT exchanges.id, exchanges.session, exchanges.user, agent, at, searchable, exchanges.private,
             sessions.number, seq
@@ -116,22 +117,22 @@ pub(crate) fn passages(db: &Connection) -> Result<Vec<Passage>> {
     db.rows(sql, (), |row| Ok(passage(&from_row(row)?, (row.get(7)?, row.get(8)?))))
 }
 
-/// All exchanges, oldest first.
+/// Returns all exchanges, oldest first.
 pub(crate) fn all(db: &Connection) -> Result<Vec<Row>> {
     db.rows(&format!("SELECT {COLUMNS} FROM exchanges ORDER BY number"), (), from_row)
 }
 
-/// An exchange, and what came of it.
-pub(crate) struct Behind {
+/// An exchange, and how its session continued.
+pub(crate) struct ExchangeContext {
     pub(crate) row: Row,
-    /// How many of its session came after it.
+    /// The number of later exchanges in the session.
     pub(crate) after: i64,
-    /// What the user said next.
+    /// The user's next message.
     pub(crate) next: String,
 }
 
-/// The exchange behind a passage.
-pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>> {
+/// Returns the exchange of a passage.
+pub(crate) fn of_passage(db: &Connection, reference: &str) -> Result<Option<ExchangeContext>> {
     let id = reference.rsplit('/').next().unwrap_or_default();
     let later =
         "FROM exchanges AS later WHERE later.session = exchanges.session AND later.number > exchanges.number";
@@ -140,11 +141,11 @@ pub(crate) fn behind(db: &Connection, reference: &str) -> Result<Option<Behind>>
         FROM exchanges WHERE id = $1"
     );
     db.row(&sql, [id], |row| {
-        Ok(Behind { row: from_row(row)?, after: row.get(7)?, next: row.text(8)?.to_owned() })
+        Ok(ExchangeContext { row: from_row(row)?, after: row.get(7)?, next: row.text(8)?.to_owned() })
     })
 }
 
-/// The newest exchange of a session.
+/// Returns the newest exchange of a session.
 pub(crate) fn last(db: &Connection, session: &str) -> Result<Option<Row>> {
     let sql = format!("SELECT {COLUMNS} FROM exchanges WHERE session = $1 ORDER BY number DESC LIMIT 1");
     db.row(&sql, [session], from_row)
@@ -167,9 +168,9 @@ fn from_row(row: &store::Row<'_>) -> Result<Row> {
 fn passage(row: &Row, place: (i64, i64)) -> Passage {
     let text = format!("{}\n{}", row.user, row.agent).trim().to_owned();
     Passage {
-        // As messages have it: people ask for what was said on a day.
+        // Like messages: people ask for conversations by day.
         title: row.at.day_in_words(),
-        // Two speak. What the agent says in it must not pass for the user's word.
+        // Two people speak. The agent's words must not count as the user's.
         author: None,
         place: Some(place),
         ..Passage::new(KIND, reference(&row.session, &row.id), text, row.at)
@@ -180,7 +181,7 @@ fn reference(session: &str, id: &str) -> String {
     format!("{session}/{id}")
 }
 
-/// The number of its session, which is made where there is none, and its place in it.
+/// Returns the number of its session, which is created if necessary, and its place in it.
 fn place(db: &Connection, row: &Row) -> Result<(i64, i64)> {
     let sql =
         "INSERT INTO sessions (id, format, started_at, ended_at, private) VALUES ($1, 'turns', $2, $2, $3)
@@ -204,17 +205,17 @@ fn is_in_transcript(db: &Connection, session: &str, said: &str) -> Result<bool> 
         WHERE sessions.id = $1 AND kind = 'message' AND author = 'user'";
     let mut found = false;
     db.each(sql, [session], |row| {
-        found = said_hash(row.text(0)?) == said;
+        found = text_hash(row.text(0)?) == said;
         Ok(if found { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
     })?;
     Ok(found)
 }
 
-fn said_hash(text: &str) -> String {
-    hash(&[&analyse::fold(&kept(text))])
+fn text_hash(text: &str) -> String {
+    hash(&[&analyse::fold(&stored_text(text))])
 }
 
-/// A hash of texts, each apart from the next.
+/// Hashes texts. The lengths are included, so that no text can move from one field into the next.
 pub(crate) fn hash(texts: &[&str]) -> String {
     let mut hasher = blake3::Hasher::new();
     for text in texts {
@@ -224,8 +225,8 @@ pub(crate) fn hash(texts: &[&str]) -> String {
     hasher.finalize().to_hex()[..32].to_owned()
 }
 
-/// Tells whether an exchange is only about remembering: a question whether something is remembered that the
-/// agent denies. It would outrank what it asks about.
+/// Returns whether the user asks if something is remembered and the agent says no. Such an exchange would
+/// rank above the memory that it asks about.
 pub(crate) fn is_noise(user: &str, agent: &str) -> bool {
     static DENIES: List = words::CONVERSATION.list("forgetting");
     const ASKS: &[&str] = &[

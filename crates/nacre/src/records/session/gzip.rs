@@ -1,7 +1,7 @@
-//! Packs transcripts as gzip, which `zcat` reads too.
+//! Packs transcripts as gzip files, which `zcat` can read.
 //!
-//! A file is written as one gzip member after another, each of a megabyte of text, so that packing a long one takes no
-//! more memory. Every reader takes the members as one file.
+//! A file is a sequence of gzip members, each with one megabyte of text, so that packing a long transcript
+//! needs little memory. Every gzip reader treats the members as one file.
 
 use std::io::{Error, ErrorKind, Read as _, Result, Write};
 
@@ -9,9 +9,9 @@ use flate2::Compression;
 use flate2::bufread::MultiGzDecoder;
 use flate2::write::GzEncoder;
 
-/// How much goes into one member.
-pub(crate) const MEMBER: usize = 1 << 20;
-/// More than this is not unpacked: a small file may pretend to be a huge one.
+/// The amount of text in one member.
+pub(crate) const MEMBER_BYTES: usize = 1 << 20;
+/// The maximum unpacked size. A small file can unpack to a huge one.
 const MAX_UNPACKED_BYTES: u64 = 4 << 30;
 
 /// Writes one member.
@@ -21,12 +21,12 @@ pub(crate) fn pack(plain: &[u8], to: impl Write) -> Result<()> {
     encoder.finish()?.flush()
 }
 
-/// Reads all members.
+/// Unpacks all members.
 pub(crate) fn unpack(packed: &[u8]) -> Result<Vec<u8>> {
     let bad =
-        |problem: &str| Error::new(ErrorKind::InvalidData, format!("is no gzip that we wrote: {problem}"));
+        |problem: &str| Error::new(ErrorKind::InvalidData, format!("is not a valid gzip file: {problem}"));
     let mut plain = Vec::new();
-    // A transcript without a line has no member.
+    // A transcript without lines has no member.
     if packed.is_empty() {
         return Ok(plain);
     }
@@ -43,10 +43,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_packed_is_unpacked() {
+    fn packed_files_unpack_to_the_original() {
         for plain in [b"".to_vec(), b"hello\n".to_vec(), b"abc def ".repeat(400_000)] {
             let mut packed = Vec::new();
-            plain.chunks(MEMBER).for_each(|part| pack(part, &mut packed).unwrap());
+            plain.chunks(MEMBER_BYTES).for_each(|part| pack(part, &mut packed).unwrap());
             assert_eq!(unpack(&packed).unwrap(), plain);
             for cut in [1, 5, packed.len() / 2, packed.len().saturating_sub(1)] {
                 if (1..packed.len()).contains(&cut) {
@@ -54,7 +54,7 @@ mod tests {
                 }
             }
         }
-        // As gzip(1) writes it, with the name of the file in its head.
+        // As gzip(1) writes it, with a file name in its header.
         let other = [
             31, 139, 8, 8, 0, 0, 0, 0, 0, 3, b'x', 0, 203, 72, 205, 201, 201, 231, 2, 0, 32, 48, 58, 54, 6,
             0, 0, 0,
@@ -62,7 +62,7 @@ mod tests {
         assert_eq!(unpack(&other).unwrap(), b"hello\n");
     }
 
-    /// Two members, as Nacre wrote them before it used a crate for it.
+    /// Two members as an earlier version of Nacre wrote them, without a crate.
     #[test]
     fn files_of_the_earlier_packer_are_read() {
         let packed = [
@@ -73,12 +73,12 @@ mod tests {
         ];
         let plain = "{\"text\":\"hello\"}\n".repeat(3) + "{\"text\":\"world\"}\n";
         assert_eq!(unpack(&packed).unwrap(), plain.as_bytes());
-        // Text behind the last member is not passed over.
+        // Data after the last member is an error.
         assert!(unpack(&[&packed[..], b"more"].concat()).is_err());
     }
 
     #[test]
-    fn bytes_of_any_kind_are_no_panic() {
+    fn arbitrary_bytes_do_not_panic() {
         let mut packed = Vec::new();
         pack(b"some text, some more text, and text again", &mut packed).unwrap();
         for at in 0..packed.len() {

@@ -1,10 +1,11 @@
-//! `sessions/sessions.json`: which transcripts there are, for people and other programs. Derived from the database,
-//! which is derived from the files; written whole when one is begun, compacted, ended or put away.
+//! `sessions/sessions.json`: a list of the transcripts, for people and other programs. It is derived from the
+//! database, which is derived from the files. It is rewritten when a transcript is created, compacted, ended
+//! or archived.
 
 use serde::Serialize;
 
+use super::ingest::{self, State};
 use super::lock::Lock;
-use super::take_in::{self, State};
 use super::transcript::Transcript;
 use crate::base::ids::SessionId;
 use crate::base::{Result, Time};
@@ -12,7 +13,7 @@ use crate::group::View;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Listed {
+struct ListingEntry {
     id: SessionId,
     file: String,
     started_at: Option<Time>,
@@ -24,13 +25,13 @@ struct Listed {
 
 pub(super) fn write(view: &View<'_>, _lock: &Lock) -> Result<()> {
     let mut listed = Vec::new();
-    for (id, state) in view.read_all(take_in::all)? {
+    for (id, state) in view.read_all(ingest::all)? {
         let Ok(id) = id.parse::<SessionId>() else { continue };
         let State { first_at, ended_at, compactions, archived_at, .. } = state;
         let archived = archived_at.is_some();
         let transcript = Transcript::of(view.files(), &id)?;
         let file = if archived { transcript.packed() } else { transcript.plain() };
-        listed.push(Listed { id, file, started_at: first_at, ended_at, compactions, archived });
+        listed.push(ListingEntry { id, file, started_at: first_at, ended_at, compactions, archived });
     }
     let bytes = serde_json::to_vec_pretty(&serde_json::json!({ "sessions": listed }))?;
     view.files().write_transcript_list(&bytes)

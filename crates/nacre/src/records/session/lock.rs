@@ -7,11 +7,11 @@ use crate::base::path::SESSIONS;
 use crate::base::{Error, Result, files};
 use crate::group::View;
 
-/// How often and after what pause a process asks whether another is done: half a minute in all.
-const TRIES: u32 = 6_000;
-const PAUSE: Duration = Duration::from_millis(5);
+/// How often the lock is tried, with the pause in between: half a minute in all.
+const MAX_ATTEMPTS: u32 = 6_000;
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
-/// The right to write transcripts of a group. The system takes it back when the process ends, however it ends.
+/// The right to write the transcripts of a group. The operating system releases it when the process ends.
 pub(crate) struct Lock(#[expect(dead_code, reason = "held, not used")] File);
 
 pub(crate) fn lock(view: &View<'_>) -> Result<Lock> {
@@ -19,12 +19,12 @@ pub(crate) fn lock(view: &View<'_>) -> Result<Lock> {
     files::create_folder(&folder)?;
     let path = folder.join("lock");
     let file = files::append_private(&path).map_err(Error::io(&path))?;
-    for tried in 0..TRIES {
+    for tried in 0..MAX_ATTEMPTS {
         match file.try_lock() {
             Ok(()) => return Ok(Lock(file)),
-            // Most hold it for a moment only.
-            Err(TryLockError::WouldBlock) if tried < 20 => std::thread::sleep(PAUSE / 20),
-            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            // Usually the lock is held only for a moment.
+            Err(TryLockError::WouldBlock) if tried < 20 => std::thread::sleep(RETRY_PAUSE / 20),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(RETRY_PAUSE),
             Err(TryLockError::Error(source)) => return Err(Error::io(&path)(source)),
         }
     }

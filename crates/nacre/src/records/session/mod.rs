@@ -1,10 +1,10 @@
-//! Sessions (SPEC S): conversations and their messages.
+//! Sessions: conversations and their messages.
 //!
-//! `import` reads the transcripts of other programs into messages and knows no database; `record` makes passages of
-//! them; `show` reads them back. Transcripts of our own are files: `transcript` reads and writes them, `take_in`
-//! brings them into the database, `append` does one after the other. `context` is what a model should see of one;
-//! `compact` sums up what no longer fits, with a `summary`, after a `flush`; `narrative` keeps it as an entry;
-//! `retention` packs what is old.
+//! `import` reads the transcripts of other programs and does not use the database. `record` turns messages
+//! into passages, and `show` reads them back. Nacre's own transcripts are files: `transcript` reads and
+//! writes them, `ingest` brings them into the database, and `append` does both for a new message. `context`
+//! builds the messages that a model should see. `compact` replaces older lines by a `summary`, after a
+//! `flush`. `narrative` stores a summary as an entry. `retention` packs old transcripts.
 
 use crate::base::Result;
 use crate::base::ids::SessionId;
@@ -18,6 +18,7 @@ pub(crate) mod exchange;
 mod flush;
 mod gzip;
 pub mod import;
+mod ingest;
 mod listing;
 mod lock;
 mod narrative;
@@ -26,39 +27,38 @@ mod retention;
 pub(crate) mod said;
 mod show;
 mod summary;
-mod take_in;
 mod transcript;
 
-pub use append::{Appended, Draft, append};
-pub use compact::Compacted;
+pub use append::{AppendReport, Draft, append};
+pub use compact::CompactionReport;
 pub(crate) use compact::compact;
 pub use context::Context;
 pub(crate) use context::context;
 pub use flush::check as check_flush;
 pub use flush::{Count, Flush};
-pub(crate) use flush::{compacted as host_compacted, was_asked};
-pub use narrative::{Ended, end};
-pub use record::Recorded;
+pub(crate) use flush::{start_cycle, was_asked};
+pub(crate) use ingest::catch_up_all;
+pub use narrative::{EndReport, end};
+pub use record::TranscriptImport;
 pub use record::import as import_transcript;
 pub(crate) use record::{absent, formats, lines, set_formats, set_shared, shared};
 pub(crate) use retention::retain;
-pub use show::{Said, Session};
+pub use show::{Session, SessionMessage};
 pub(crate) use show::{list, show};
-pub(crate) use take_in::catch_up_all;
 pub use transcript::{Line, Role};
-pub(crate) use transcript::{NO_REPLY, listed, put_back};
+pub(crate) use transcript::{NO_REPLY, copy_missing, listed};
 
-/// Notes that a host compacts a conversation (S4). Returns whether its agent was asked before to store what
-/// lasts.
+/// Records that a host compacts a conversation. Returns whether its agent was asked to store lasting
+/// information before.
 pub fn compacts(view: &mut View<'_>) -> Result<bool> {
     let caller = view.caller();
     let asked = view.read_all(|db| was_asked(db, &caller.session))?;
     flush(view, &caller.session);
-    host_compacted(view, &caller.session)?;
+    start_cycle(view, &caller.session)?;
     Ok(asked)
 }
 
-/// Tells that a conversation is about to be compacted (S4).
+/// Sends the event that a conversation is about to be compacted.
 pub fn flush(view: &View<'_>, about: &SessionId) {
     view.tell("memory:flush", payload([("sessionId", about.as_str().into())]));
 }

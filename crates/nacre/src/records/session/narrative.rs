@@ -1,13 +1,14 @@
-//! A session's summary becomes an entry (S5): when it ends, and before it is compacted. Never twice for the same
-//! lines: which was the last one stands in the transcript's row, written in the entry's own transaction.
+//! Stores a session's summary as an entry, when the session ends and before it is compacted. No line is
+//! summarized twice: the transcript's row names the last summarized line, and is written in the entry's
+//! transaction.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::context::{self, Wanted};
+use super::context::{self, WindowLimits};
+use super::ingest;
 use super::lock::lock;
-use super::summary::{self, Made, Told};
-use super::take_in;
+use super::summary::{self, Summary, SummaryInput};
 use super::transcript::{Line, Role, Transcript};
 use super::{append, listing};
 use crate::base::ids::{EntryId, SessionId};
@@ -15,82 +16,84 @@ use crate::base::redact::redact;
 use crate::base::text::shorten;
 use crate::base::{Error, Result};
 use crate::group::View;
-use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT, OnDuplicate, Origin, Source, Tags};
+use crate::records::entry::{self, Draft, EntryType, MAX_CONTENT_CHARS, OnDuplicate, Origin, Source, Tags};
 use crate::store::audit;
 
-/// What the end of a session left.
+/// The result of ending a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Ended {
-    /// Which session.
+pub struct EndReport {
+    /// The session.
     pub session: SessionId,
-    /// Messages that no entry had summed up yet.
+    /// The number of messages that no entry had summarized yet.
     pub messages: usize,
-    /// The entry that does so now.
+    /// The entry with the summary.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entry: Option<EntryId>,
-    /// What made the summary: extractive, or the name of a model.
+    /// How the summary was made: `extractive`, or the name of a model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// What the caller should know.
+    /// A note for the caller.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
 }
 
-redact! { Ended { session, entry, by, note / messages } }
+redact! { EndReport { session, entry, by, note / messages } }
 
-/// Ends a session: what was said since the last summary is summed up in an entry. It may go on afterwards.
-pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<Ended> {
+/// Ends a session and stores a summary of the messages since the last summary. The session can continue
+/// afterwards.
+pub fn end(view: &mut View<'_>, session: &SessionId) -> Result<EndReport> {
     let caller = view.caller();
-    take_in::check_seen(view, caller, session)?;
+    ingest::check_seen(view, caller, session)?;
     let transcript = Transcript::of(view.files(), session)?;
-    let nothing = Ended { session: session.clone(), messages: 0, entry: None, by: None, note: None };
-    let Some((lines, narrated)) = not_told(view, session, &transcript)? else {
+    let nothing = EndReport { session: session.clone(), messages: 0, entry: None, by: None, note: None };
+    let Some((lines, narrated)) = unsummarized_lines(view, session, &transcript)? else {
         return Err(Error::NoTranscript { given: shorten(session.as_str()) });
     };
-    let messages = lines.iter().filter(|line| is_said(line)).count();
-    let mut done = Ended { messages, ..nothing };
+    let messages = lines.iter().filter(|line| is_message(line)).count();
+    let mut done = EndReport { messages, ..nothing };
     if let Some(last) = lines.last().filter(|_| messages > 0 && view.settings().session.summary_entry) {
-        let made = summary::make(view, &Told { before: None, lines: &lines });
+        let made = summary::make(view, &SummaryInput { before: None, lines: &lines });
         done.entry = store(view, session, &made.text, (&lines, last), narrated.as_deref())?;
         (done.by, done.note) = (Some(made.by), made.note);
     }
     let lock = lock(view)?;
     view.write(|tx| {
-        let mut state = take_in::load(tx, session)?.unwrap_or_default();
+        let mut state = ingest::load(tx, session)?.unwrap_or_default();
         state.ended_at = Some(caller.now);
-        take_in::save(tx, session, &state)
+        ingest::save(tx, session, &state)
     })?;
     listing::write(view, &lock)?;
     Ok(done)
 }
 
-/// The same for what compaction is about to sum up, with the summary that it made.
+/// Stores an entry for the lines that compaction is about to replace, with the summary that compaction made.
 pub(super) fn before_compaction(
     view: &mut View<'_>,
     session: &SessionId,
-    made: &Made,
+    made: &Summary,
     (older, kept): (&[Line], &[Line]),
 ) -> Result<Option<EntryId>> {
     if !view.settings().session.summary_entry {
         return Ok(None);
     }
-    let narrated = view.read_all(|db| take_in::load(db, session))?.and_then(|state| state.narrated);
+    let narrated = view.read_all(|db| ingest::load(db, session))?.and_then(|state| state.narrated);
     if kept.iter().any(|line| Some(line.key()) == narrated) {
-        // A flush or an end has summed up these and more.
+        // A flush or the end of the session has summarized these lines and more.
         return Ok(None);
     }
     let told = older.iter().position(|line| Some(line.key()) == narrated);
     let new = &older[told.map_or(0, |at| at + 1)..];
-    let Some(last) = new.last().filter(|_| new.iter().any(is_said)) else { return Ok(None) };
+    let Some(last) = new.last().filter(|_| new.iter().any(is_message)) else { return Ok(None) };
     let text = match told {
         None => made.text.clone(),
-        Some(_) => summary::brief(view, &Told { before: None, lines: new }, MAX_CONTENT),
+        Some(_) => summary::brief(view, &SummaryInput { before: None, lines: new }, MAX_CONTENT_CHARS),
     };
     store(view, session, &text, (new, last), narrated.as_deref())
 }
 
-/// What no entry sums up yet, and the last line that one does. `None`: there is no transcript.
-pub(super) fn not_told(
+/// Returns the lines that no entry summarizes yet, and the key of the last summarized line; `None` if there
+/// is no transcript.
+pub(super) fn unsummarized_lines(
     view: &mut View<'_>,
     session: &SessionId,
     transcript: &Transcript,
@@ -100,11 +103,11 @@ pub(super) fn not_told(
     }
     let state = if transcript.is_plain() {
         let lock = lock(view)?;
-        append::ready(view, session, transcript, &lock)?.0
+        append::prepare(view, session, transcript, &lock)?.0
     } else {
-        view.read_all(|db| take_in::load(db, session))?.unwrap_or_default()
+        view.read_all(|db| ingest::load(db, session))?.unwrap_or_default()
     };
-    let all = Wanted { results: None, tokens: usize::MAX };
+    let all = WindowLimits { results: None, tokens: usize::MAX };
     let mut lines = context::read(transcript, all)?.map_or_else(Vec::new, |view| view.lines);
     if let Some(at) = lines.iter().position(|line| Some(line.key()) == state.narrated) {
         lines.drain(..=at);
@@ -112,11 +115,11 @@ pub(super) fn not_told(
     Ok(Some((lines, state.narrated)))
 }
 
-fn is_said(line: &Line) -> bool {
+fn is_message(line: &Line) -> bool {
     matches!(line.role, Role::User | Role::Assistant) && !line.is_silence()
 }
 
-/// Stores the entry, unless another process has summed up the same lines meanwhile.
+/// Stores the entry, unless another process has summarized the same lines meanwhile.
 pub(super) fn store(
     view: &mut View<'_>,
     session: &SessionId,
@@ -126,19 +129,19 @@ pub(super) fn store(
 ) -> Result<Option<EntryId>> {
     let caller = view.caller();
     let day = lines[0].timestamp.day_in_words();
-    let said = lines.iter().filter(|line| is_said(line)).count();
+    let said = lines.iter().filter(|line| is_message(line)).count();
     let plural = if said == 1 { "" } else { "s" };
     let head = format!("Session {} ({day}, {said} message{plural}):\n", shorten(session.as_str()));
-    let room = MAX_CONTENT - head.chars().count();
+    let room = MAX_CONTENT_CHARS - head.chars().count();
     let content = format!("{head}{}", summary::shorten(view, text, room));
     let name = view.name().clone();
     let entry = view.write(|tx| {
-        let mut state = take_in::load(tx, session)?.unwrap_or_default();
+        let mut state = ingest::load(tx, session)?.unwrap_or_default();
         if state.narrated.as_deref() != narrated {
             return Ok(None);
         }
         state.narrated = Some(last.key());
-        take_in::save(tx, session, &state)?;
+        ingest::save(tx, session, &state)?;
         let origin = Origin {
             now: caller.now,
             group: &name,
@@ -147,7 +150,7 @@ pub(super) fn store(
             visibility: caller.visibility,
         };
         // As private as the conversation.
-        let private = Some(take_in::is_private(tx, session)?);
+        let private = Some(ingest::is_private(tx, session)?);
         let tags = Tags::new(["session"]);
         let draft = Draft {
             r#type: EntryType::Context,

@@ -1,5 +1,5 @@
-//! Imported messages become passages: batch by batch, each batch one transaction, so that an import that was
-//! stopped goes on where it was when it is run again.
+//! Turns imported messages into passages. Each batch is one transaction, so an interrupted import continues
+//! when it runs again.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use serde::Serialize;
 use serde_json::json;
 
-use super::import::{self, Author, Format, Message, Read};
+use super::import::{self, Author, Format, Message, ReadReport};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
 use crate::base::redact;
@@ -20,30 +20,31 @@ use crate::records::session::exchange;
 use crate::store::Connection;
 use crate::store::audit;
 
-/// How many messages go into one transaction, and how many bytes of text. The more, the fewer rows are
-/// written for words that come again; the fewer, the sooner others can write.
-const BATCH: usize = 10_000;
-const BATCH_BYTES: usize = 8 << 20;
+/// The maximum number of messages in one transaction. Larger batches write fewer rows for repeated words;
+/// smaller batches let other processes write sooner.
+const MAX_BATCH_MESSAGES: usize = 10_000;
+/// The maximum size of the text in one transaction.
+const MAX_BATCH_BYTES: usize = 8 << 20;
 
-/// What an import of sessions did.
+/// The result of importing a transcript.
 #[derive(Clone, Debug, Serialize)]
-pub struct Recorded {
-    /// What the input held.
+pub struct TranscriptImport {
+    /// The content of the transcript.
     #[serde(flatten)]
-    pub read: Read,
-    /// Messages that are new here.
+    pub read: ReadReport,
+    /// Messages that were added.
     pub added: usize,
-    /// Messages that were here already.
+    /// Messages that existed already.
     pub present: usize,
 }
 
-/// Takes a transcript in. `progress` is told how many messages have been read.
+/// Imports a transcript. `progress` receives the number of messages read so far.
 pub fn import(
     view: &mut View<'_>,
     input: impl BufRead,
     name: &str,
     mut progress: impl FnMut(usize),
-) -> Result<Recorded> {
+) -> Result<TranscriptImport> {
     let caller = view.caller();
     let (mut added, mut present, mut seen) = (0, 0, 0);
     let (mut batch, mut bytes) = (Vec::new(), 0);
@@ -65,7 +66,7 @@ pub fn import(
     let read = import::read(input, name, |message| {
         bytes += message.text.len();
         batch.push(message);
-        if batch.len() < BATCH && bytes < BATCH_BYTES {
+        if batch.len() < MAX_BATCH_MESSAGES && bytes < MAX_BATCH_BYTES {
             return Ok(());
         }
         bytes = 0;
@@ -73,10 +74,10 @@ pub fn import(
     })?;
     flush(view, &mut batch)?;
     note_format(view, &sessions, read.format)?;
-    Ok(Recorded { read, added, present })
+    Ok(TranscriptImport { read, added, present })
 }
 
-/// Notes what form the sessions came in, where that is not known yet: it is, once all is read.
+/// Stores the format of new sessions. It is known only when the whole input has been read.
 fn note_format(view: &mut View<'_>, sessions: &BTreeSet<String>, format: Format) -> Result<()> {
     let unknown = |db: &Connection| -> Result<Vec<i64>> {
         let sql = "SELECT number FROM sessions WHERE id = $1 AND format = 'import'";
@@ -95,7 +96,7 @@ fn note_format(view: &mut View<'_>, sessions: &BTreeSet<String>, format: Format)
     })
 }
 
-/// Makes passages of messages. Returns how many are new, and how many were here.
+/// Turns messages into passages. Returns how many were added and how many existed already.
 pub(super) fn record(
     tx: &Connection,
     lexicon: &mut Lexicon,
@@ -112,8 +113,7 @@ pub(super) fn record(
             Entry::Vacant(free) => free.insert(Session::open(tx, &message.session, caller.visibility)?),
         };
         let reference = format!("{}/{}", message.session, message.id);
-        // Asked first where it is likely, so that a transcript that has grown is not analysed all over
-        // again.
+        // Check first in existing sessions, so that a transcript that has grown is not analyzed again.
         let known = !session.new && is_present(tx, &reference)?;
         let at = message.at.unwrap_or(caller.now);
         if known || !writer.insert(&passage(message, reference, session.number, at))? {
@@ -130,7 +130,7 @@ pub(super) fn record(
     for (id, session) in &sessions {
         if !session.new {
             let said = batch.iter().filter(|one| one.session == *id && one.author == Author::User);
-            exchange::step_back(tx, id, said.map(|one| one.text.as_str()))?;
+            exchange::hide_duplicates(tx, id, said.map(|one| one.text.as_str()))?;
         }
     }
     audit::Row::new(action).with("messages", added).append(tx, caller)?;
@@ -147,20 +147,20 @@ fn passage(message: &Message, reference: String, session: i64, at: Time) -> Pass
     Passage { author, place, ..Passage::new("message", reference, text, at) }
 }
 
-/// A session that messages come to.
+/// A session that receives messages.
 struct Session {
     number: i64,
     new: bool,
-    /// The first and the last moment of what has come.
+    /// The times of the first and the last new message.
     span: Option<(Time, Time)>,
 }
 
 impl Session {
     fn open(db: &Connection, id: &str, visibility: Visibility) -> Result<Session> {
-        // No `RETURNING` here: it opens a savepoint, at which the full-text index writes out what it holds.
+        // No `RETURNING` here: it opens a savepoint, at which the full-text index flushes its buffer.
         let number = "SELECT number FROM sessions WHERE id = $1";
         if let Some(number) = db.row(number, [id], |row| row.get(0))? {
-            // What is private in part is private.
+            // A session with one private message is private.
             if visibility.is_private() {
                 let sql = "UPDATE sessions SET private = true WHERE number = $1 AND NOT private";
                 db.run(sql, [number])?;
@@ -177,7 +177,7 @@ impl Session {
         self.span = Some((first.min(at), last.max(at)));
     }
 
-    /// Moves the ends of the session so that what has come lies between them.
+    /// Extends the session's start and end times to include the new messages.
     fn close(&self, db: &Connection) -> Result<()> {
         let Some((first, last)) = self.span else { return Ok(()) };
         let sql = "UPDATE sessions SET started_at = CASE WHEN started_at < $2 THEN started_at ELSE $2 END,
@@ -187,12 +187,12 @@ impl Session {
     }
 }
 
-/// The sessions that were held where others read along, by id.
+/// Returns the ids of shared sessions.
 pub(crate) fn shared(db: &Connection) -> Result<Vec<String>> {
     db.rows("SELECT id FROM sessions WHERE NOT private ORDER BY number", (), |row| row.get(0))
 }
 
-/// Says of sessions that others read along in them.
+/// Marks sessions as shared.
 pub(crate) fn set_shared(db: &Connection, ids: &[String]) -> Result<()> {
     for id in ids {
         db.run("UPDATE sessions SET private = false WHERE id = $1", [id])?;
@@ -200,13 +200,13 @@ pub(crate) fn set_shared(db: &Connection, ids: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The form that sessions came in, by id, where it is not the plain one.
+/// Returns the formats of sessions by id, except the plain format.
 pub(crate) fn formats(db: &Connection) -> Result<BTreeMap<String, String>> {
     let sql = "SELECT id, format FROM sessions WHERE format NOT IN ('jsonl', 'import')";
     Ok(db.rows(sql, (), |row| Ok((row.get(0)?, row.get(1)?)))?.into_iter().collect())
 }
 
-/// Says what form sessions came in, where nothing better is known.
+/// Sets the formats of sessions that have none or the plain one.
 pub(crate) fn set_formats(db: &Connection, formats: &BTreeMap<String, String>) -> Result<()> {
     let is_word =
         |format: &str| format.len() <= 32 && format.bytes().all(|c| c.is_ascii_lowercase() || c == b'-');
@@ -217,12 +217,12 @@ pub(crate) fn set_formats(db: &Connection, formats: &BTreeMap<String, String>) -
     Ok(())
 }
 
-/// Tells whether a session of this id is here.
+/// Returns whether a session with this id exists.
 pub(super) fn is_known(db: &Connection, id: &str) -> Result<bool> {
     db.one("SELECT EXISTS (SELECT 1 FROM sessions WHERE id = $1)", [id], |row| row.get(0))
 }
 
-/// Returns those of the sessions that are not here.
+/// Returns the ids of sessions that do not exist.
 pub(crate) fn absent(db: &Connection, ids: &[String]) -> Result<Vec<String>> {
     let mut absent = Vec::new();
     for id in ids {
@@ -233,7 +233,7 @@ pub(crate) fn absent(db: &Connection, ids: &[String]) -> Result<Vec<String>> {
     Ok(absent)
 }
 
-/// All messages as lines of JSON, in the order they came: what an import takes.
+/// Returns all messages as lines of JSON, in their original order, as an import reads them.
 pub(crate) fn lines(db: &Connection) -> Result<String> {
     let sql = "SELECT sessions.id, ref, author, text, passages.at FROM passages
         JOIN sessions ON sessions.number = passages.session WHERE kind = 'message' ORDER BY passages.id";

@@ -1,12 +1,12 @@
-//! Retention (S6): transcripts that nobody has written to for long are packed. They stay readable and searchable, and
-//! come back when something is appended.
+//! Retention: packs transcripts that have not changed for long. They stay readable and searchable, and are
+//! unpacked when a message is appended.
 //!
-//! The packed file is whole and read back before the plain one goes, and the other way round; where both are there,
-//! someone was stopped in between and the plain one counts.
+//! The packed file is complete and verified before the plain file is deleted, and the other way round. If
+//! both exist, a process was interrupted, and the plain file counts.
 
+use super::ingest::{self, Author, State};
 use super::listing;
 use super::lock::{Lock, lock};
-use super::take_in::{self, Author, State};
 use super::transcript::Transcript;
 use crate::base::Result;
 use crate::base::ids::SessionId;
@@ -14,26 +14,26 @@ use crate::base::text::shorten;
 use crate::group::View;
 use crate::store::audit;
 
-/// What retention did.
+/// The result of retention.
 #[derive(Default)]
-pub(crate) struct Retained {
+pub(crate) struct RetentionReport {
     pub(crate) packed: usize,
-    /// Why one or another could not be packed.
+    /// Why transcripts could not be packed.
     pub(crate) failed: Vec<String>,
 }
 
-/// Packs what is due. One that can't be packed keeps no other from it.
-pub(crate) fn retain(view: &mut View<'_>) -> Result<Retained> {
+/// Packs the transcripts that are due. A failure does not stop the others.
+pub(crate) fn retain(view: &mut View<'_>) -> Result<RetentionReport> {
     let caller = view.caller();
-    let mut retained = Retained::default();
-    take_in::catch_up_all(view)?;
+    let mut retained = RetentionReport::default();
+    ingest::catch_up_all(view)?;
     let days = view.settings().session.retention_days;
     if days == 0 {
         return Ok(retained);
     }
     let before = caller.now.plus_days(-days);
     let due = |state: &State| state.last_at.is_some_and(|last| last < before);
-    for (id, state) in view.read_all(take_in::all)? {
+    for (id, state) in view.read_all(ingest::all)? {
         let Ok(session) = id.parse::<SessionId>() else { continue };
         if !due(&state) {
             continue;
@@ -46,7 +46,7 @@ pub(crate) fn retain(view: &mut View<'_>) -> Result<Retained> {
     Ok(retained)
 }
 
-/// Packs one, where it is due. One at a time, so that nobody waits long.
+/// Packs one transcript if it is due. The lock is released after each, so that nobody waits long.
 fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> bool) -> Result<bool> {
     let caller = view.caller();
     let transcript = Transcript::of(view.files(), session)?;
@@ -54,8 +54,8 @@ fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> b
         return Ok(false);
     }
     let lock = lock(view)?;
-    transcript.mend(&lock)?;
-    let (mut state, _) = take_in::catch_up(view, session, &transcript, Author::Unknown, &lock)?;
+    transcript.repair_end(&lock)?;
+    let (mut state, _) = ingest::catch_up(view, session, &transcript, Author::Unknown, &lock)?;
     if !due(&state) || !transcript.is_plain() {
         return Ok(false);
     }
@@ -67,8 +67,8 @@ fn pack_one(view: &mut View<'_>, session: &SessionId, due: &impl Fn(&State) -> b
     Ok(true)
 }
 
-/// Brings a transcript back out of the archive, where it is there.
-pub(super) fn bring_back(
+/// Unpacks an archived transcript.
+pub(super) fn unarchive(
     view: &mut View<'_>,
     session: &SessionId,
     transcript: &Transcript,
@@ -80,7 +80,7 @@ pub(super) fn bring_back(
     if !transcript.is_plain() {
         transcript.unpack(lock)?;
     }
-    if let Some(mut state) = view.read_all(|db| take_in::load(db, session))? {
+    if let Some(mut state) = view.read_all(|db| ingest::load(db, session))? {
         state.archived_at = None;
         note(view, session, &state, "session_restore")?;
     }
@@ -91,7 +91,7 @@ pub(super) fn bring_back(
 fn note(view: &mut View<'_>, session: &SessionId, state: &State, action: &str) -> Result<()> {
     let caller = view.caller();
     view.write(|tx| {
-        take_in::save(tx, session, state)?;
+        ingest::save(tx, session, state)?;
         audit::Row::new(action).id(session).append(tx, caller)
     })
 }

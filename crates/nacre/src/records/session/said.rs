@@ -1,5 +1,5 @@
-//! What of a message a person typed: without what we put before it (T6), what a program put around it, pasted
-//! code and quotations. Only that is searched, counted and archived.
+//! Extracts the text that a person typed from a message: without injected context, text that a program added,
+//! pasted code and quotations. Only that text is searched, counted and archived.
 
 use std::sync::LazyLock;
 
@@ -8,20 +8,20 @@ use regex::Regex;
 use crate::base::frame::{is_ours, strip_injected};
 use crate::records::session::import::typed;
 
-/// The most characters of a message that are looked at: its beginning and its end, where people say what they
-/// want; between them stands what they paste.
-const LONGEST: usize = 2_000;
+/// The maximum length of a message's prose. Longer text keeps its beginning and its end, where people say
+/// what they want; the middle is usually pasted.
+const MAX_PROSE_CHARS: usize = 2_000;
 
-/// Returns a text without our own words and without what a program put around it.
+/// Returns a text without injected context and without text that a program added.
 pub(crate) fn own(text: &str) -> String {
     typed(&strip_injected(text)).trim().to_owned()
 }
 
-/// Returns what a message says in prose: [`own`], without code, quotations, addresses, the envelope of a channel
-/// and lines in the form of our listings.
+/// Returns the prose of a message: [`own`] without code, quotations, URLs, the prefix of a chat channel, and
+/// lines in the format of our listings.
 pub(crate) fn prose(text: &str) -> String {
     static NOT_PROSE: LazyLock<Regex> = LazyLock::new(|| {
-        // A fence, code in a line, the `[Telegram Mara id:7 2026-01-15 12:00]` of a channel, an address.
+        // A code fence, inline code, a channel prefix such as `[Telegram Mara id:7 2026-01-15 12:00]`, a URL.
         Regex::new(r"(?ms)^```.*?(?:^```[^\n]*$|\z)|`[^`\n]{40,}`|\A\s*\[[^\]\n]{0,160}\d[^\]\n]{0,160}\]|\b(?:https?|ftp|file)://\S+")
             .expect("a constant pattern")
     });
@@ -29,19 +29,19 @@ pub(crate) fn prose(text: &str) -> String {
     let left = NOT_PROSE.replace_all(&own, " ");
     let prose = |line: &&str| !line.is_empty() && !line.starts_with('>') && !is_ours(line);
     let lines = left.lines().map(str::trim).filter(prose);
-    middle_out(&lines.collect::<Vec<_>>().join("\n"))
+    cut_middle(&lines.collect::<Vec<_>>().join("\n"))
 }
 
-fn middle_out(text: &str) -> String {
+fn cut_middle(text: &str) -> String {
     let chars: Vec<char> = text.chars().collect();
-    if chars.len() <= LONGEST {
+    if chars.len() <= MAX_PROSE_CHARS {
         return text.to_owned();
     }
-    let (head, tail) = (&chars[..LONGEST / 2], &chars[chars.len() - LONGEST / 2..]);
+    let (head, tail) = (&chars[..MAX_PROSE_CHARS / 2], &chars[chars.len() - MAX_PROSE_CHARS / 2..]);
     head.iter().chain(&['\n']).chain(tail).collect()
 }
 
-/// The sentences and lines of a text, in order; what is only signs is left out.
+/// Splits a text into sentences and lines, in order. Parts without a letter or digit are omitted.
 pub(crate) fn sentences(text: &str) -> Vec<&str> {
     const ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
     let (mut found, mut start, mut ended) = (Vec::new(), 0, false);
@@ -57,7 +57,7 @@ pub(crate) fn sentences(text: &str) -> Vec<&str> {
     found.into_iter().map(str::trim).filter(|one| one.contains(char::is_alphanumeric)).collect()
 }
 
-/// Tells whether a text ends in a point that ends no sentence: `Dr.`, `e.g.`, `J.`
+/// Returns whether a text ends in a period that does not end a sentence: `Dr.`, `e.g.`, `J.`
 fn abbreviates(text: &str) -> bool {
     let last = text.rsplit(char::is_whitespace).next().unwrap_or_default();
     let Some(bare) = last.strip_suffix('.') else { return false };
@@ -69,14 +69,14 @@ fn abbreviates(text: &str) -> bool {
         )
 }
 
-/// Lower-case words, an apostrophe within its word, both kinds alike.
+/// Returns the lower-case words. Apostrophes within a word stay, and both kinds count as the same.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase().replace('’', "'");
     let parts = lower.split(|c: char| !c.is_alphanumeric() && c != '\'');
     parts.map(|word| word.trim_matches('\'')).filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
-/// Tells whether words have a phrase, as whole words in a row. `*` stands for any one word.
+/// Returns whether the words contain a phrase, as consecutive whole words. `*` matches any one word.
 pub(crate) fn says(words: &[String], phrase: &str) -> bool {
     let wanted: Vec<&str> = phrase.split(' ').collect();
     words
@@ -104,7 +104,7 @@ mod tests {
         ] {
             assert_eq!(prose(text), left, "{text}");
         }
-        assert!(prose(&"word ".repeat(10_000)).chars().count() <= LONGEST + 1);
+        assert!(prose(&"word ".repeat(10_000)).chars().count() <= MAX_PROSE_CHARS + 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Sessions as they are shown: which there are, and what was said in one.
+//! Lists sessions, and shows the messages of one.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -9,10 +9,10 @@ use crate::base::text::{nearest, shorten};
 use crate::base::{Error, Result, Time};
 use crate::store::{Connection, Row};
 
-/// A session, without what was said in it.
+/// A session, without its messages.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC S")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Session {
     pub id: String,
     pub messages: i64,
@@ -20,19 +20,19 @@ pub struct Session {
     pub started_at: Option<Time>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Time>,
-    /// Where it came from: transcript, jsonl, claude-code, codex, chatgpt or claude.
+    /// The format of its transcript: transcript, jsonl, claude-code, codex, chatgpt or claude.
     pub format: String,
     /// Whether its transcript is packed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub archived: bool,
 }
 
-/// One message of a session.
+/// A message of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC S1")]
-pub struct Said {
-    /// Its place in the session, from 1.
+#[expect(missing_docs, reason = "the field names explain themselves")]
+pub struct SessionMessage {
+    /// Its position in the session, from 1.
     pub number: usize,
     /// The id it was imported with.
     pub id: String,
@@ -44,7 +44,7 @@ pub struct Said {
 
 redact! {
     Session { id, format / messages, started_at, ended_at, archived }
-    Said { id, author, text / number, at }
+    SessionMessage { id, author, text / number, at }
 }
 
 const COLUMNS: &str =
@@ -52,15 +52,20 @@ const COLUMNS: &str =
     started_at, ended_at, format, number,
     EXISTS (SELECT 1 FROM transcripts WHERE session = sessions.id AND archived_at IS NOT NULL) FROM sessions";
 
-/// Returns the newest sessions, and how many there are in all.
+/// Returns the newest sessions, and the number of all sessions.
 pub(crate) fn list(db: &Connection, limit: usize) -> Result<(Vec<Session>, i64)> {
     let sql = format!("{COLUMNS} ORDER BY ended_at DESC, number DESC LIMIT $1");
     let sessions = db.rows(&sql, [limit], session)?;
     Ok((sessions, db.one("SELECT count(*) FROM sessions", (), |row| row.get(0))?))
 }
 
-/// Returns a session by its id, or by a beginning that no other has, with its messages from number `from` on.
-pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> Result<(Session, Vec<Said>)> {
+/// Returns a session by its id or a unique beginning of it, with its messages starting at number `from`.
+pub(crate) fn show(
+    db: &Connection,
+    given: &str,
+    from: usize,
+    limit: usize,
+) -> Result<(Session, Vec<SessionMessage>)> {
     let id = resolve(db, given)?;
     let sql = format!("{COLUMNS} WHERE id = $1");
     let (session, number): (Session, i64) = db.one(&sql, [&id], |row| Ok((session(row)?, row.get(5)?)))?;
@@ -72,12 +77,18 @@ pub(crate) fn show(db: &Connection, given: &str, from: usize, limit: usize) -> R
         place += 1;
         let reference = row.text(0)?;
         let message = reference.strip_prefix(&format!("{id}/")).unwrap_or(reference).to_owned();
-        Ok(Said { number: place, id: message, author: row.get(1)?, at: row.get(2)?, text: row.get(3)? })
+        Ok(SessionMessage {
+            number: place,
+            id: message,
+            author: row.get(1)?,
+            at: row.get(2)?,
+            text: row.get(3)?,
+        })
     })?;
     Ok((session, said))
 }
 
-/// Returns the whole id. A session whose id is exactly this is meant, whatever else begins so.
+/// Resolves an id or a unique beginning of one. An exact match wins.
 fn resolve(db: &Connection, given: &str) -> Result<String> {
     if is_known(db, given)? {
         return Ok(given.to_owned());

@@ -1,9 +1,9 @@
-//! A transcript of our own (S1): `sessions/<id>.jsonl` in the group's folder, one JSON object a line.
+//! Nacre's own transcripts: `sessions/<id>.jsonl` in the group's folder, one JSON object per line.
 //!
-//! The file is the truth and is only ever appended to, but by a rewriting compaction; what the database has of it
-//! is taken in from here. All of it may have been written by something else: a line that is none of ours is
-//! passed over, and one that was torn when its writer died is put aside before the next is written. One process
-//! writes at a time, by a lock that goes with it.
+//! The file is the source of truth. It is only ever appended to, except by a compaction in mode `rewrite`;
+//! the database is derived from it. Other programs may have written to it: an invalid line is skipped, and an
+//! incomplete last line is moved away before the next line is written. One process writes at a time, under a
+//! lock that ends with it.
 
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::PathBuf;
@@ -22,19 +22,19 @@ use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::store::{ARCHIVE_FOLDER, Files, ReadSeek};
 
-/// The longest name of a file, without its ending.
-const MAX_NAME: usize = 200;
-/// The longest line that is read; a longer one is none of ours.
-const MAX_LINE: usize = 16 << 20;
+/// The maximum length of a file name, without its extension.
+const MAX_NAME_BYTES: usize = 200;
+/// The maximum length of a line; a longer line is invalid.
+const MAX_LINE_BYTES: usize = 16 << 20;
 
-/// The word with which an agent says that it has nothing to say (S4).
+/// The answer of an agent that has nothing to say.
 pub(crate) const NO_REPLY: &str = "NO_REPLY";
 
-/// Who or what a line of a transcript is from; a summary is what compaction made of earlier lines.
+/// The role of a line in a transcript. A summary replaces earlier lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC S1")]
+#[expect(missing_docs, reason = "the names explain themselves")]
 pub enum Role {
     User,
     Assistant,
@@ -65,14 +65,14 @@ impl std::str::FromStr for Role {
         let known = || all.map(Role::as_str).join(", ");
         all.into_iter()
             .find(|role| role.as_str() == text)
-            .ok_or_else(|| format!("`{}` is none of {}", shorten(text), known()))
+            .ok_or_else(|| format!("`{}` is not one of {}", shorten(text), known()))
     }
 }
 
-/// One line of a transcript. A result has the id of its call.
+/// A line of a transcript. A tool_result has the id of its tool_call.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(inline)]
-#[expect(missing_docs, reason = "the words of SPEC S1")]
+#[expect(missing_docs, reason = "the field names explain themselves")]
 pub struct Line {
     pub id: String,
     pub role: Role,
@@ -81,13 +81,13 @@ pub struct Line {
     /// The tool that is called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// What it is given.
+    /// The arguments of the call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Value>,
-    /// The first and the last line that a summary stands for.
+    /// The first and the last line that a summary replaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub covers: Option<[String; 2]>,
-    /// What made a summary.
+    /// How a summary was made: `extractive`, or the name of a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     pub timestamp: Time,
@@ -96,7 +96,7 @@ pub struct Line {
 redact! { Line { id, content, name, input, covers, by / role, timestamp } }
 
 impl Line {
-    /// Reads a line of a file; `None`: it is none of ours.
+    /// Parses a line of a file; `None` if it is invalid.
     pub(crate) fn read(bytes: &[u8]) -> Option<Line> {
         serde_json::from_slice(bytes).ok()
     }
@@ -105,18 +105,18 @@ impl Line {
         self.content.as_deref().unwrap_or_default()
     }
 
-    /// About how many tokens it is to a model.
+    /// Returns about how many tokens it has.
     pub(crate) fn tokens(&self) -> usize {
         let input = self.input.as_ref().map_or(0, |input| tokens(&input.to_string()));
         tokens(self.text()) + input + self.name.as_deref().map_or(0, tokens)
     }
 
-    /// Tells whether the agent only said that it has nothing to say.
+    /// Returns whether the agent answered that it has nothing to say.
     pub(crate) fn is_silence(&self) -> bool {
         self.role == Role::Assistant && self.text().trim() == NO_REPLY
     }
 
-    /// What is unique within a session: a call and its result share an id.
+    /// Returns a key that is unique within a session. A call and its result share an id.
     pub(crate) fn key(&self) -> String {
         match self.role {
             Role::ToolResult => format!("{}\u{0}result", self.id),
@@ -124,7 +124,7 @@ impl Line {
         }
     }
 
-    /// A hash of all but its time, by which a line that comes again is known.
+    /// Hashes everything except the time, to recognize a line that is sent again.
     pub(crate) fn hash(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let input = self.input.as_ref().map(ToString::to_string).unwrap_or_default();
@@ -142,8 +142,8 @@ impl Line {
     }
 }
 
-/// Every ASCII character that a file name does not have as it is.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
+/// The ASCII characters that are percent-encoded in file names.
+const ENCODED_CHARS: &AsciiSet = &NON_ALPHANUMERIC.remove(b'_').remove(b'-').remove(b'.');
 
 /// The transcript of one session.
 #[derive(Clone, Debug)]
@@ -153,30 +153,30 @@ pub(crate) struct Transcript {
 }
 
 impl Transcript {
-    /// Returns the transcript of a session. Characters that a file name may not have are written as `%` and two digits.
+    /// Returns the transcript of a session. Its name is percent-encoded.
     pub(crate) fn of(files: &Files, session: &SessionId) -> Result<Transcript> {
-        let mut name = utf8_percent_encode(session.as_str(), ENCODED).to_string();
+        let mut name = utf8_percent_encode(session.as_str(), ENCODED_CHARS).to_string();
         if name.starts_with('.') {
             name.replace_range(..1, "%2E");
         }
-        if name.len() > MAX_NAME {
+        if name.len() > MAX_NAME_BYTES {
             let (given, length) = (shorten(session.as_str()), name.len());
-            return Err(Error::LongSession { given, length, limit: MAX_NAME });
+            return Err(Error::LongSession { given, length, limit: MAX_NAME_BYTES });
         }
         Ok(Transcript { files: files.clone(), name })
     }
 
-    /// The name of its file, which is the one that is written to.
+    /// Returns the name of the plain file, which is written to.
     pub(crate) fn plain(&self) -> String {
         format!("{}.jsonl", self.name)
     }
 
-    /// The name of what it was packed into.
+    /// Returns the name of the packed file.
     pub(crate) fn packed(&self) -> String {
         format!("{ARCHIVE_FOLDER}/{}.jsonl.gz", self.name)
     }
 
-    /// Where its file is, for errors.
+    /// Returns the path of the plain file, for errors.
     pub(crate) fn place(&self) -> PathBuf {
         self.files.transcript_at(&self.plain())
     }
@@ -193,7 +193,7 @@ impl Transcript {
         self.files.has_transcript(&self.packed())
     }
 
-    /// Opens what there is to be read: the file, or what it was packed into.
+    /// Opens the plain file, or else the packed one.
     pub(crate) fn open(&self) -> Result<Option<Box<dyn ReadSeek>>> {
         if let Some(plain) = self.files.open_transcript(&self.plain())? {
             return Ok(Some(plain));
@@ -205,9 +205,9 @@ impl Transcript {
         Ok(Some(Box::new(std::io::Cursor::new(plain))))
     }
 
-    /// Sees to it that the file ends with a whole line. Returns where a torn one was put, if one was. One that is
-    /// whole but for its end stays.
-    pub(crate) fn mend(&self, lock: &Lock) -> Result<Option<PathBuf>> {
+    /// Makes the file end with a complete line. Returns where an incomplete line was moved, if there was one.
+    /// A line that lacks only its line break stays.
+    pub(crate) fn repair_end(&self, lock: &Lock) -> Result<Option<PathBuf>> {
         let Some(mut file) = self.files.open_transcript(&self.plain())? else { return Ok(None) };
         let io = |problem: std::io::Error| Error::io(&self.place())(problem);
         let length = file.seek(SeekFrom::End(0)).map_err(io)?;
@@ -223,51 +223,51 @@ impl Transcript {
             self.append(b"\n", lock)?;
             return Ok(None);
         }
-        // First put aside, then cut: to be stopped in between only does it again.
+        // First copied, then cut off: after an interruption, both are simply done again.
         let aside = format!("{}.torn-{start}", self.name);
         self.files.write_transcript(&aside, &torn)?;
         self.files.cut_transcript(&self.plain(), start)?;
         Ok(Some(self.files.transcript_at(&aside)))
     }
 
-    /// Appends whole lines and waits until they would outlast a loss of power. Returns the length of the file.
+    /// Appends complete lines and syncs them to disk. Returns the length of the file.
     pub(crate) fn append(&self, bytes: &[u8], _lock: &Lock) -> Result<u64> {
         self.files.append_transcript(&self.plain(), bytes)
     }
 
-    /// Reads the file whole.
+    /// Reads the whole file.
     pub(crate) fn read(&self) -> Result<Vec<u8>> {
         self.files.read_transcript(&self.plain())
     }
 
-    /// Puts `new` in the place of `old`, which goes to the archive first, under the number of the compaction. Returns
-    /// where it is.
+    /// Replaces `old` by `new`. The old content is archived first, under the number of the compaction.
+    /// Returns its path.
     pub(crate) fn rewrite(&self, old: &[u8], new: &[u8], compaction: i64, _lock: &Lock) -> Result<PathBuf> {
-        // No name of a session has a `~`.
+        // An encoded session name never contains `~`.
         let aside = format!("{ARCHIVE_FOLDER}/{}~{compaction}.jsonl", self.name);
         self.files.write_transcript(&aside, old)?;
         self.files.write_transcript(&self.plain(), new)?;
         Ok(self.files.transcript_at(&aside))
     }
 
-    /// Writes the packed file, and reads it back. Both are there then.
+    /// Writes and verifies the packed file. The plain file stays.
     pub(crate) fn pack(&self, _lock: &Lock) -> Result<()> {
         let (bytes, packed) = (self.read()?, self.packed());
         let io = |problem: std::io::Error| Error::io(&self.files.transcript_at(&packed))(problem);
         let mut small = Vec::new();
-        for part in bytes.chunks(gzip::MEMBER) {
+        for part in bytes.chunks(gzip::MEMBER_BYTES) {
             gzip::pack(part, &mut small as &mut dyn Write).map_err(io)?;
         }
         self.files.write_transcript(&packed, &small)?;
-        // Read back from where it is before the other goes.
+        // Read back before the caller deletes the plain file.
         let written = gzip::unpack(&self.files.read_transcript(&packed)?).map_err(io)?;
         match written == bytes {
             true => Ok(()),
-            false => Err(io(std::io::Error::other("what was packed does not read back"))),
+            false => Err(io(std::io::Error::other("the packed file does not match the original"))),
         }
     }
 
-    /// Writes the file from the packed one. Both are there then.
+    /// Writes the plain file from the packed one, which stays.
     pub(crate) fn unpack(&self, _lock: &Lock) -> Result<()> {
         let packed = self.packed();
         let bytes = gzip::unpack(&self.files.read_transcript(&packed)?);
@@ -276,8 +276,8 @@ impl Transcript {
     }
 }
 
-/// The sessions that have a file, by the names of their files: what the index of sessions is made from when
-/// nothing else is left.
+/// Returns the sessions that have a file, by file name. The sessions in the database can be rebuilt from
+/// them.
 pub(crate) fn all(files: &Files) -> Vec<SessionId> {
     let named = |name: String| {
         let name = match name.split_once('/') {
@@ -292,7 +292,7 @@ pub(crate) fn all(files: &Files) -> Vec<SessionId> {
     ids
 }
 
-/// The names of all transcripts, those that were put away included.
+/// Returns the names of all transcript files, including archived ones.
 pub(crate) fn listed(files: &Files) -> Vec<String> {
     let ours = |name: &String| {
         let name = name.rsplit('/').next().unwrap_or_default();
@@ -305,10 +305,10 @@ pub(crate) fn listed(files: &Files) -> Vec<String> {
     names
 }
 
-/// Puts those transcripts of others that are meant where there are none of that name. Returns how many.
-pub(crate) fn put_back(view: &View<'_>, from: &Files, meant: impl Fn(&str) -> bool) -> Result<usize> {
+/// Copies the transcripts that match `matches` and whose names are free. Returns how many.
+pub(crate) fn copy_missing(view: &View<'_>, from: &Files, matches: impl Fn(&str) -> bool) -> Result<usize> {
     let mut names = listed(from);
-    names.retain(|name| meant(name));
+    names.retain(|name| matches(name));
     if names.is_empty() {
         return Ok(0);
     }
@@ -320,16 +320,16 @@ pub(crate) fn put_back(view: &View<'_>, from: &Files, meant: impl Fn(&str) -> bo
     Ok(put)
 }
 
-/// Returns the session whose file has this name, without its ending.
+/// Returns the session of a file name without its extension.
 fn decoded(name: &str) -> Option<String> {
-    // A file with a `~` keeps what a compaction replaced.
+    // A file with `~` holds the original of a compacted transcript.
     if name.contains('~') { None } else { percent_decode(name) }
 }
 
-/// Reads whole lines from where the input stands. What has no end yet is not there yet.
+/// Reads complete lines forwards. A line without a line break is not returned yet.
 pub(crate) struct Forwards<R> {
     input: BufReader<R>,
-    /// Where the next line begins.
+    /// The position of the next line.
     pub(crate) at: u64,
 }
 
@@ -339,7 +339,8 @@ impl<R: Read + Seek> Forwards<R> {
         Ok(Forwards { input: BufReader::with_capacity(1 << 18, input), at })
     }
 
-    /// Returns the next line without its end, and where it begins. One that is too long is empty.
+    /// Returns the next line without its line break, and its position. A line that is too long is returned
+    /// empty.
     pub(crate) fn next(&mut self) -> std::io::Result<Option<(u64, Vec<u8>)>> {
         let mut line = Vec::new();
         let (start, mut length) = (self.at, 0u64);
@@ -350,7 +351,7 @@ impl<R: Read + Seek> Forwards<R> {
             }
             let end = block.iter().position(|byte| *byte == b'\n');
             let taken = end.unwrap_or(block.len());
-            if line.len() + taken <= MAX_LINE {
+            if line.len() + taken <= MAX_LINE_BYTES {
                 line.extend_from_slice(&block[..taken]);
             }
             let used = taken + usize::from(end.is_some());
@@ -365,15 +366,15 @@ impl<R: Read + Seek> Forwards<R> {
     }
 }
 
-/// Reads lines from the end of the input to its beginning, as much of it as is asked for.
+/// Reads lines backwards from the end of the input, as far as the caller asks.
 pub(crate) struct Backwards<R> {
     input: R,
-    /// Where `rest` begins in the input.
+    /// The position of `rest` in the input.
     at: u64,
-    /// What was read and not given yet.
+    /// The bytes that were read and not returned yet.
     rest: Vec<u8>,
     block: usize,
-    /// Whether what comes next is the end of the input, which may have no end of line.
+    /// Whether the next line is the last of the input, which may lack a line break.
     last: bool,
 }
 
@@ -383,9 +384,9 @@ impl<R: Read + Seek> Backwards<R> {
         Ok(Backwards { input, at, rest: Vec::new(), block: 1 << 16, last: true })
     }
 
-    /// Returns the line before, without its end, and where it begins.
+    /// Returns the previous line without its line break, and its position.
     pub(crate) fn next(&mut self) -> std::io::Result<Option<(u64, Vec<u8>)>> {
-        // How many bytes at the end of `rest` are known to have no end of line.
+        // The number of bytes at the end of `rest` that contain no line break.
         let mut looked = 0;
         loop {
             if self.last && !self.rest.is_empty() {
@@ -442,7 +443,7 @@ mod tests {
             while let Some(line) = backwards.next().unwrap() {
                 other.insert(0, line);
             }
-            // An empty line at the beginning is nothing to anyone.
+            // Empty lines are ignored.
             one.retain(|(_, line)| !line.is_empty());
             other.retain(|(_, line)| !line.is_empty());
             assert_eq!(one, other, "{} bytes", text.len());

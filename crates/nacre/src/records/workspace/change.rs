@@ -1,13 +1,13 @@
-//! Files and database changed as one.
+//! Changes files and the database together.
 //!
-//! What is to become of files is written into the database together with the records that say so, then done to the
-//! files, then taken out again. The database decides: a process that dies before its transaction has changed nothing,
-//! one that dies after it leaves the rest to the next that comes. A file that a person changed meanwhile is never
-//! replaced; then all of that cause is undone, and so it is where a file can't be written. What can't be done is not
-//! tried for ever: it must not keep anyone from writing other files.
+//! Pending file changes are written to the database in the same transaction as the records about them, then
+//! applied to the files, then removed from the database. A process that dies before the transaction has
+//! changed nothing. If it dies afterwards, the next process completes the changes. A file that a person has
+//! changed meanwhile is never overwritten: all changes with the same cause are then undone, and also if a
+//! file can't be written. Failed changes are not retried, so that they do not block other writes.
 //!
-//! All of it happens under the workspace's lock, which goes with its process. The lock is taken before the database's,
-//! never within a transaction.
+//! All of this happens under the workspace lock, which ends with its process. The lock is taken before the
+//! database's lock, never inside a transaction.
 
 use std::fs::File;
 use std::ops::ControlFlow;
@@ -18,16 +18,16 @@ use crate::group::View;
 use crate::store::audit;
 use crate::store::{Connection, Files, Replacement, crash};
 
-/// The most bytes of a file of the workspace that is written.
-pub(crate) const LARGEST: u64 = 4 << 20;
+/// The maximum size of a workspace file that Nacre writes.
+pub(crate) const MAX_FILE_BYTES: u64 = 4 << 20;
 
-/// What the cause of a return to a checkpoint begins with.
-pub(crate) const RESTORE: &str = "restore ";
+/// The prefix of the cause of a checkpoint restore.
+pub(crate) const RESTORE_PREFIX: &str = "restore ";
 
-/// The lock's name in the group's folder.
-const LOCK: &str = "workspace.lock";
+/// The name of the lock file in the group's folder.
+const LOCK_FILE: &str = "workspace.lock";
 
-/// One file, as it must be and as it will be; `None` is no file.
+/// A change of one file: its expected content and its new content. `None` means that the file does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) path: FilePath,
@@ -35,68 +35,68 @@ pub(crate) struct Change {
     pub(crate) after: Option<Vec<u8>>,
 }
 
-/// What of something decided could not be done.
+/// The changes that could not be applied.
 #[derive(Default)]
-struct Left {
-    /// The files that a person had changed, or that can't be written.
-    in_the_way: Vec<String>,
-    /// Why one can't be written.
+struct Conflicts {
+    /// The files that a person had changed or that can't be written.
+    paths: Vec<String>,
+    /// The error of a file that can't be written.
     failed: Option<Error>,
 }
 
-/// The workspace of a group, held by this process alone.
-pub(crate) struct Held<'g> {
+/// A group's workspace, locked by this process.
+pub(crate) struct LockedWorkspace<'g> {
     pub(crate) view: View<'g>,
     _lock: File,
 }
 
-/// Takes hold of the workspace, and ends what a dead process began.
-pub(crate) fn hold<'v>(view: &'v mut View<'_>) -> Result<Held<'v>> {
+/// Locks the workspace and completes the file changes of a process that died.
+pub(crate) fn lock<'v>(view: &'v mut View<'_>) -> Result<LockedWorkspace<'v>> {
     crate::base::files::create_folder(view.folder())?;
-    let path = view.folder().join(LOCK);
+    let path = view.folder().join(LOCK_FILE);
     let lock = crate::base::files::append_private(&path).map_err(Error::io(&path))?;
     lock.lock().map_err(Error::io(&path))?;
-    let mut held = Held { view: view.lend(), _lock: lock };
-    // What could not be done of it is on record, and no reason to refuse what comes now.
-    held.settle()?;
+    let mut held = LockedWorkspace { view: view.lend(), _lock: lock };
+    // A failure is in the audit log and must not block the current work.
+    held.apply_pending()?;
     Ok(held)
 }
 
-/// Tells whether a dead process has left something to be done.
-pub(crate) fn is_unsettled(db: &Connection) -> Result<bool> {
+/// Returns whether a process that died has left pending file changes.
+pub(crate) fn has_pending_changes(db: &Connection) -> Result<bool> {
     db.one("SELECT EXISTS (SELECT 1 FROM file_changes)", (), |row| row.get(0))
 }
 
-impl Held<'_> {
+impl LockedWorkspace<'_> {
     pub(crate) fn files(&self) -> &Files {
         self.view.files()
     }
 
-    /// Reads a file whole; `None`: there is none.
+    /// Reads a whole file; `None` if it does not exist.
     pub(crate) fn read(&self, path: &FilePath) -> Result<Option<Vec<u8>>> {
-        let bytes = self.files().read(path, LARGEST + 1)?;
-        if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > LARGEST) {
-            return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
+        let bytes = self.files().read(path, MAX_FILE_BYTES + 1)?;
+        if bytes.as_ref().is_some_and(|bytes| bytes.len() as u64 > MAX_FILE_BYTES) {
+            return Err(Error::FileTooLarge { path: path.to_string(), limit: MAX_FILE_BYTES });
         }
         Ok(bytes)
     }
 
-    /// Changes files, with the records of it, all or nothing. `cause` says what this is part of.
+    /// Changes files and writes `records` about it, all or nothing. `cause` names the operation.
     pub(crate) fn commit<T>(
         &mut self,
         cause: &str,
         changes: &[Change],
         records: impl FnOnce(&Connection) -> Result<T>,
     ) -> Result<T> {
-        let (value, mut in_the_way) = self.commit_far(cause, changes, records)?;
-        match in_the_way.pop() {
+        let (value, mut paths) = self.commit_with_conflicts(cause, changes, records)?;
+        match paths.pop() {
             None => Ok(value),
             Some(path) => Err(Error::FileChanged { path }),
         }
     }
 
-    /// The same, with the files that were in the way after all beside the value.
-    pub(crate) fn commit_far<T>(
+    /// Commits like [`LockedWorkspace::commit`], and returns the conflicting files with the value.
+    pub(crate) fn commit_with_conflicts<T>(
         &mut self,
         cause: &str,
         changes: &[Change],
@@ -116,43 +116,43 @@ impl Held<'_> {
             Ok(value)
         })?;
         crash::point("decided");
-        let Left { in_the_way, failed } = self.settle()?;
+        let Conflicts { paths, failed } = self.apply_pending()?;
         match failed {
-            None => Ok((value, in_the_way)),
+            None => Ok((value, paths)),
             Some(error) => Err(error),
         }
     }
 
-    /// Does what is decided and not done.
-    fn settle(&mut self) -> Result<Left> {
-        let mut all = Left::default();
-        for (cause, changes) in self.view.read_all(undone)? {
-            let left = match cause.starts_with(RESTORE) {
+    /// Applies the pending file changes.
+    fn apply_pending(&mut self) -> Result<Conflicts> {
+        let mut all = Conflicts::default();
+        for (cause, changes) in self.view.read_all(pending_changes)? {
+            let left = match cause.starts_with(RESTORE_PREFIX) {
                 true => self.apply_each(&changes),
                 false => self.apply(&changes),
             };
             self.forget(&cause, &left)?;
-            all.in_the_way.extend(left.in_the_way);
+            all.paths.extend(left.paths);
             all.failed = all.failed.or(left.failed);
         }
         Ok(all)
     }
 
-    /// Makes all changes of one cause that can be made: its records have been put back and are not undone for one
-    /// file. What was in the way or can't be written stays as it is.
-    fn apply_each(&self, changes: &[Change]) -> Left {
-        let mut left = Left::default();
+    /// Applies each change of a restore that can be applied. The records are restored already, so one
+    /// conflicting file does not undo the rest. Conflicting files stay as they are.
+    fn apply_each(&self, changes: &[Change]) -> Conflicts {
+        let mut left = Conflicts::default();
         for Change { path, before, after } in changes {
             match self.files().replace(path, before.as_deref(), after.as_deref()) {
                 Ok(Replacement::Done) => crash::point("one file done"),
-                Ok(Replacement::Changed) | Err(_) => left.in_the_way.push(path.to_string()),
+                Ok(Replacement::Changed) | Err(_) => left.paths.push(path.to_string()),
             }
         }
         left
     }
 
-    /// Makes the changes of one cause, or none of them.
-    fn apply(&self, changes: &[Change]) -> Left {
+    /// Applies all changes of one cause, or none of them.
+    fn apply(&self, changes: &[Change]) -> Conflicts {
         let replace = |path: &FilePath, before: &Option<Vec<u8>>, after: &Option<Vec<u8>>| {
             self.files().replace(path, before.as_deref(), after.as_deref())
         };
@@ -166,35 +166,35 @@ impl Held<'_> {
                 Err(error) => Some(error),
             };
             for Change { path, before, after } in changes[..place].iter().rev() {
-                // One that was changed since is the person's, and one that can't be put back stays.
+                // A file that was changed since belongs to the person, and one that can't be written stays.
                 let _ = replace(path, after, before);
             }
-            return Left { in_the_way: vec![path.to_string()], failed };
+            return Conflicts { paths: vec![path.to_string()], failed };
         }
-        Left::default()
+        Conflicts::default()
     }
 
-    /// Takes out what is done, or what can't be.
-    fn forget(&mut self, cause: &str, left: &Left) -> Result<()> {
-        let (now, in_the_way) = (self.view.now(), !left.in_the_way.is_empty());
+    /// Removes the pending changes of a cause, applied or failed, and records a conflict.
+    fn forget(&mut self, cause: &str, left: &Conflicts) -> Result<()> {
+        let (now, conflict) = (self.view.now(), !left.paths.is_empty());
         self.view.write(|tx| {
             tx.run("DELETE FROM file_changes WHERE cause = $1", [cause])?;
-            // A proposal that could not be applied waits again.
-            if in_the_way && let Some(number) = cause.strip_prefix("proposal ") {
+            // A proposal that could not be applied becomes pending again.
+            if conflict && let Some(number) = cause.strip_prefix("proposal ") {
                 let sql = "UPDATE proposals SET state = 'pending', decided_at = NULL, decided_by = NULL WHERE number = $1";
                 tx.run(sql, [number])?;
             }
-            if in_the_way && let Some(number) = cause.strip_prefix("revert ") {
+            if conflict && let Some(number) = cause.strip_prefix("revert ") {
                 let sql = "UPDATE proposals SET state = 'approved' WHERE number = $1 AND state = 'reverted'";
                 tx.run(sql, [number])?;
             }
-            // Its own row says that it was done.
-            if in_the_way {
+            // The operation's own audit row says that it was done.
+            if conflict {
                 let mut row = audit::Row::new("conflict");
                 let number = ["proposal ", "revert "].iter().find_map(|kind| cause.strip_prefix(kind));
                 match number {
                     Some(number) => row.ids.push(format!("proposal:{number}")),
-                    None => row.ids.extend(left.in_the_way.iter().cloned()),
+                    None => row.ids.extend(left.paths.iter().cloned()),
                 }
                 audit::append_own(tx, now, &row)?;
             }
@@ -203,8 +203,8 @@ impl Held<'_> {
     }
 }
 
-/// What is decided and not done, by cause, in the order in which it was decided.
-fn undone(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
+/// Returns the pending file changes by cause, in their original order.
+fn pending_changes(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
     let mut causes: Vec<(String, Vec<Change>)> = Vec::new();
     db.each("SELECT cause, path, before, after FROM file_changes ORDER BY id", (), |row| {
         let cause: String = row.get(0)?;
@@ -218,8 +218,8 @@ fn undone(db: &Connection) -> Result<Vec<(String, Vec<Change>)>> {
     Ok(causes)
 }
 
-/// How many characters longer a file becomes; below 0: shorter.
-pub(crate) fn grown(before: Option<&[u8]>, after: Option<&[u8]>) -> i64 {
+/// Returns how many characters longer a file becomes; negative if shorter.
+pub(crate) fn char_delta(before: Option<&[u8]>, after: Option<&[u8]>) -> i64 {
     let chars = |bytes: &[u8]| String::from_utf8_lossy(bytes).chars().count();
     let length = |bytes: Option<&[u8]>| i64::try_from(bytes.map_or(0, chars)).unwrap_or(i64::MAX);
     length(after) - length(before)
@@ -235,7 +235,7 @@ mod tests {
     use crate::group::Group;
     use crate::tools::home::Home;
 
-    /// Every place at which a process may die once it has decided.
+    /// Every point at which a process can die after the transaction.
     const POINTS: &[&str] =
         &["decided", "written aside", "linked", "exchanged", "taken away", "one file done"];
 
@@ -255,16 +255,16 @@ mod tests {
     }
 
     fn commit(group: &mut Group, changes: &[Change]) -> Result<()> {
-        hold(&mut group.enter(&nacre()).unwrap()).unwrap().commit("test", changes, |_| Ok(()))
+        lock(&mut group.enter(&nacre()).unwrap()).unwrap().commit("test", changes, |_| Ok(()))
     }
 
-    /// Ends what a dead process began, as whoever comes next does.
+    /// Completes the changes of a process that died, as the next process does.
     fn end(group: &mut Group) {
-        drop(hold(&mut group.enter(&nacre()).unwrap()).unwrap());
+        drop(lock(&mut group.enter(&nacre()).unwrap()).unwrap());
     }
 
     fn is_settled(group: &mut Group) -> bool {
-        !group.enter(&nacre()).unwrap().read_all(is_unsettled).unwrap()
+        !group.enter(&nacre()).unwrap().read_all(has_pending_changes).unwrap()
     }
 
     fn path(text: &str) -> FilePath {
@@ -282,7 +282,7 @@ mod tests {
         crate::base::files::write_atomically(&file, text.as_bytes()).unwrap();
     }
 
-    /// All that stands in the folder but the database and locks.
+    /// Returns all files in the folder except the database and locks.
     fn there(group: &Group) -> Vec<(String, String)> {
         let mut found = Vec::new();
         let mut folders = vec![group.folder().to_owned()];
@@ -325,8 +325,8 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_changed_meanwhile_is_never_replaced() {
-        // Between decision and deed, wherever the process died.
+    fn files_changed_meanwhile_are_never_overwritten() {
+        // Between the transaction and the file changes, at every crash point.
         for point in ["decided", "written aside", "exchanged", "one file done"] {
             let (_folder, mut group) = place();
             put(&group, "a.md", "old a");
@@ -344,7 +344,7 @@ mod tests {
                 vec![("a.md".to_owned(), "old a".to_owned()), ("b.md".into(), "the person's b".into())];
             assert_eq!(there(&group), expected, "{point}");
         }
-        // Before the decision.
+        // Before the transaction.
         let (_folder, mut group) = place();
         put(&group, "a.md", "the person's");
         let refused = commit(&mut group, &[change("a.md", Some("old a"), Some("new a"))]);
@@ -356,12 +356,12 @@ mod tests {
     fn a_file_that_could_not_be_written_kept_everyone_from_writing() {
         let (_folder, mut group) = place();
         put(&group, "a.md", "old a");
-        // Where the new file is to stand aside, a folder is.
+        // A folder occupies the temporary name of the new file.
         crate::base::files::create_folder(&group.folder().join(".b.md.nacre-swap")).unwrap();
         let changes = [change("a.md", Some("old a"), Some("new a")), change("b.md", None, Some("b"))];
         let nacre = nacre();
         let mut view = group.enter(&nacre).unwrap();
-        let mut held = hold(&mut view).unwrap();
+        let mut held = lock(&mut view).unwrap();
         assert!(held.commit("test", &changes, |_| Ok(())).is_err());
         held.commit("test", &[change("c.md", None, Some("c"))], |_| Ok(())).unwrap();
         drop(held);
@@ -370,7 +370,7 @@ mod tests {
             there(&group),
             [("a.md".to_owned(), "old a".to_owned()), ("c.md".to_owned(), "c".to_owned())]
         );
-        // Nor does what a dead process could not have done.
+        // Nor may the changes of a process that died.
         crash::AT.set(Some("decided"));
         let died = catch_unwind(AssertUnwindSafe(|| {
             commit(&mut group, &changes).unwrap();
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn an_edit_in_the_moment_of_exchange_is_put_back() {
+    fn an_edit_during_the_exchange_is_restored() {
         let (_folder, mut group) = place();
         put(&group, "a.md", "old");
         crash::AT.set(Some("written aside"));
@@ -390,7 +390,7 @@ mod tests {
             commit(&mut group, &changes).unwrap();
         }));
         assert!(died.is_err());
-        // As if the two had changed places just after the editor's save: its text is what came out.
+        // As if the files were exchanged just after the editor saved: the editor's text was swapped out.
         let folder = group.folder().to_owned();
         std::fs::rename(folder.join(".a.md.nacre-swap"), folder.join("a.md")).unwrap();
         put(&group, ".a.md.nacre-swap", "the editor's");

@@ -1,16 +1,16 @@
-//! Daily logs (W4): what happened, a line each, in a file a day. They are only ever added to; lines that were of little
-//! importance move to an archive after a while, and none is lost on the way.
+//! Daily logs: one file per day, one line per event. Lines are only ever appended. Retention moves less
+//! important lines to an archive, and never loses one.
 //!
-//! `memory/2026-02-18.md` is the log of a day where the person is; where `memory/daily` has logs, or `log.folder` says so,
-//! that folder is used.
-//! The archive is `memory/archive`, a file a day under the same name, so that what is found there still has its day. It
-//! is searched like any document, and no longer read at the start of a session.
+//! `memory/2026-02-18.md` is the log of a day in the person's time zone. Nacre writes to `memory/daily`
+//! instead if that folder has logs or `log.folder` selects it.
+//! The archive is `memory/archive`, with one file per day under the same name, so that archived lines keep
+//! their date. It is searched like any document, but not loaded at the start of a session.
 
 use crate::base::text::decode;
 use serde::Serialize;
 
-use super::change::{self, Change, Held};
-use super::edit::{self, Last};
+use super::change::{self, Change, LockedWorkspace};
+use super::edit::{self, LastLine};
 use super::lines;
 use super::{FilePath, Note};
 use crate::base::caller::{Caller, Role};
@@ -23,47 +23,48 @@ use crate::store::event::payload;
 use crate::base::Day;
 use crate::base::caller::Visibility;
 use crate::base::{Error, Result, settings};
-use crate::records::entry::MAX_CONTENT;
+use crate::records::entry::MAX_CONTENT_CHARS;
 
-/// What a line is without a category and an importance of its own.
-const CATEGORY: &str = "note";
-const IMPORTANCE: f64 = 0.5;
-/// The characters of a category.
-const LONGEST_CATEGORY: usize = 30;
+/// The category of a line that has none.
+const DEFAULT_CATEGORY: &str = "note";
+/// The importance of a line that has none.
+const DEFAULT_IMPORTANCE: f64 = 0.5;
+/// The maximum length of a category, in characters.
+const MAX_CATEGORY_CHARS: usize = 30;
 
-const FOLDER: &str = "memory";
-const DAILY: &str = "memory/daily";
-const ARCHIVE: &str = "memory/archive";
+const LOG_FOLDER: &str = "memory";
+const DAILY_FOLDER: &str = "memory/daily";
+const ARCHIVE_FOLDER: &str = "memory/archive";
 
-/// How often a file that an editor has just saved is read anew before a write gives up.
-const TRIES: usize = 5;
+/// How often an append is tried when an editor saves the file at the same time.
+const MAX_ATTEMPTS: usize = 5;
 
-/// A line to be.
+/// A line to be appended.
 #[derive(Clone, Debug, Default)]
 pub struct Draft {
-    /// What happened; it becomes one line.
+    /// The event. It becomes one line.
     pub text: String,
-    /// What kind of thing, in a word of one's own: decision, lesson, milestone. Default `note`.
+    /// The category, any single word such as `decision`, `lesson` or `milestone`. Default `note`.
     pub category: Option<String>,
-    /// 0 to 1; default 0.5. It decides how long the line stays.
+    /// The importance, 0 to 1; default 0.5. It decides how long the line stays in the log.
     pub importance: Option<f64>,
 }
 
-/// What became of a line.
+/// The result of appending a line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Appended {
-    /// The log.
+pub struct AppendReport {
+    /// The path of the log.
     pub path: String,
-    /// The number of the line there.
+    /// The line number.
     pub line: usize,
-    /// The line as it stands there.
+    /// The line as written.
     pub text: String,
-    /// Whether it stood there already, and nothing was written.
+    /// Whether the line existed already, so that nothing was written.
     pub duplicate: bool,
 }
 
-/// Adds a line to the log of today.
-pub fn append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+/// Appends a line to today's log.
+pub fn append(view: &mut View<'_>, draft: &Draft) -> Result<AppendReport> {
     let added = add(view, draft);
     if let Err(error) = &added {
         view.record_refusal("log", error);
@@ -71,16 +72,16 @@ pub fn append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
     added
 }
 
-/// The same within a call, which keeps its own record of refusals.
-pub(crate) fn add(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+/// Appends a line within a tool call, which records refusals itself.
+pub(crate) fn add(view: &mut View<'_>, draft: &Draft) -> Result<AppendReport> {
     let caller = view.caller();
     allow(caller)?;
     let mut tries = 0;
     let mut added = loop {
         tries += 1;
         match try_append(view, draft) {
-            // An editor saved it in this moment: then it goes behind what that wrote.
-            Err(Error::FileChanged { .. }) if tries < TRIES => {}
+            // An editor saved the file at this moment. Try again with its text.
+            Err(Error::FileChanged { .. }) if tries < MAX_ATTEMPTS => {}
             added => break added?,
         }
     };
@@ -104,10 +105,10 @@ fn tell(view: &View<'_>, data: [(&str, serde_json::Value); 3]) {
     view.tell("memory:write", payload(data));
 }
 
-fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
+fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<AppendReport> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
-    let Longer { path, before, after, line, number } = longer(&held, draft)?;
+    let mut held = change::lock(view)?;
+    let ExtendedLog { path, before, after, line, number } = extend(&held, draft)?;
     let duplicate = before.as_ref() == Some(&after);
     if !duplicate {
         let change = Change { path: path.clone(), before, after: Some(after) };
@@ -115,36 +116,36 @@ fn try_append(view: &mut View<'_>, draft: &Draft) -> Result<Appended> {
             audit::Row::new("log").id(&path).with("chars", line.chars().count()).append(tx, caller)
         })?;
     }
-    Ok(Appended { path: path.to_string(), line: number, text: line, duplicate })
+    Ok(AppendReport { path: path.to_string(), line: number, text: line, duplicate })
 }
 
-/// A log with a line more, before it is written.
-pub(crate) struct Longer {
+/// A log with one more line, before it is written.
+pub(crate) struct ExtendedLog {
     pub(crate) path: FilePath,
     pub(crate) before: Option<Vec<u8>>,
-    /// As before, where it has that line already.
+    /// The same as `before` if the log already has the line.
     pub(crate) after: Vec<u8>,
     line: String,
     number: usize,
 }
 
-/// Makes the log of today with a line more.
-pub(crate) fn longer(held: &Held<'_>, draft: &Draft) -> Result<Longer> {
+/// Returns today's log with one more line.
+pub(crate) fn extend(held: &LockedWorkspace<'_>, draft: &Draft) -> Result<ExtendedLog> {
     let caller = held.view.caller();
     let (line, day) = (draft.line()?, caller.zone.day(caller.now));
     let path = path_of(&held.view, day);
     let before = held.read(&path)?;
     let now = before.clone().unwrap_or_else(|| format!("# {day}\n\n").into_bytes());
-    let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not a text" };
+    let no_text = |_| Error::BadPath { given: path.to_string(), problem: "is not a text file" };
     let text = read_text(&now).map_err(no_text)?;
-    let stands = text.lines().position(|there| there.trim() == line);
-    let number = stands.map_or_else(|| text.lines().count() + 1, |at| at + 1);
-    let after = if stands.is_some() { now } else { edit::append(&now, &line, Last::AsBefore) };
-    Ok(Longer { path, before, after, line, number })
+    let found = text.lines().position(|there| there.trim() == line);
+    let number = found.map_or_else(|| text.lines().count() + 1, |at| at + 1);
+    let after = if found.is_some() { now } else { edit::append(&now, &line, LastLine::AsBefore) };
+    Ok(ExtendedLog { path, before, after, line, number })
 }
 
 impl Draft {
-    /// The line of it, which can't be taken for more than one.
+    /// Formats the draft as a single line.
     fn line(&self) -> Result<String> {
         let bad = |field: &str, problem: String| Error::BadArgument {
             tool: "log".into(),
@@ -160,53 +161,54 @@ impl Draft {
             return Err(Error::Injected);
         }
         let length = text.chars().count();
-        if length > MAX_CONTENT {
-            return Err(Error::ContentTooLong { length, limit: MAX_CONTENT });
+        if length > MAX_CONTENT_CHARS {
+            return Err(Error::ContentTooLong { length, limit: MAX_CONTENT_CHARS });
         }
-        let category = self.category.as_deref().map_or(CATEGORY, str::trim);
+        let category = self.category.as_deref().map_or(DEFAULT_CATEGORY, str::trim);
         let word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_');
-        let short = (1..=LONGEST_CATEGORY).contains(&category.chars().count()) && category.len() <= 40;
+        let short = (1..=MAX_CATEGORY_CHARS).contains(&category.chars().count()) && category.len() <= 40;
         if !short || !category.chars().all(word) {
-            let problem = format!("is not a word of at most {LONGEST_CATEGORY} letters, such as `decision`");
+            let problem =
+                format!("is not a word of at most {MAX_CATEGORY_CHARS} letters, such as `decision`");
             return Err(bad("category", problem));
         }
-        let importance = self.importance.unwrap_or(IMPORTANCE);
+        let importance = self.importance.unwrap_or(DEFAULT_IMPORTANCE);
         if !(0.0..=1.0).contains(&importance) {
             return Err(bad("importance", "is not between 0 and 1".into()));
         }
-        // Four digits behind the dot are more than anyone means.
+        // Round to four decimal places.
         let importance = (importance * 10_000.0).round() / 10_000.0;
         Ok(format!("- [{category}|i={importance}] {text}"))
     }
 }
 
-/// The log of one day, as a session may see it.
+/// A daily log as the session can see it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Shown {
-    /// The log.
+pub struct LogText {
+    /// The path of the log.
     pub path: String,
-    /// What it says; empty where there is none.
+    /// The text of the log; empty if it does not exist.
     pub text: String,
 }
 
-/// Shows the log of today.
-pub fn today(view: &View<'_>) -> Result<Shown> {
+/// Returns today's log.
+pub fn today(view: &View<'_>) -> Result<LogText> {
     let caller = view.caller();
     allow(caller)?;
     let path = path_of(view, caller.zone.day(caller.now));
-    let text = super::text(view, caller.visibility, path.as_str(), change::LARGEST);
-    Ok(Shown { path: path.to_string(), text: redact::document(&text).into_owned() })
+    let text = super::text(view, caller.visibility, path.as_str(), change::MAX_FILE_BYTES);
+    Ok(LogText { path: path.to_string(), text: redact::document(&text).into_owned() })
 }
 
-/// The path of a day's log.
+/// Returns the path of a day's log.
 fn path_of(view: &View<'_>, day: Day) -> FilePath {
     let own = view.settings().log.folder == settings::LogFolder::Daily;
-    let used = own || logs_in(view, DAILY).next().is_some();
-    let folder = if used { DAILY } else { FOLDER };
+    let used = own || logs_in(view, DAILY_FOLDER).next().is_some();
+    let folder = if used { DAILY_FOLDER } else { LOG_FOLDER };
     format!("{folder}/{day}.md").parse().expect("a day is a name")
 }
 
-/// A log: whose name begins with its day.
+/// A log file. Its name begins with its day.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Log {
     pub(crate) day: Day,
@@ -219,9 +221,9 @@ impl Log {
     }
 }
 
-/// All logs but those of the archive, oldest first.
+/// Returns all logs except archived ones, oldest first.
 pub(crate) fn logs(view: &View<'_>) -> Vec<Log> {
-    let mut logs: Vec<Log> = logs_in(view, FOLDER).chain(logs_in(view, DAILY)).collect();
+    let mut logs: Vec<Log> = logs_in(view, LOG_FOLDER).chain(logs_in(view, DAILY_FOLDER)).collect();
     logs.sort();
     logs
 }
@@ -235,36 +237,36 @@ fn logs_in(view: &View<'_>, folder: &str) -> impl Iterator<Item = Log> {
     })
 }
 
-/// The text of a file; an error says why it is none.
+/// Decodes the text of a file. The error says why it is not text.
 pub(super) fn read_text(bytes: &[u8]) -> Result<String, String> {
     decode(bytes).map(|(text, _)| text)
 }
 
-/// What retention did.
+/// The result of retention.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Retired {
-    /// How many lines moved.
+pub struct RetentionReport {
+    /// The number of lines that were moved.
     pub lines: usize,
-    /// From which logs.
+    /// The logs from which lines were moved.
     pub logs: Vec<String>,
-    /// Logs that were left as they are, and why.
+    /// Logs that were not processed, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub skipped: Vec<Note>,
 }
 
-/// Moves lines that have had their time from the logs to the archive (W4). Looking costs no write.
-pub fn retire(view: &mut View<'_>) -> Result<Retired> {
+/// Moves expired lines from the logs to the archive. If no line has expired, nothing is written.
+pub fn retire(view: &mut View<'_>) -> Result<RetentionReport> {
     let caller = view.caller();
     allow(caller)?;
-    if view.read_all(change::is_unsettled)? {
-        // What a dead process has decided is done first.
-        drop(change::hold(view)?);
+    if view.read_all(change::has_pending_changes)? {
+        // First complete the file changes of a process that died.
+        drop(change::lock(view)?);
     }
     let (today, keep) = (caller.zone.day(caller.now), view.settings().log);
-    let mut retired = Retired::default();
+    let mut retired = RetentionReport::default();
     for log in logs(view) {
         let age = today.days_since(log.day);
-        if ![keep.low, 0.0].iter().any(|importance| is_over(&keep, *importance, age)) {
+        if ![keep.low, 0.0].iter().any(|importance| is_expired(&keep, *importance, age)) {
             continue;
         }
         match retire_one(view, &log, &keep, age) {
@@ -275,7 +277,7 @@ pub fn retire(view: &mut View<'_>) -> Result<Retired> {
                 let (path, delta) = (log.path.as_str().into(), lines.into());
                 tell(view, [("type", "retention".into()), ("path", path), ("delta", delta)]);
             }
-            // One that can't be had now is no reason to leave the others.
+            // A log that can't be processed now does not stop the others.
             Err(error @ (Error::FileChanged { .. } | Error::FileTooLarge { .. } | Error::BadPath { .. })) => {
                 retired.skipped.push(Note { path: log.path.to_string(), why: error.to_string() });
             }
@@ -285,24 +287,24 @@ pub fn retire(view: &mut View<'_>) -> Result<Retired> {
     Ok(retired)
 }
 
-/// Whether a line of this importance has been there for longer than it stays.
-fn is_over(keep: &settings::Log, importance: f64, age: i64) -> bool {
+/// Returns whether a line of this importance and age in days has expired.
+fn is_expired(keep: &settings::Log, importance: f64, age: i64) -> bool {
     keep.keep_days(importance).is_some_and(|days| age > days)
 }
 
-/// Moves what is due of one log. Returns how many lines.
+/// Moves the expired lines of one log. Returns how many.
 fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) -> Result<usize> {
     let caller = view.caller();
-    // Without the lock first: mostly nothing is due.
-    let seen = view.files().read(&log.path, change::LARGEST)?.unwrap_or_default();
-    if due(&seen, keep, age).is_none() {
+    // First without the lock: usually no line has expired.
+    let seen = view.files().read(&log.path, change::MAX_FILE_BYTES)?.unwrap_or_default();
+    if split_expired(&seen, keep, age).is_none() {
         return Ok(0);
     }
     let private = view.settings().visibility.private.clone();
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     let Some(before) = held.read(&log.path)? else { return Ok(0) };
-    let Some((kept, moved)) = due(&before, keep, age) else { return Ok(0) };
-    // What only private sessions see stays so.
+    let Some((kept, moved)) = split_expired(&before, keep, age) else { return Ok(0) };
+    // Lines of a private log stay private.
     let hidden = !Visibility::Shared.sees_file(&private, log.path.as_str(), &before);
     let archive = archive_of(log, hidden)?;
     let old = held.read(&archive)?;
@@ -313,7 +315,8 @@ fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) ->
     }
     let count = moved.len();
     after.extend(moved.concat().bytes());
-    // First into the archive, then out of the log: whoever looks between sees a line twice rather than not at all.
+    // First to the archive, then out of the log: a reader in between sees a line twice rather than not at
+    // all.
     let changes = [
         Change { path: archive.clone(), before: old, after: Some(after) },
         Change {
@@ -328,33 +331,38 @@ fn retire_one(view: &mut View<'_>, log: &Log, keep: &settings::Log, age: i64) ->
     Ok(count)
 }
 
-/// The lines that stay and those that go, where any do. Bytes that are no UTF-8 can't be cut by its lines; they stay.
-fn due<'t>(bytes: &'t [u8], keep: &settings::Log, age: i64) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
+/// Returns the lines to keep and the lines to move, if any. Text that is not UTF-8 can't be split into lines
+/// and stays.
+fn split_expired<'t>(
+    bytes: &'t [u8],
+    keep: &settings::Log,
+    age: i64,
+) -> Option<(Vec<&'t str>, Vec<&'t str>)> {
     let text = std::str::from_utf8(bytes).ok()?;
-    let moving = moving(text, |importance| is_over(keep, importance, age));
-    moving.contains(&true).then(|| split(text, &moving))
+    let lines_to_move = lines_to_move(text, |importance| is_expired(keep, importance, age));
+    lines_to_move.contains(&true).then(|| split(text, &lines_to_move))
 }
 
-/// Which lines of a log go: tagged ones whose time is over with what belongs to them, as long as nothing among that is
-/// to stay.
-fn moving(text: &str, is_over: impl Fn(f64) -> bool) -> Vec<bool> {
+/// Returns which lines of a log move: expired tagged lines with the lines that belong to them, unless one of
+/// those must stay.
+fn lines_to_move(text: &str, is_expired: impl Fn(f64) -> bool) -> Vec<bool> {
     let lines = lines::lines(text);
     let over: Vec<Option<bool>> =
-        lines.iter().map(|line| line.tagged().map(|tag| is_over(tag.importance))).collect();
-    let mut moving = vec![false; lines.len()];
+        lines.iter().map(|line| line.tagged().map(|tag| is_expired(tag.importance))).collect();
+    let mut lines_to_move = vec![false; lines.len()];
     for at in 0..lines.len() {
         let range = lines::belonging(&lines, at);
         if over[at] == Some(true) && !over[range.clone()].contains(&Some(false)) {
-            moving[range].fill(true);
+            lines_to_move[range].fill(true);
         }
     }
-    moving
+    lines_to_move
 }
 
-/// The lines that stay and those that go, in their order.
-fn split<'t>(text: &'t str, moving: &[bool]) -> (Vec<&'t str>, Vec<&'t str>) {
+/// Splits a text into the lines that stay and the lines that move.
+fn split<'t>(text: &'t str, lines_to_move: &[bool]) -> (Vec<&'t str>, Vec<&'t str>) {
     let (moved, kept): (Vec<_>, Vec<_>) =
-        text.split_inclusive('\n').zip(moving).partition(|(_, moves)| **moves);
+        text.split_inclusive('\n').zip(lines_to_move).partition(|(_, moves)| **moves);
     let lines = |part: Vec<(&'t str, &bool)>| part.into_iter().map(|(line, _)| line).collect();
     (lines(kept), lines(moved))
 }
@@ -365,10 +373,10 @@ fn archive_of(log: &Log, hidden: bool) -> Result<FilePath> {
         true => format!("{}-private.md", &name[..name.len() - ".md".len()]),
         false => name.to_owned(),
     };
-    format!("{ARCHIVE}/{name}").parse()
+    format!("{ARCHIVE_FOLDER}/{name}").parse()
 }
 
-/// What a new archive begins with.
+/// Returns the beginning of a new archive file.
 fn archive_head(day: Day, hidden: bool) -> String {
     let front = if hidden { "---\nprivate: true\n---\n" } else { "" };
     format!("{front}# {day}\n\n")
@@ -425,7 +433,7 @@ mod tests {
                     append(&mut group.enter(&caller).unwrap(), &draft("Shipped")).unwrap();
                 }));
                 assert!(died.is_err(), "{point} was never reached");
-                // Said again by whoever was not answered.
+                // The caller got no answer and tries again.
                 let again = append(&mut group.enter(&caller).unwrap(), &draft("Shipped")).unwrap();
                 assert!(again.duplicate, "{point}");
                 let head = there.unwrap_or("# 2026-02-18\n\n");
@@ -460,11 +468,11 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_takes_along_what_belongs_to_it() {
-        // Over is what is below 0.4.
+    fn moved_lines_take_their_nested_lines_along() {
+        // Lines below 0.4 have expired.
         let check = |text: &str, kept: &str, moved: &str| {
-            let moving = moving(text, |importance| importance < 0.4);
-            let (stays, goes) = split(text, &moving);
+            let lines_to_move = lines_to_move(text, |importance| importance < 0.4);
+            let (stays, goes) = split(text, &lines_to_move);
             assert_eq!((stays.concat(), goes.concat()), (kept.to_owned(), moved.to_owned()), "{text:?}");
         };
         check("# D\n\n- [a|i=0.3] x\n- y\n", "# D\n\n- y\n", "- [a|i=0.3] x\n");
@@ -474,18 +482,18 @@ mod tests {
             "- [a|i=0.3] x\n  goes on\n  - and on\n",
         );
         check("## S [a|i=0.3]\ntext\n- y\n\n## T\nz\n", "\n## T\nz\n", "## S [a|i=0.3]\ntext\n- y\n");
-        // What is to stay keeps what it stands in; the rest of that goes by itself.
+        // A line that stays keeps the heading or bullet that it belongs to; the rest moves alone.
         let (kept, moved) = ("## S [a|i=0.3]\n- [b|i=0.9] x\n", "- [b|i=0.1] y\n");
         check(&format!("{kept}{moved}"), kept, moved);
         check("- [a|i=0.1] x\n  - [b|i=0.9] y\n", "- [a|i=0.1] x\n  - [b|i=0.9] y\n", "");
-        // Examples, comments and code are no lines of a log.
+        // Examples, comments and code are not log lines.
         let quiet = "<!-- like this:\n- [a|i=0.1] x\n-->\n```\n- [a|i=0.1] x\n```\n";
         check(quiet, quiet, "");
         check("- [a|i=0.3] x\r\n- y\r\n", "- y\r\n", "- [a|i=0.3] x\r\n");
         check("- y\n- [a|i=0.3] x", "- y\n", "- [a|i=0.3] x");
     }
 
-    /// Lines as people write them, and worse.
+    /// Log lines as people write them, and worse.
     fn any_log() -> impl Strategy<Value = String> {
         let line = prop_oneof![
             "- \\[(note|lesson)\\|i=(0\\.[0-9]|1|\\.5)\\] [a-z ]{0,8}",
@@ -527,7 +535,7 @@ mod tests {
                 put(&group, "memory/archive/2026-02-01.md", archive);
             }
             let before = sorted(&[&log, archive.as_deref().unwrap_or_default()]);
-            // In February what is small goes, in March what is middling.
+            // Lines of low importance move in February, those of medium importance in March.
             for days in [0, 0, 40, 0] {
                 caller.now = caller.now.plus_days(days);
                 let retired = retire(&mut group.enter(&caller).unwrap()).unwrap();
@@ -535,9 +543,9 @@ mod tests {
                 let own = archive.is_none() && !moved.is_empty();
                 let moved = if own { moved.strip_prefix("# 2026-02-01\n\n").unwrap() } else { &moved };
                 prop_assert_eq!(&sorted(&[&kept, moved]), &before);
-                // Twice is once.
+                // Running it again moves nothing.
                 prop_assert_eq!(retire(&mut group.enter(&caller).unwrap()).unwrap().lines, 0, "{:?}", retired);
-                // In their order.
+                // The order is kept.
                 let mut rest = log.split_inclusive('\n');
                 prop_assert!(kept.split_inclusive('\n').all(|line| rest.any(|there| there == line)));
             }

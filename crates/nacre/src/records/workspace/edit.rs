@@ -1,23 +1,23 @@
-//! Texts of files changed as their authors left them: the encoding, the ends of lines, a mark at the beginning, and
-//! whether the last line ends, stay as they are.
+//! Edits text files and preserves their form: the encoding, the line ends, a byte order mark, and whether the
+//! last line ends in a line break.
 
 use crate::base::{Error, Result};
 
-/// The mark that some editors put before a text.
-const MARK: &[u8] = "\u{feff}".as_bytes();
+/// The UTF-8 byte order mark.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What becomes of the last line.
+/// How appended text ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Last {
-    /// It is ended.
+pub(crate) enum LastLine {
+    /// With a line break.
     Ended,
-    /// It is ended where the one before it was.
+    /// With a line break only if the file ended in one.
     AsBefore,
 }
 
-/// Adds lines at the end.
-pub(crate) fn append(file: &[u8], text: &str, last: Last) -> Vec<u8> {
-    let form = Form::of(file);
+/// Appends lines.
+pub(crate) fn append(file: &[u8], text: &str, last: LastLine) -> Vec<u8> {
+    let form = TextForm::of(file);
     let end = form.bytes("\n");
     let ended = file.is_empty() || form.is_mark(file) || file.ends_with(&form.encoded("\n"));
     let mut after = file.to_vec();
@@ -25,80 +25,80 @@ pub(crate) fn append(file: &[u8], text: &str, last: Last) -> Vec<u8> {
         after.extend_from_slice(&end);
     }
     after.extend(form.bytes(text));
-    if (ended || last == Last::Ended) && !text.ends_with('\n') {
+    if (ended || last == LastLine::Ended) && !text.ends_with('\n') {
         after.extend(end);
     }
     after
 }
 
-/// Puts a text in the place of all there is.
+/// Replaces the whole text.
 pub(crate) fn replace(file: &[u8], text: &str) -> Vec<u8> {
-    let form = Form::of(file);
+    let form = TextForm::of(file);
     let own = text.strip_prefix('\u{feff}').filter(|_| !form.mark.is_empty());
     [form.mark, &form.bytes(own.unwrap_or(text))].concat()
 }
 
-/// Puts a text in the place of one that stands there once.
+/// Replaces a text that occurs exactly once.
 pub(crate) fn edit(file: &[u8], old: &str, new: &str) -> Result<Vec<u8>> {
-    let form = Form::of(file);
+    let form = TextForm::of(file);
     let wrong = |problem: &str| Err(Error::bad_argument("memory_write", "old", problem));
     if old.is_empty() {
         return wrong("is empty");
     }
-    // As it is, or with the ends of lines that the file has.
+    // Try the text as given, then with the line ends of the file.
     for old in [form.encoded(old), form.bytes(old)] {
-        let mut found = places(file, &old).filter(|at| at % form.unit() == 0);
+        let mut found = occurrences(file, &old).filter(|at| at % form.unit() == 0);
         match (found.next(), found.next()) {
             (Some(at), None) => {
                 let (head, tail) = (&file[..at], &file[at + old.len()..]);
                 return Ok([head, &form.bytes(new), tail].concat());
             }
             (Some(_), Some(_)) => {
-                return wrong("stands there more than once; give more of what is around it");
+                return wrong("occurs more than once in the file; include more of the surrounding text");
             }
             (None, _) => {}
         }
     }
-    wrong("does not stand in the file; read it with memory_get")
+    wrong("does not occur in the file; read it with memory_get")
 }
 
-/// Where a piece stands in a file, overlapping places included.
-fn places<'f>(file: &'f [u8], piece: &'f [u8]) -> impl Iterator<Item = usize> + 'f {
+/// Returns the positions of a byte sequence, including overlapping ones.
+fn occurrences<'f>(file: &'f [u8], piece: &'f [u8]) -> impl Iterator<Item = usize> + 'f {
     let first = piece[0];
     let starts = file.iter().enumerate().filter(move |(_, byte)| **byte == first).map(|(at, _)| at);
     starts.filter(move |at| file[*at..].starts_with(piece))
 }
 
-/// How lines end in a text: as all of them do.
+/// Returns the line end of a text: `\r\n` only if all lines end so.
 pub(super) fn line_end(text: &str) -> &'static str {
-    Form::of(text.as_bytes()).end
+    TextForm::of(text.as_bytes()).end
 }
 
-/// How a unit of UTF-16 is written.
-type Wide = fn(u16) -> [u8; 2];
+/// Writes a UTF-16 code unit as bytes.
+type ToBytes = fn(u16) -> [u8; 2];
 
-/// The form that the author gave a file.
-struct Form {
-    /// What it begins with.
+/// The form of a text file.
+struct TextForm {
+    /// The byte order mark, or nothing.
     mark: &'static [u8],
-    /// How its lines end, all of them.
+    /// The line end.
     end: &'static str,
-    /// The bytes of a unit, where it is UTF-16.
-    wide: Option<Wide>,
+    /// The byte order, if the file is UTF-16.
+    wide: Option<ToBytes>,
 }
 
-impl Form {
-    fn of(file: &[u8]) -> Form {
-        let (mark, wide): (&[u8], Option<Wide>) = match file {
+impl TextForm {
+    fn of(file: &[u8]) -> TextForm {
+        let (mark, wide): (&[u8], Option<ToBytes>) = match file {
             [0xff, 0xfe, ..] => (b"\xff\xfe", Some(u16::to_le_bytes)),
             [0xfe, 0xff, ..] => (b"\xfe\xff", Some(u16::to_be_bytes)),
-            _ if file.starts_with(MARK) => (MARK, None),
+            _ if file.starts_with(BYTE_ORDER_MARK) => (BYTE_ORDER_MARK, None),
             _ => (b"", None),
         };
-        let mut form = Form { mark, end: "\n", wide };
+        let mut form = TextForm { mark, end: "\n", wide };
         let (line, marked) = (form.encoded("\n"), form.encoded("\r\n"));
-        // Every end of a line is one of the two, so that as many of each is all of them.
-        let count = |end: &[u8]| places(file, end).filter(|at| at % form.unit() == 0).count();
+        // CRLF contains LF, so equal counts mean that every line ends in CRLF.
+        let count = |end: &[u8]| occurrences(file, end).filter(|at| at % form.unit() == 0).count();
         let all = count(&line);
         if all > 0 && count(&marked) == all {
             form.end = "\r\n";
@@ -114,7 +114,7 @@ impl Form {
         !self.mark.is_empty() && file == self.mark
     }
 
-    /// A text in the file's encoding, as it is.
+    /// Encodes a text without changing its line ends.
     fn encoded(&self, text: &str) -> Vec<u8> {
         match self.wide {
             Some(bytes) => text.encode_utf16().flat_map(bytes).collect(),
@@ -122,7 +122,7 @@ impl Form {
         }
     }
 
-    /// A text in the file's encoding, with the ends of lines that the file has.
+    /// Encodes a text with the line ends of the file.
     fn bytes(&self, text: &str) -> Vec<u8> {
         match self.end {
             "\n" => self.encoded(text),
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_author_chose_stays() {
+    fn edits_preserve_the_form_of_a_file() {
         for (file, text, after) in [
             ("", "x", "x\n"),
             ("a\n", "x", "a\nx\n"),
@@ -145,7 +145,7 @@ mod tests {
             ("\u{feff}", "x", "\u{feff}x\n"),
             ("a\r\nb\n", "x\n", "a\r\nb\nx\n"),
         ] {
-            assert_eq!(String::from_utf8(append(file.as_bytes(), text, Last::Ended)).unwrap(), after);
+            assert_eq!(String::from_utf8(append(file.as_bytes(), text, LastLine::Ended)).unwrap(), after);
         }
         for (file, text, after) in [
             ("\u{feff}a\r\n", "x\ny", "\u{feff}x\r\ny"),
@@ -156,9 +156,19 @@ mod tests {
         }
         for (file, old, new, after) in [
             ("a\r\nb\r\nc", "a\nb", "x\ny", Ok("x\r\ny\r\nc")),
-            ("a b a", "a", "x", Err("stands there more than once; give more of what is around it")),
-            ("aaa", "aa", "x", Err("stands there more than once; give more of what is around it")),
-            ("a", "b", "x", Err("does not stand in the file; read it with memory_get")),
+            (
+                "a b a",
+                "a",
+                "x",
+                Err("occurs more than once in the file; include more of the surrounding text"),
+            ),
+            (
+                "aaa",
+                "aa",
+                "x",
+                Err("occurs more than once in the file; include more of the surrounding text"),
+            ),
+            ("a", "b", "x", Err("does not occur in the file; read it with memory_get")),
             ("a", "", "x", Err("is empty")),
             ("\u{feff}a", "a", "b", Ok("\u{feff}b")),
         ] {
@@ -169,12 +179,12 @@ mod tests {
                 (found, after) => panic!("{found:?}, not {after:?}"),
             }
         }
-        // Whatever else stands there.
+        // Invalid UTF-8 around it does not matter.
         assert_eq!(edit(b"\xff a \xfe", "a", "b").unwrap(), b"\xff b \xfe");
     }
 
     #[test]
-    fn what_is_appended_takes_the_form_of_the_file() {
+    fn appended_text_takes_the_form_of_the_file() {
         let wide = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_le_bytes).collect() };
         for (before, after) in [
             (b"".to_vec(), b"- x\n".to_vec()),
@@ -188,18 +198,18 @@ mod tests {
             (wide("\u{feff}a"), wide("\u{feff}a\n- x")),
             (b"\xff\xfe".to_vec(), wide("\u{feff}- x\n")),
         ] {
-            assert_eq!(append(&before, "- x", Last::AsBefore), after, "{before:?}");
+            assert_eq!(append(&before, "- x", LastLine::AsBefore), after, "{before:?}");
         }
     }
 
     #[test]
-    fn a_wide_file_is_not_written_to_in_narrow_letters() {
+    fn utf16_files_stay_utf16() {
         let big = |text: &str| -> Vec<u8> { text.encode_utf16().flat_map(u16::to_be_bytes).collect() };
         let file = big("\u{feff}a\r\nĊ\r\n");
-        assert_eq!(append(&file, "x\ny", Last::Ended), big("\u{feff}a\r\nĊ\r\nx\r\ny\r\n"));
+        assert_eq!(append(&file, "x\ny", LastLine::Ended), big("\u{feff}a\r\nĊ\r\nx\r\ny\r\n"));
         assert_eq!(replace(&file, "x\ny"), big("\u{feff}x\r\ny"));
         assert_eq!(edit(&file, "a\n", "b\n").unwrap(), big("\u{feff}b\r\nĊ\r\n"));
-        // Half of one letter and half of the next are none.
+        // Half of one character and half of the next do not match.
         assert!(edit(&big("\u{feff}\u{0161}\u{6200}"), "\u{6162}", "x").is_err());
     }
 }

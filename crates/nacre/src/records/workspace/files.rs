@@ -1,4 +1,4 @@
-//! The files of the workspace as they are listed, and as the text that a session sees of one.
+//! Lists the files of the workspace, and reads the text of a file as a session can see it.
 
 use serde::Serialize;
 
@@ -9,21 +9,21 @@ use crate::base::text::lossy;
 use crate::group::Group;
 use crate::store::Files;
 
-/// One file.
+/// A file of the workspace.
 #[derive(Clone, Debug, Serialize)]
 #[expect(missing_docs, reason = "named after what they are")]
-pub struct FileListed {
+pub struct WorkspaceFile {
     pub path: String,
     pub size: i64,
     pub modified: Time,
-    /// Shared sessions do not see it.
+    /// Whether it is hidden from shared sessions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
 }
 
 /// Returns the documents of a group, by path.
-pub(crate) fn list(files: &Files) -> Vec<FileListed> {
-    let listed = files.documents().seen.into_iter().map(|seen| FileListed {
+pub(crate) fn list(files: &Files) -> Vec<WorkspaceFile> {
+    let listed = files.documents().seen.into_iter().map(|seen| WorkspaceFile {
         path: seen.path,
         size: seen.stat.size,
         modified: Time::from_millis(seen.stat.mtime),
@@ -32,7 +32,7 @@ pub(crate) fn list(files: &Files) -> Vec<FileListed> {
     listed.collect()
 }
 
-/// Reads what a session may see of a file as text; empty where there is none, or none for it.
+/// Reads the text of a file. It is empty if the file does not exist or the session can't see it.
 pub(crate) fn text(group: &Group, visibility: Visibility, path: &str, most: u64) -> String {
     let Ok(path) = path.parse::<FilePath>() else { return String::new() };
     let bytes = group.files().read(&path, most).ok().flatten().unwrap_or_default();

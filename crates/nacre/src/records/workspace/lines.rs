@@ -1,5 +1,5 @@
-//! The lines of a Markdown file that people write too: what each is, what belongs to it, and where
-//! one is put in.
+//! Parses the lines of a Markdown file: the kind of each line, the lines that belong to it, and where to
+//! insert a new one.
 
 use std::ops::Range;
 
@@ -7,10 +7,10 @@ use super::edit::line_end;
 use crate::base::markdown::{Fence, Fenced, front_matter, heading, list_item};
 use crate::records::graph::read::{ending_tag, leading_tag};
 
-/// The most digits of a list item's number, as in CommonMark.
+/// The maximum number of digits of a list item's number, as in CommonMark.
 const MAX_DIGITS: usize = 9;
 
-/// What a line is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind<'a> {
     /// Part of code, a comment or front matter.
@@ -29,25 +29,25 @@ pub(crate) enum Kind<'a> {
     },
 }
 
-/// One line.
+/// A line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Line<'a> {
-    /// As it stands there, with its end.
+    /// The full text, with its line break.
     pub(crate) full: &'a str,
     pub(crate) kind: Kind<'a>,
 }
 
-/// What a line says of itself: `[decision|i=0.9]`.
+/// The tag of a line, such as `[decision|i=0.9]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Tagged<'a> {
+pub(crate) struct LineTag<'a> {
     pub(crate) category: &'a str,
     pub(crate) importance: f64,
     pub(crate) text: &'a str,
 }
 
 impl<'a> Line<'a> {
-    /// Reads its tag: one that a bullet begins with or that a bullet or a heading ends in.
-    pub(crate) fn tagged(&self) -> Option<Tagged<'a>> {
+    /// Reads the tag of a line. It is at the start or end of a bullet, or at the end of a heading.
+    pub(crate) fn tagged(&self) -> Option<LineTag<'a>> {
         let at_end = |text: &'a str| {
             let (text, tag) = ending_tag(text);
             tag.map(|tag| (tag, text))
@@ -57,11 +57,11 @@ impl<'a> Line<'a> {
             Kind::Bullet { text, .. } => leading_tag(text).or_else(|| at_end(text)),
             _ => None,
         }?;
-        Some(Tagged { category: tag.kind, importance: tag.importance, text: text.trim() })
+        Some(LineTag { category: tag.kind, importance: tag.importance, text: text.trim() })
     }
 }
 
-/// Reads the lines of a text. Put together they are the text.
+/// Parses the lines of a text. Joined, they give the text.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut found = Vec::new();
     let mut fence = Fence::default();
@@ -98,12 +98,13 @@ pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     found
 }
 
-/// Tells of every line of a text whether it is part of code, a comment or front matter.
+/// Returns for every line whether it is part of code, a comment or front matter.
 pub(crate) fn quiet(text: &str) -> Vec<bool> {
     lines(text).iter().map(|line| line.kind == Kind::Quiet).collect()
 }
 
-/// The lines that belong to one: to a heading its section, to a bullet what is wrapped and what is below it.
+/// Returns the lines that belong to a line: the section of a heading, or the wrapped and nested lines of a
+/// bullet.
 pub(crate) fn belonging(lines: &[Line<'_>], at: usize) -> Range<usize> {
     let mut end = at + 1;
     match lines[at].kind {
@@ -111,7 +112,7 @@ pub(crate) fn belonging(lines: &[Line<'_>], at: usize) -> Range<usize> {
             let next =
                 |line: &Line<'_>| matches!(line.kind, Kind::Heading { level: other, .. } if other <= level);
             end += lines[end..].iter().position(next).unwrap_or(lines.len() - end);
-            // Blank lines before the next heading are that one's.
+            // Blank lines before the next heading belong to that heading.
             while end < lines.len() && lines[end - 1].kind == Kind::Blank {
                 end -= 1;
             }
@@ -124,10 +125,10 @@ pub(crate) fn belonging(lines: &[Line<'_>], at: usize) -> Range<usize> {
                         blank = true;
                         continue;
                     }
-                    // It belongs where what began it does.
+                    // It belongs to the block that contains it.
                     Kind::Quiet if end == place => {}
                     Kind::Bullet { indent, .. } | Kind::Other { indent } if indent > own => {}
-                    // A wrapped line need not be indented; what begins something else is none.
+                    // A wrapped line need not be indented, but it must not begin another block.
                     Kind::Other { .. } if !blank && !begins_something(line.full) => {}
                     _ => break,
                 }
@@ -146,7 +147,8 @@ fn begins_something(line: &str) -> bool {
         || ["---", "***", "___", "```", "~~~"].iter().any(|mark| content.starts_with(mark))
 }
 
-/// Puts bullets at the end of the section whose title has one of the words, or into a new one at the end of the text.
+/// Appends bullets to the section whose title contains one of the words, or to a new section at the end of
+/// the text.
 pub(crate) fn insert(text: &str, words: &[&str], title: &str, bullets: &[String]) -> String {
     let (lines, end) = (lines(text), line_end(text));
     let named = |line: &Line<'_>| match line.kind {
@@ -167,12 +169,12 @@ pub(crate) fn insert(text: &str, words: &[&str], title: &str, bullets: &[String]
         text.push_str(&format!("## {title}{end}{end}"));
         return bullets.iter().fold(text, |text, bullet| text + "- " + bullet + end);
     };
-    // Before the next heading of any level, behind what is not blank.
+    // Before the next heading of any level, after the last line that is not blank.
     let next = |line: &Line<'_>| matches!(line.kind, Kind::Heading { .. });
     let after = lines[head + 1..].iter().position(next).map_or(lines.len(), |at| head + 1 + at);
     let last = (head + 1..after).rev().find(|at| lines[*at].kind != Kind::Blank);
     let at = last.map_or_else(
-        // An empty section keeps the blank line under its heading.
+        // An empty section keeps the blank line below its heading.
         || if after > head + 1 { head + 2 } else { head + 1 },
         |last| last + 1,
     );
@@ -186,7 +188,7 @@ pub(crate) fn insert(text: &str, words: &[&str], title: &str, bullets: &[String]
     if !ended {
         out.push_str(end);
     }
-    // A paragraph above would take the bullet for its own in some readers.
+    // Some parsers would attach the bullet to the paragraph above.
     if last.is_some_and(|last| matches!(lines[last].kind, Kind::Other { indent: 0 })) {
         out.push_str(end);
     }
@@ -229,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_a_line() {
+    fn belonging_lines_are_found() {
         for (text, at, expected) in [
             ("- a\n- b\n", 0, 0..1),
             ("- a\n  wrapped\nlazily\n- b\n", 0, 0..3),

@@ -1,11 +1,11 @@
-//! The workspace (SPEC W): the files in a group's folder, written by people, editors and agents.
+//! The workspace: the files in a group's folder, written by people, editors and agents.
 //!
-//! Its documents are the Markdown files, which are reached through `store::Files`. `sync` brings the index up to date
-//! with them. The documents of a collection go the same way. `template` is what a new workspace begins with,
-//! `boot` what of it a session starts with.
+//! Its documents are the Markdown files, read through `store::Files`. `sync` updates the index with them, and
+//! also with the documents of a collection. `template` holds the files of a new workspace.
 //!
-//! What Nacre itself writes there goes through `change`: `daily` keeps the logs, `memory_file` cares for
-//! MEMORY.md. `lines` knows a file's lines, `edit` keeps its form.
+//! Nacre writes workspace files through `change`. `daily` manages the daily logs and `memory_file` watches
+//! MEMORY.md. `lines` parses the lines of a file, and `edit` preserves its encoding and line ends. `policy`
+//! decides about writes, `proposal` holds those that wait, and `checkpoint` saves and restores everything.
 
 pub(crate) mod change;
 pub mod checkpoint;
@@ -23,12 +23,12 @@ pub(crate) mod template;
 pub use crate::base::FilePath;
 pub use crate::store::walk::Note;
 pub use checkpoint::{
-    Checkpoint, CheckpointDiff, Checkpoints, FileDiff, FileKept, Restored, Rows, TableDiff,
+    Checkpoint, CheckpointDiff, CheckpointFile, Checkpoints, FileDiff, RestoreReport, Rows, TableDiff,
 };
-pub use files::FileListed;
+pub use files::WorkspaceFile;
 pub(crate) use files::{list, text};
 pub(crate) use lines::quiet;
-pub use memory_file::{MemoryFile, Stale, look as look_at_memory_file};
-pub use sync::{Synced, sync, sync_with};
+pub use memory_file::{MemoryFile, StaleLine, look as look_at_memory_file};
+pub use sync::{SyncReport, sync, sync_with};
 pub(crate) use sync::{follow, sync_database};
-pub use template::{Laid, TEMPLATES, Template, lay_templates};
+pub use template::{TEMPLATES, Template, TemplateReport, write_templates};

@@ -1,4 +1,5 @@
-//! Whether a write is done, waits for a person, or is refused (W5): the one place that decides it.
+//! The write policy: the one place that decides whether a write is applied, waits for a person, or is
+//! refused.
 
 use serde_json::Value;
 
@@ -9,10 +10,10 @@ use crate::base::caller::{Actor, Caller};
 use crate::base::settings::Policy;
 use crate::base::{Error, Result};
 
-/// What a write is about to change.
+/// The target of a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target<'a> {
-    /// Entries and the graph; and whether it is about how the agent is to behave.
+    /// Entries and the graph. `behavioral`: whether it changes a behavioral entry.
     Entries { behavioral: bool },
     /// Today's log.
     Log,
@@ -20,16 +21,17 @@ pub(crate) enum Target<'a> {
     File(&'a FilePath),
 }
 
-/// What becomes of it.
+/// The decision about a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// It is done.
+    /// The write is applied.
     Apply,
-    /// It waits for a person.
+    /// The write waits for a person.
     Propose,
 }
 
-/// Decides. A person's own write is always done; what is denied is an error that names the setting.
+/// Decides about a write. A person's own write is always applied. A denied write is an error that names the
+/// setting.
 pub(crate) fn decide(target: Target<'_>, caller: &Caller, settings: &Settings) -> Result<Decision> {
     if caller.actor == Actor::Person {
         return Ok(Decision::Apply);
@@ -52,8 +54,8 @@ pub(crate) fn decide(target: Target<'_>, caller: &Caller, settings: &Settings) -
     }
 }
 
-/// Tells whether a file is one of the memory, rather than of how the agent is and behaves. In any case: a file
-/// system may know none.
+/// Returns whether a file belongs to the memory, rather than to the agent's identity and rules. Ignores case,
+/// because some file systems do.
 fn is_memory(path: &FilePath) -> bool {
     let path = folded(path.as_str());
     matches!(path.as_str(), "memory.md" | "memory/core.md" | "memory/active-context.md")
@@ -64,15 +66,15 @@ impl std::fmt::Display for Target<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Target::Entries { behavioral: false } => f.write_str("memories"),
-            Target::Entries { behavioral: true } => f.write_str("memories of how to behave"),
+            Target::Entries { behavioral: true } => f.write_str("behavioral memories"),
             Target::Log => f.write_str("the daily log"),
             Target::File(path) => write!(f, "`{path}`"),
         }
     }
 }
 
-/// Says in a sentence what a call would do, for whoever decides about it.
-pub(crate) fn say_call(tool: &str, arguments: &Value) -> String {
+/// Describes a call for the person who decides about it.
+pub(crate) fn describe_call(tool: &str, arguments: &Value) -> String {
     let fields = arguments.as_object().into_iter().flatten();
     let said = fields.map(|(name, value)| match value {
         Value::String(text) => format!("{name}: {text}"),

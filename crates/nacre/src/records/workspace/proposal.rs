@@ -1,8 +1,9 @@
-//! Writes that wait for a person (W5).
+//! Proposals: writes that wait for a person.
 //!
-//! A proposal is a file as it would be, with the file it was made from, or a call of a tool. It is applied when a
-//! person says so and only to the file it was made from; whatever else stands there by then is left, and shown as a
-//! conflict. What was applied can be undone as long as nobody changed the file again.
+//! A proposal holds the new content of a file and the content it was based on, or a tool call. It is applied
+//! when a person approves it, and only if the file still has the content it was based on. Otherwise the file
+//! is left unchanged and the proposal is shown as a conflict. An applied proposal can be reverted until the
+//! file changes again.
 
 use crate::base::named::named;
 use crate::base::redact;
@@ -13,7 +14,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::FilePath;
-use super::change::{self, Change, Held, LARGEST};
+use super::change::{self, Change, LockedWorkspace, MAX_FILE_BYTES};
 use super::policy;
 use crate::base::caller::Visibility;
 use crate::base::caller::{Actor, Caller, Role};
@@ -25,39 +26,39 @@ use crate::group::View;
 use crate::records::entry;
 use crate::store::audit;
 
-/// The most characters of a reason that are kept.
-const LONGEST_REASON: usize = 1_000;
+/// The maximum length of a stored reason, in characters.
+const MAX_REASON_CHARS: usize = 1_000;
 
-/// A write that waits, or that was decided about.
+/// A proposal, pending or decided.
 #[derive(Clone, Debug, Serialize)]
 pub struct Proposal {
-    /// What it is called by.
+    /// Its number, by which people refer to it.
     pub number: i64,
     /// Whether it changes a file or calls a tool.
     pub kind: Kind,
     /// The file within the group's folder, or the tool.
     pub target: String,
-    /// Where it stands.
+    /// Its state.
     pub state: State,
-    /// Whether what it was made from is no longer there, so that it can't be applied as it is.
+    /// Whether the file has changed since, so that the proposal can't be applied as it is.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub conflict: bool,
-    /// Lines that would come in and go out.
+    /// The numbers of added and removed lines.
     pub lines: [usize; 2],
-    /// Why, in the words of whoever proposed it.
+    /// The reason that the proposer gave.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// What it was made from.
+    /// The sources it was derived from.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sources: Vec<String>,
-    /// Whether shared sessions never see it.
+    /// Whether it is hidden from shared sessions.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub private: bool,
     /// Who proposed it: person or agent.
     pub actor: String,
-    /// In which conversation.
+    /// The session in which it was proposed.
     pub session: String,
-    /// When.
+    /// When it was proposed.
     pub at: Time,
     /// When it was decided.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -65,16 +66,16 @@ pub struct Proposal {
     /// Why it was denied.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub answer: String,
-    /// What a client said the person said, which is no decision: accept or decline.
+    /// The person's answer as the client reported it: accept or decline. It is not a decision.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client: Option<String>,
-    /// What it changes, for people.
+    /// The change, for people.
     #[serde(serialize_with = "as_text")]
     pub diff: Diff,
-    /// What others changed since, where that is in the way.
+    /// The changes that others made to the file since, if they conflict.
     #[serde(serialize_with = "as_some_text", skip_serializing_if = "Option::is_none")]
     pub since: Option<Diff>,
-    /// Whether both changes can be made one.
+    /// Whether both changes can be merged.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub mergeable: bool,
 }
@@ -87,20 +88,20 @@ fn as_some_text<S: serde::Serializer>(diff: &Option<Diff>, serializer: S) -> Res
     serializer.collect_str(&diff.as_ref().map(ToString::to_string).unwrap_or_default())
 }
 
-/// What a proposal does.
+/// The kind of a proposal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-#[expect(missing_docs, reason = "what the words say")]
+#[expect(missing_docs, reason = "the names explain themselves")]
 pub enum Kind {
     File,
     Call,
 }
 
 named! {
-    /// Where a proposal stands.
+    /// The state of a proposal.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
     #[serde(rename_all = "lowercase")]
-    #[expect(missing_docs, reason = "what the words say")]
+    #[expect(missing_docs, reason = "the names explain themselves")]
     pub enum State {
         Pending = "pending",
         Approved = "approved",
@@ -109,29 +110,30 @@ named! {
     }
 }
 
-/// What became of proposing something.
+/// The outcome of proposing a change.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct ProposalOutcome {
     pub(crate) number: i64,
-    /// Pending; or denied, where a person has refused the very same to this session.
+    /// Pending, or denied if a person has refused the same change to this session.
     pub(crate) state: State,
     /// Why it was denied.
     pub(crate) answer: String,
-    /// What it changes, for people and models.
+    /// The change, for people and models.
     pub(crate) diff: String,
 }
 
-/// Proposes that a file become `after` (`None`: that it go), in the place of what it is now. The same again is the
-/// same proposal. Whoever computed `after` from the file must have held the workspace since.
-pub(crate) fn make(
-    held: &mut Held<'_>,
+/// Proposes to replace a file by `after`, or to delete it if `after` is `None`. Proposing the same change
+/// again returns the same proposal. The caller must have held the workspace since it read the file to compute
+/// `after`.
+pub(crate) fn propose_file(
+    held: &mut LockedWorkspace<'_>,
     path: &FilePath,
     after: Option<Vec<u8>>,
     reason: &str,
     sources: &[String],
-) -> Result<Made> {
-    if after.as_ref().is_some_and(|after| after.len() as u64 > LARGEST) {
-        return Err(Error::FileTooLarge { path: path.to_string(), limit: LARGEST });
+) -> Result<ProposalOutcome> {
+    if after.as_ref().is_some_and(|after| after.len() as u64 > MAX_FILE_BYTES) {
+        return Err(Error::FileTooLarge { path: path.to_string(), limit: MAX_FILE_BYTES });
     }
     let base = held.read(path)?;
     let rules = &held.view.settings().visibility.private;
@@ -141,27 +143,27 @@ pub(crate) fn make(
     let private = !(seen(&base) && seen(&after));
     let draft =
         Draft { kind: Kind::File, target: path.as_str(), base, proposed: after, reason, sources, private };
-    make_in(&mut held.view, draft)
+    insert(&mut held.view, draft)
 }
 
-/// Proposes a call of a tool.
-pub(crate) fn make_call(view: &mut View<'_>, tool: &str, arguments: &Value) -> Result<Made> {
-    make_call_for(view, tool, arguments, "", &[])
+/// Proposes a tool call.
+pub(crate) fn propose_call(view: &mut View<'_>, tool: &str, arguments: &Value) -> Result<ProposalOutcome> {
+    propose_call_for(view, tool, arguments, "", &[])
 }
 
-/// The same, with why and what it was made from.
-pub(crate) fn make_call_for(
+/// Proposes a tool call with a reason and its sources.
+pub(crate) fn propose_call_for(
     view: &mut View<'_>,
     tool: &str,
     arguments: &Value,
     reason: &str,
     sources: &[String],
-) -> Result<Made> {
+) -> Result<ProposalOutcome> {
     let caller = view.caller();
     let proposed = Some(serde_json::to_vec(arguments)?);
     let private = caller.visibility.is_private();
     let draft = Draft { kind: Kind::Call, target: tool, base: None, proposed, reason, sources, private };
-    make_in(view, draft)
+    insert(view, draft)
 }
 
 struct Draft<'a> {
@@ -174,20 +176,20 @@ struct Draft<'a> {
     private: bool,
 }
 
-fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
+fn insert(view: &mut View<'_>, draft: Draft<'_>) -> Result<ProposalOutcome> {
     let caller = view.caller();
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: "propose".into(), role: caller.role.as_str() });
     }
     let Draft { kind, target, base, proposed, reason, sources, private } = draft;
-    let reason: String = reason.chars().take(LONGEST_REASON).collect();
+    let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     let sources = serde_json::to_string(sources)?;
     let limits = view.settings().limits.clone();
     let limit = if caller.untrusted { limits.untrusted.propose } else { limits.propose };
     let kind_name = if kind == Kind::File { "file" } else { "call" };
-    let diff = shown(kind, target, base.as_deref(), proposed.as_deref()).to_string();
+    let diff = diff_of(kind, target, base.as_deref(), proposed.as_deref()).to_string();
     let (number, state, answer, is_new) = view.write(|tx| {
-        // What this session does not see it can't be told of either.
+        // The session must not learn of proposals that it can't see.
         let sql = "SELECT number, state, answer FROM proposals WHERE kind = $1 AND target = $2
             AND base IS NOT DISTINCT FROM $3 AND proposed IS NOT DISTINCT FROM $4 AND (state = 'pending' AND (session = $5 OR private <= $6) OR state = 'denied' AND session = $5
             AND actor = $7) ORDER BY number DESC LIMIT 1";
@@ -215,13 +217,13 @@ fn make_in(view: &mut View<'_>, draft: Draft<'_>) -> Result<Made> {
         Ok((number, "pending".to_owned(), String::new(), true))
     })?;
     if is_new {
-        view.tell_write("proposal", target, change::grown(base.as_deref(), proposed.as_deref()));
+        view.tell_write("proposal", target, change::char_delta(base.as_deref(), proposed.as_deref()));
     }
     let state = State::of_name(&state).unwrap_or(State::Pending);
-    Ok(Made { number, state, answer, diff })
+    Ok(ProposalOutcome { number, state, answer, diff })
 }
 
-/// Proposes a change of a file for a person to look at, whatever the policy.
+/// Proposes a change to a file, whatever the write policy says.
 pub fn propose(
     view: &mut View<'_>,
     path: &FilePath,
@@ -229,18 +231,18 @@ pub fn propose(
     reason: &str,
 ) -> Result<Proposal> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     check_seen(&held, caller, path)?;
     if held.read(path)? == after {
         return Err(Error::NothingToChange { path: path.to_string() });
     }
-    let made = make(&mut held, path, after, reason, &[])?;
+    let made = propose_file(&mut held, path, after, reason, &[])?;
     drop(held);
     get(view, made.number)
 }
 
-/// Refuses a file that the session does not see: what is shown of a proposal would show it.
-pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> Result<()> {
+/// Refuses a file that the session can't see, because a proposal's diff would reveal it.
+pub(crate) fn check_seen(held: &LockedWorkspace<'_>, caller: &Caller, path: &FilePath) -> Result<()> {
     let rules = &held.view.settings().visibility.private;
     let hidden = || Err(Error::HiddenFile { path: path.to_string() });
     if !caller.visibility.sees(rules, path.as_str(), "") {
@@ -250,23 +252,23 @@ pub(crate) fn check_seen(held: &Held<'_>, caller: &Caller, path: &FilePath) -> R
     if caller.visibility.sees_file(rules, path.as_str(), &bytes) { Ok(()) } else { hidden() }
 }
 
-/// Lists proposals, the oldest first: those that wait, or all.
+/// Lists the pending proposals, or all, oldest first.
 pub fn list(view: &mut View<'_>, all: bool) -> Result<Vec<Proposal>> {
-    begin(view)?;
+    complete_pending_changes(view)?;
     let rows = view.read(|db| {
         let sql = format!("SELECT {COLUMNS} FROM proposals WHERE state = 'pending' OR $1 ORDER BY number");
         db.rows(&sql, [all], read_row)
     })?;
-    rows.into_iter().map(|row| row.shown(view)).collect()
+    rows.into_iter().map(|row| row.into_proposal(view)).collect()
 }
 
-/// Returns one proposal.
+/// Returns a proposal.
 pub fn get(view: &mut View<'_>, number: i64) -> Result<Proposal> {
-    begin(view)?;
-    find(view, number)?.shown(view)
+    complete_pending_changes(view)?;
+    find(view, number)?.into_proposal(view)
 }
 
-/// Returns what a proposal was made from and what it proposes, whole.
+/// Returns the full content that a proposal was based on and the content it proposes.
 pub(crate) fn texts(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]> {
     find(view, number).map(|row| [row.base, row.proposed])
 }
@@ -274,24 +276,29 @@ pub(crate) fn texts(view: &View<'_>, number: i64) -> Result<[Option<Vec<u8>>; 2]
 /// Applies a proposal. Only a person can.
 pub(crate) fn approve(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "approve")?;
-    begin(view)?;
-    decide_on(view, number, run)
+    require_person(caller, "approve")?;
+    complete_pending_changes(view)?;
+    apply_pending(view, number, run)
 }
 
 /// Denies a proposal. Only a person can.
 pub fn deny(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "deny")?;
-    begin(view)?;
-    refuse(view, number, reason)
+    require_person(caller, "deny")?;
+    complete_pending_changes(view)?;
+    mark_denied(view, number, reason)
 }
 
-/// Notes what a client says the person said about a proposal of this session. That is no proof of a person: it decides
-/// only where `write.accept` says so.
-pub(crate) fn answered(view: &mut View<'_>, number: i64, accepted: bool, run: RunCall) -> Result<Proposal> {
+/// Records the person's answer as a client reports it, for a proposal of this session. It does not prove that
+/// a person answered, so it decides only if `write.accept` allows it.
+pub(crate) fn record_client_answer(
+    view: &mut View<'_>,
+    number: i64,
+    accepted: bool,
+    run: RunCall,
+) -> Result<Proposal> {
     let caller = view.caller();
-    begin(view)?;
+    complete_pending_changes(view)?;
     let row = find(view, number)?;
     if row.session != caller.session.as_str() {
         return Err(Error::NoProposal { number });
@@ -312,20 +319,20 @@ pub(crate) fn answered(view: &mut View<'_>, number: i64, accepted: bool, run: Ru
         })?;
         if view.settings().write.accept == Accept::Client {
             return match accepted {
-                true => decide_on(view, number, run),
-                false => refuse(view, number, "declined in the client"),
+                true => apply_pending(view, number, run),
+                false => mark_denied(view, number, "declined in the client"),
             };
         }
     }
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
-/// Makes a proposal whose file was changed meanwhile one of the file as it is now, with both changes. It waits on.
+/// Merges a pending proposal with the changes that others made to its file. It stays pending.
 pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "rebase")?;
-    begin(view)?;
-    let mut held = change::hold(view)?;
+    require_person(caller, "rebase")?;
+    complete_pending_changes(view)?;
+    let mut held = change::lock(view)?;
     let row = find(&held.view, number)?;
     row.check_pending()?;
     let now = held.read(&row.path()?)?;
@@ -339,19 +346,19 @@ pub fn rebase(view: &mut View<'_>, number: i64) -> Result<Proposal> {
         record(tx, caller, "rebase", number, size(Some(&merged)), audit::Outcome::Done)
     })?;
     drop(held);
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
-/// Undoes what a proposal did to its file, if the file is still as the proposal left it. Only a person can.
+/// Reverts an applied proposal if its file has not changed since. Only a person can.
 pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
     let caller = view.caller();
-    person_only(caller, "revert")?;
-    begin(view)?;
+    require_person(caller, "revert")?;
+    complete_pending_changes(view)?;
     let row = find(view, number)?;
     if row.state != State::Approved || row.kind != Kind::File {
         return Err(Error::NotReverted { number, state: row.state.as_str(), kind: row.kind_name() });
     }
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     let path = row.path()?;
     let change = Change { path: path.clone(), before: row.proposed.clone(), after: row.base.clone() };
     held.commit(&format!("revert {number}"), &[change], |tx| {
@@ -362,12 +369,12 @@ pub fn revert(view: &mut View<'_>, number: i64) -> Result<Proposal> {
         record(tx, caller, "revert", number, size(row.base.as_deref()), audit::Outcome::Done)
     })?;
     drop(held);
-    let delta = change::grown(row.proposed.as_deref(), row.base.as_deref());
+    let delta = change::char_delta(row.proposed.as_deref(), row.base.as_deref());
     view.tell_write("file", path.as_str(), delta);
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
-fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
+fn require_person(caller: &Caller, what: &'static str) -> Result<()> {
     if caller.role == Role::Skill {
         return Err(Error::RoleDenied { tool: what.into(), role: caller.role.as_str() });
     }
@@ -377,40 +384,41 @@ fn person_only(caller: &Caller, what: &'static str) -> Result<()> {
     }
 }
 
-/// Begins, and ends what a process began that died.
-fn begin(view: &mut View<'_>) -> Result<()> {
-    if view.read_all(change::is_unsettled)? {
-        drop(change::hold(view)?);
+/// Completes the file changes of a process that died.
+fn complete_pending_changes(view: &mut View<'_>) -> Result<()> {
+    if view.read_all(change::has_pending_changes)? {
+        drop(change::lock(view)?);
     }
     Ok(())
 }
 
-/// Runs a call that a person approved: as which agent, approved by whom, the tool, its arguments, the proposal's number.
+/// Runs an approved call. The arguments are the view of the agent that proposed it, the person who approved
+/// it, the tool, its arguments, and the proposal's number.
 pub(crate) type RunCall = fn(&mut View<'_>, &Caller, &str, Value, i64) -> Result<()>;
 
-/// Applies a proposal, once: whoever comes second finds it decided.
-fn decide_on(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
+/// Applies a pending proposal. Of two concurrent decisions the second one fails.
+fn apply_pending(view: &mut View<'_>, number: i64, run: RunCall) -> Result<Proposal> {
     let row = find(view, number)?;
     row.check_pending()?;
     match row.kind {
         Kind::Call => run_call(view, &row, run)?,
         Kind::File => apply(view, number)?,
     }
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
 fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
-    // Another may have rebased or decided it while this one waited.
+    let mut held = change::lock(view)?;
+    // Another process may have rebased or decided it while this one waited for the lock.
     let row = find(&held.view, number)?;
     row.check_pending()?;
     let path = row.path()?;
-    let stands = held.read(&path)? == row.proposed;
+    let already_applied = held.read(&path)? == row.proposed;
     let change = Change { path: path.clone(), before: row.base.clone(), after: row.proposed.clone() };
-    let changes = if stands { Vec::new() } else { vec![change] };
+    let changes = if already_applied { Vec::new() } else { vec![change] };
     let done = held.commit(&format!("proposal {number}"), &changes, |tx| {
-        approved(tx, caller, number)?;
+        mark_approved(tx, caller, number)?;
         record(tx, caller, "approve", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     });
     drop(held);
@@ -423,15 +431,15 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
         }
         done => {
             done?;
-            let delta = change::grown(row.base.as_deref(), row.proposed.as_deref());
+            let delta = change::char_delta(row.base.as_deref(), row.proposed.as_deref());
             view.tell_write("file", path.as_str(), delta);
             Ok(())
         }
     }
 }
 
-/// Runs a call as the agent that proposed it, which may be of another time and session than who approves it.
-fn run_call(view: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
+/// Runs a call as the agent that proposed it, in that agent's session.
+fn run_call(view: &mut View<'_>, row: &ProposalRow, run: RunCall) -> Result<()> {
     let caller = view.caller();
     let session: SessionId = row.session.parse()?;
     let visibility = if row.private { Visibility::Private } else { Visibility::Shared };
@@ -440,9 +448,9 @@ fn run_call(view: &mut View<'_>, row: &Stored, run: RunCall) -> Result<()> {
     run(&mut view.enter(&agent)?, caller, &row.target, arguments, row.number)
 }
 
-/// Takes what a deleted entry said out of every proposal that would have stored it, whatever became of that (E4): of
-/// what was decided the decision stays, and what waits has nothing left to wait for. `texts` are all that it ever said,
-/// folded. Tells whether there was any.
+/// Removes the texts of a deleted entry from every proposal that stored it or would have stored it. Decided
+/// proposals keep their decision; pending ones become denied. `texts` are the hashes of all contents the
+/// entry ever had. Returns whether any proposal was changed.
 pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<bool> {
     let sql = format!(
         "SELECT number, proposed FROM {schema}.proposals WHERE kind = 'call' AND proposed IS NOT NULL"
@@ -450,16 +458,16 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
     let mut found: Vec<i64> = Vec::new();
     db.each(&sql, (), |row| {
         let arguments: Value = serde_json::from_slice(row.bytes(1)?).unwrap_or_default();
-        // What it stores, or what a lesson is made from it.
+        // `content` is the text of an entry, `text` that of a lesson.
         let said = ["content", "text"].iter().filter_map(|field| arguments[*field].as_str());
-        if said.map(entry::folded).any(|said| texts.contains(&said)) {
+        if said.map(entry::content_hash).any(|said| texts.contains(&said)) {
             found.push(row.get(0)?);
         }
         Ok(ControlFlow::Continue(()))
     })?;
     let sql = format!(
         "UPDATE {schema}.proposals SET proposed = NULL, reason = '', sources = '[]',
-            answer = CASE state WHEN 'pending' THEN 'what it would have stored was deleted' ELSE '' END,
+            answer = CASE state WHEN 'pending' THEN 'the memory it would have stored was deleted' ELSE '' END,
             state = CASE state WHEN 'pending' THEN 'denied' ELSE state END WHERE number = $1"
     );
     for number in &found {
@@ -468,12 +476,12 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
     Ok(!found.is_empty())
 }
 
-/// Marks a proposal as approved, in the transaction that does what it says.
-pub(crate) fn approved(tx: &Connection, caller: &Caller, number: i64) -> Result<()> {
-    decided(tx, caller, number, State::Approved, "")
+/// Marks a proposal as approved, in the transaction that applies it.
+pub(crate) fn mark_approved(tx: &Connection, caller: &Caller, number: i64) -> Result<()> {
+    mark_decided(tx, caller, number, State::Approved, "")
 }
 
-fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: &str) -> Result<()> {
+fn mark_decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: &str) -> Result<()> {
     let sql = "UPDATE proposals SET state = $2, decided_at = $3, decided_by = $4, answer = $5
         WHERE number = $1 AND state = 'pending'";
     if tx.run(sql, (number, state.as_str(), caller.now, &caller.session, answer))? == 1 {
@@ -483,15 +491,15 @@ fn decided(tx: &Connection, caller: &Caller, number: i64, state: State, answer: 
     Err(state.map_or(Error::NoProposal { number }, |state| Error::AlreadyDecided { number, state }))
 }
 
-fn refuse(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
+fn mark_denied(view: &mut View<'_>, number: i64, reason: &str) -> Result<Proposal> {
     let caller = view.caller();
     let row = find(view, number)?;
-    let reason: String = reason.chars().take(LONGEST_REASON).collect();
+    let reason: String = reason.chars().take(MAX_REASON_CHARS).collect();
     view.write(|tx| {
-        decided(tx, caller, number, State::Denied, &reason)?;
+        mark_decided(tx, caller, number, State::Denied, &reason)?;
         record(tx, caller, "deny", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     })?;
-    find(view, number)?.shown(view)
+    find(view, number)?.into_proposal(view)
 }
 
 fn record(
@@ -514,13 +522,13 @@ fn size(bytes: Option<&[u8]>) -> usize {
     bytes.map_or(0, <[u8]>::len)
 }
 
-/// What a proposal does, as it is shown.
-fn shown(kind: Kind, target: &str, base: Option<&[u8]>, proposed: Option<&[u8]>) -> Diff {
+/// Returns the diff of a proposal.
+fn diff_of(kind: Kind, target: &str, base: Option<&[u8]>, proposed: Option<&[u8]>) -> Diff {
     match kind {
         Kind::File => Diff::new(target, base, proposed),
         Kind::Call => {
             let arguments = serde_json::from_slice(proposed.unwrap_or_default()).unwrap_or(Value::Null);
-            Diff::new(target, None, Some(policy::say_call(target, &arguments).as_bytes()))
+            Diff::new(target, None, Some(policy::describe_call(target, &arguments).as_bytes()))
         }
     }
 }
@@ -529,8 +537,8 @@ const COLUMNS: &str =
     "number, kind, target, base, proposed, reason, sources, state, private, actor, session, at, decided_at,
     answer, client";
 
-/// A row of the table.
-struct Stored {
+/// A row of `proposals`.
+struct ProposalRow {
     number: i64,
     kind: Kind,
     target: String,
@@ -548,9 +556,9 @@ struct Stored {
     client: Option<String>,
 }
 
-fn read_row(row: &Row<'_>) -> Result<Stored> {
+fn read_row(row: &Row<'_>) -> Result<ProposalRow> {
     let (kind, state) = (row.text(1)?, row.text(7)?);
-    Ok(Stored {
+    Ok(ProposalRow {
         number: row.get(0)?,
         kind: if kind == "call" { Kind::Call } else { Kind::File },
         target: row.get(2)?,
@@ -558,7 +566,7 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
         proposed: row.get(4)?,
         reason: row.get(5)?,
         sources: row.get(6)?,
-        // What another version may have put there is not for this one to apply.
+        // This version must not apply a state that another version wrote.
         state: State::of_name(state).unwrap_or(State::Denied),
         private: row.get(8)?,
         actor: row.get(9)?,
@@ -570,14 +578,14 @@ fn read_row(row: &Row<'_>) -> Result<Stored> {
     })
 }
 
-/// Finds one that the session under way sees.
-fn find(view: &View<'_>, number: i64) -> Result<Stored> {
+/// Finds a proposal that the session can see.
+fn find(view: &View<'_>, number: i64) -> Result<ProposalRow> {
     let sql = format!("SELECT {COLUMNS} FROM proposals WHERE number = $1");
     view.read(|db| db.row(&sql, [number], read_row))?.ok_or(Error::NoProposal { number })
 }
 
-impl Stored {
-    /// The path, checked again: the database is a file like any other.
+impl ProposalRow {
+    // The path is checked again: the database is a file that anything could have changed.
     fn path(&self) -> Result<FilePath> {
         self.target.parse()
     }
@@ -600,13 +608,13 @@ impl Stored {
         Error::ProposalConflict { number: self.number, path: self.target.clone() }
     }
 
-    /// Makes what is shown of it, with what stands in its way.
-    fn shown(self, view: &View<'_>) -> Result<Proposal> {
-        let diff = shown(self.kind, &self.target, self.base.as_deref(), self.proposed.as_deref());
+    /// Returns the proposal with its diff and any conflict.
+    fn into_proposal(self, view: &View<'_>) -> Result<Proposal> {
+        let diff = diff_of(self.kind, &self.target, self.base.as_deref(), self.proposed.as_deref());
         let (mut since, mut mergeable) = (None, false);
         if self.kind == Kind::File && self.state == State::Pending {
-            // A link or a folder that stands there by now is in the way too; applying says what it is.
-            let found = self.path().and_then(|path| view.files().read(&path, LARGEST + 1));
+            // A link or a folder at this path is a conflict too; applying the proposal reports it.
+            let found = self.path().and_then(|path| view.files().read(&path, MAX_FILE_BYTES + 1));
             let now = found.as_ref().ok().and_then(Option::as_deref);
             if found.is_err() || now != self.base.as_deref() && now != self.proposed.as_deref() {
                 since = Some(Diff::new(&self.target, self.base.as_deref(), now));

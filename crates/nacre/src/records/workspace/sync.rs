@@ -1,7 +1,7 @@
-//! Brings the index up to date with the documents (Q5): what the folder has now against what is known.
+//! Updates the index with the documents in a folder.
 //!
-//! A file whose size and time are as they were is not read; one whose bytes are the same is not cut; a chunk
-//! that is the same is not written. Where nothing changed, nothing is written at all.
+//! A file with unchanged size and modification time is not read. A file with unchanged bytes is not chunked.
+//! An unchanged chunk is not written. If nothing changed, nothing is written at all.
 
 use crate::base::Error;
 use crate::base::caller::is_marked;
@@ -27,50 +27,51 @@ use crate::records::graph::{self, read};
 use crate::store::audit;
 use crate::store::walk::{self, Note, ReadResult, Stat, WalkResult, WalkedFile};
 
-/// The kind of a chunk's passage.
-const KIND: &str = "chunk";
-/// How many documents, and how many bytes of text, go into one transaction; one document is never cut.
-const BATCH: usize = 256;
-const BATCH_BYTES: usize = 2 << 20;
-/// A file that was written so few milliseconds ago may be written again without another time: clocks of file
-/// systems are coarse. It is read again next time.
-const RECENT: i64 = 2_000;
+/// The passage kind of a chunk.
+const CHUNK_KIND: &str = "chunk";
+/// The maximum number of documents in one transaction.
+const MAX_BATCH_DOCUMENTS: usize = 256;
+/// The maximum size of the text in one transaction, unless a single document is larger.
+const MAX_BATCH_BYTES: usize = 2 << 20;
+/// A file written this recently may be written again with the same modification time, because file system
+/// clocks are coarse. It is read again next time.
+const RECENT_MILLIS: i64 = 2_000;
 
-/// What a sync found and did.
+/// The result of a sync.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Synced {
-    /// Documents that are new.
+pub struct SyncReport {
+    /// Documents that were added.
     pub added: Vec<String>,
-    /// Documents that say something else than before.
+    /// Documents whose content changed.
     pub changed: Vec<String>,
-    /// Documents that are gone.
+    /// Documents that were removed.
     pub removed: Vec<String>,
-    /// How many documents are as they were.
+    /// The number of unchanged documents.
     pub unchanged: usize,
-    /// How many chunks were written; those that were kept are not counted.
+    /// The number of chunks that were written, without unchanged ones.
     pub chunks_written: usize,
-    /// What is not indexed, and why.
+    /// Files that were not indexed, and why.
     pub skipped: Vec<Note>,
-    /// What is indexed but could not be read as it is, and how.
+    /// Files that were indexed with repairs, and which.
     pub repaired: Vec<Note>,
-    /// Sources of a collection that are not there.
+    /// Sources of a collection that are missing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub absent: Vec<Note>,
-    /// How many documents of these are kept as they were last read.
-    #[serde(skip_serializing_if = "is_none")]
+    /// The number of documents that were kept although their source is missing.
+    #[serde(skip_serializing_if = "is_zero")]
     pub kept: usize,
-    /// How many files of a collection's sources have other endings and were left out.
+    /// The number of files in a collection's sources that were ignored, by extension.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub others: BTreeMap<String, usize>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_none(count: &usize) -> bool {
+fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Brings an index up to date with the documents that were found, and the graph where it is wanted. `progress` is
-/// told how many of them have been looked at.
+/// Updates an index with the documents that were found, and the graph if `graph` is set. `progress` receives
+/// the number of processed documents and their total.
 pub(crate) fn sync_database(
     database: &mut Database,
     caller: &Caller,
@@ -78,17 +79,17 @@ pub(crate) fn sync_database(
     read_found: &dyn Fn(&WalkedFile) -> ReadResult,
     graph: bool,
     progress: &mut dyn FnMut(usize, usize),
-) -> Result<Synced> {
+) -> Result<SyncReport> {
     let WalkResult { seen, skipped, others, mut absent, empty } = found;
-    let mut known = database.read(known)?;
-    // A folder that had documents and has none at all is rather one whose disk is not there.
+    let mut known = database.read(indexed_documents)?;
+    // A folder that lost all its documents is more likely an unmounted disk.
     for source in empty {
         if known.keys().any(|path| walk::is_within(path, &source)) {
-            let why = "has no documents any more, so what it had is kept".to_owned();
+            let why = "has no documents any more; its indexed documents were kept".to_owned();
             absent.push(Note { path: source, why });
         }
     }
-    let mut synced = Synced { skipped, others, ..Synced::default() };
+    let mut synced = SyncReport { skipped, others, ..SyncReport::default() };
     let mut batch = Batch::default();
     for (place, file) in seen.iter().enumerate() {
         let before = known.get(&file.path);
@@ -100,7 +101,7 @@ pub(crate) fn sync_database(
             known.remove(&file.path);
             continue;
         }
-        // One that has gone since the walk stays among the known, which are taken out below.
+        // A file deleted since the walk stays in `known` and is removed below.
         let Some(document) = Document::read(file, read_found(file), caller.now, graph) else { continue };
         synced.count(&file.path, &document.row, before);
         if before != Some(&document.row) {
@@ -130,8 +131,8 @@ pub(crate) fn sync_database(
     Ok(synced)
 }
 
-impl Synced {
-    /// Counts a document that now stands as `row`.
+impl SyncReport {
+    /// Counts a document by its new row and its row before.
     fn count(&mut self, path: &str, row: &Row, before: Option<&Row>) {
         let note = row.note.as_ref().map(|why| Note { path: path.to_owned(), why: why.clone() });
         match (note, row.is_indexed()) {
@@ -147,7 +148,7 @@ impl Synced {
     }
 }
 
-/// What the index knows of a document: a row of `documents`.
+/// The state of a document in the index: a row of `documents`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Row {
     size: i64,
@@ -155,20 +156,20 @@ struct Row {
     hash: String,
     chunks: i64,
     note: Option<String>,
-    /// The version of the reader that took the graph's part out of it.
+    /// The version of the reader that extracted facts for the graph.
     graph: Option<String>,
-    /// Whether it says of itself that it is private.
+    /// Whether its front matter marks it as private.
     private: bool,
 }
 
 impl Row {
-    /// A document that was skipped has a row too, so that it is not read again.
+    // A skipped document also has a row, so that it is not read again.
     fn is_indexed(&self) -> bool {
         !self.hash.is_empty()
     }
 }
 
-fn known(db: &Connection) -> Result<HashMap<String, Row>> {
+fn indexed_documents(db: &Connection) -> Result<HashMap<String, Row>> {
     let sql = "SELECT path, size, mtime, hash, chunks, note, graph, private FROM documents";
     let rows = db.rows(sql, (), |row| {
         let known = Row {
@@ -185,20 +186,21 @@ fn known(db: &Connection) -> Result<HashMap<String, Row>> {
     Ok(rows.into_iter().collect())
 }
 
-/// A document that was read, and its passages.
+/// A document and its passages.
 struct Document {
     path: String,
     row: Row,
     passages: Vec<Passage>,
-    /// What it says for the graph, and since when.
-    said: Option<read::Reading>,
+    /// The facts and relations for the graph.
+    reading: Option<read::Reading>,
+    /// The date from which they hold.
     since: Time,
-    /// Hashes of its lines, where it is cared for.
+    /// The hashes of its lines if it is MEMORY.md.
     lines: Vec<String>,
 }
 
 impl Document {
-    /// Cuts a document that was read; `None`: it has gone.
+    /// Chunks a document; `None` if the file was deleted.
     fn read(seen: &WalkedFile, taken: ReadResult, now: Time, graph: bool) -> Option<Document> {
         let graph = graph.then_some(read::VERSION);
         let skipped = |stat: Stat, why: String, retry: bool| {
@@ -213,22 +215,22 @@ impl Document {
                 private: false,
             };
             let (path, passages, lines) = (seen.path.clone(), Vec::new(), Vec::new());
-            Some(Document { path, row, passages, said: None, since: now, lines })
+            Some(Document { path, row, passages, reading: None, since: now, lines })
         };
         let (bytes, stat, settled) = match taken {
             ReadResult::Bytes { bytes, stat, settled } => (bytes, stat, settled),
             ReadResult::Skipped { why, retry } => return skipped(seen.stat, why, retry),
             ReadResult::Gone => return None,
         };
-        let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT.unsigned_abs();
+        let settled = settled && stat.mtime.abs_diff(now.as_millis()) >= RECENT_MILLIS.unsigned_abs();
         let (text, note) = match decode(&bytes) {
             Ok(decoded) => decoded,
             Err(why) => return skipped(stat, why, !settled),
         };
         let private = is_marked(&text);
-        // What we wrote ourselves is no memory: it would be found by the words of every other question.
+        // An untouched template is not memory. Search would match its words too often.
         if template::is_untouched(&seen.path, &text) {
-            return skipped(stat, "is still as `nacre init` wrote it".into(), !settled);
+            return skipped(stat, "is unchanged since `nacre init` wrote it".into(), !settled);
         }
         let text = template::without_template(&seen.path, &text);
         let passages = passages(&seen.path, &text, stat);
@@ -242,16 +244,16 @@ impl Document {
             private,
         };
         let since = Time::in_name(stem(&seen.path)).unwrap_or(Time::from_millis(stat.mtime));
-        // A file from the future, or about it, would win over all that is said until then.
+        // A file dated in the future would override everything that is stated until then.
         let since = since.min(now);
-        let said = graph.map(|_| read::document(&seen.path, &text));
+        let reading = graph.map(|_| read::document(&seen.path, &text));
         let lines = memory_file::hashes(&seen.path, &text);
-        Some(Document { path: seen.path.clone(), row, passages, said, since, lines })
+        Some(Document { path: seen.path.clone(), row, passages, reading, since, lines })
     }
 }
 
-/// Makes the passages of a document. Credentials go before it is cut: of one that is cut in two, no half would
-/// be known.
+/// Makes the passages of a document. Credentials are masked before chunking, because half a credential would
+/// not be recognized.
 fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
     let stem = stem(path);
     let day = Time::in_name(stem);
@@ -270,12 +272,16 @@ fn passages(path: &str, text: &str, stat: Stat) -> Vec<Passage> {
             hash: hash(format!("{title}\n{text}").as_bytes()),
         };
         let at = day.unwrap_or(Time::from_millis(stat.mtime));
-        Passage { title, slice: Some(slice), ..Passage::new(KIND, format!("{path}#{number}"), text, at) }
+        Passage {
+            title,
+            slice: Some(slice),
+            ..Passage::new(CHUNK_KIND, format!("{path}#{number}"), text, at)
+        }
     };
     filled.enumerate().map(passage).collect()
 }
 
-/// The name of a file without its folder and its ending.
+/// Returns the name of a file without its folder and extension.
 fn stem(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or(path);
     name.rsplit_once('.').map_or(name, |(stem, _)| stem)
@@ -285,7 +291,7 @@ fn hash(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// What goes into one transaction.
+/// The changes of one transaction.
 #[derive(Default)]
 struct Batch {
     documents: Vec<Document>,
@@ -300,10 +306,10 @@ impl Batch {
     }
 
     fn is_full(&self) -> bool {
-        self.documents.len() + self.removed.len() >= BATCH || self.bytes >= BATCH_BYTES
+        self.documents.len() + self.removed.len() >= MAX_BATCH_DOCUMENTS || self.bytes >= MAX_BATCH_BYTES
     }
 
-    /// Writes what is there, if anything, and returns the number of chunks that had to be written.
+    /// Writes the batch, unless it is empty. Returns the number of chunks that were written.
     fn write(&mut self, database: &mut Database, caller: &Caller) -> Result<usize> {
         let Batch { documents, removed, .. } = std::mem::take(self);
         if documents.is_empty() && removed.is_empty() {
@@ -320,7 +326,7 @@ impl Batch {
             for document in &documents {
                 written += write_chunks(tx, &mut writer, &document.path, &document.passages)?;
                 let origin = from_document(caller.now, document.since);
-                graph::follow(tx, &mut writer, &origin, &document.path, document.said.as_ref())?;
+                graph::follow(tx, &mut writer, &origin, &document.path, document.reading.as_ref())?;
                 write_row(tx, document)?;
                 if !document.lines.is_empty() {
                     memory_file::note_lines(tx, &document.lines, document.since, caller.now)?;
@@ -351,8 +357,8 @@ fn write_row(tx: &Connection, document: &Document) -> Result<()> {
     tx.run(sql, (&document.path, size, mtime, hash, chunks, note, graph, private)).map(drop)
 }
 
-/// A chunk that is in the index.
-struct Old {
+/// A chunk in the index.
+struct IndexedChunk {
     id: i64,
     reference: String,
     hash: String,
@@ -360,26 +366,26 @@ struct Old {
     lines: (i64, i64),
 }
 
-/// Makes the chunks of a document these. One that is there already, under whatever number, stays. Returns how
-/// many were written.
+/// Replaces the chunks of a document. Chunks with unchanged text stay, even if their number changes. Returns
+/// the number of chunks that were written.
 fn write_chunks(tx: &Connection, writer: &mut Writer<'_>, path: &str, new: &[Passage]) -> Result<usize> {
-    let mut old: HashMap<String, Vec<Old>> = HashMap::new();
+    let mut old: HashMap<String, Vec<IndexedChunk>> = HashMap::new();
     for chunk in chunks_of(tx, path)?.into_iter().rev() {
         old.entry(chunk.hash.clone()).or_default().push(chunk);
     }
-    let kept: Vec<Option<Old>> = new
+    let kept: Vec<Option<IndexedChunk>> = new
         .iter()
         .map(|passage| passage.slice.as_ref().and_then(|slice| old.get_mut(&slice.hash)?.pop()))
         .collect();
     for chunk in old.into_values().flatten() {
-        writer.remove(KIND, &chunk.reference)?;
+        writer.remove(CHUNK_KIND, &chunk.reference)?;
     }
-    let moves = |(passage, old): &(&Passage, &Old)| {
+    let moves = |(passage, old): &(&Passage, &IndexedChunk)| {
         let lines = passage.slice.as_ref().map(|slice| slice.lines);
         old.reference != passage.reference || old.at != passage.at || Some(old.lines) != lines
     };
     let pairs = || new.iter().zip(&kept).filter_map(|(passage, old)| Some((passage, old.as_ref()?)));
-    // Out of each other's way first: a number may still be another chunk's.
+    // First to temporary names, because the new number may still belong to another chunk.
     for (_, old) in pairs().filter(moves) {
         let aside = format!("{path}#~{}", old.id);
         tx.run("UPDATE passages SET ref = $2 WHERE id = $1", (old.id, aside))?;
@@ -395,15 +401,15 @@ fn write_chunks(tx: &Connection, writer: &mut Writer<'_>, path: &str, new: &[Pas
     Ok(written)
 }
 
-/// The chunks of a document that are in the index, by number.
-fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
-    // `$` is the character behind `#`. Another document's path may begin with this one's and `#`; what stands
-    // behind it is then no number.
+/// Returns the chunks of a document in the index, by number.
+fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<IndexedChunk>> {
+    // `$` is the character after `#`. The path of another document may begin with this path and `#`, but no
+    // number follows then.
     let sql = "SELECT id, ref, hash, at, first_line, last_line FROM passages
         WHERE kind = 'chunk' AND ref >= $1 || '#' AND ref < $1 || '$'";
     let mut found = Vec::new();
     tx.each(sql, [path], |row| {
-        let old = Old {
+        let old = IndexedChunk {
             id: row.get(0)?,
             reference: row.get(1)?,
             hash: row.text(2)?.to_owned(),
@@ -419,33 +425,33 @@ fn chunks_of(tx: &Connection, path: &str) -> Result<Vec<Old>> {
     Ok(found.into_iter().map(|(_, old)| old).collect())
 }
 
-/// Brings the index up to date with the documents (Q5): the Markdown files in the group's folder. Costs a
-/// walk over the folder, and no write where nothing changed.
-pub fn sync(view: &mut View<'_>) -> Result<Synced> {
+/// Updates the index with the Markdown files in the group's folder. This walks the folder, and writes nothing
+/// if nothing changed.
+pub fn sync(view: &mut View<'_>) -> Result<SyncReport> {
     sync_with(view, &mut |_, _| {})
 }
 
-/// The same; `progress` is told how many documents have been looked at, and how many there are.
-pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<Synced> {
+/// Syncs like [`sync`]. `progress` receives the number of processed documents and their total.
+pub fn sync_with(view: &mut View<'_>, progress: &mut dyn FnMut(usize, usize)) -> Result<SyncReport> {
     let caller = view.caller();
-    // What a dead process has decided about files is done first.
-    if view.is_on_disk() && view.read_all(change::is_unsettled)? {
-        match change::hold(view) {
+    // First complete the file changes of a process that died.
+    if view.is_on_disk() && view.read_all(change::has_pending_changes)? {
+        match change::lock(view) {
             Ok(held) => drop(held),
             Err(Error::ReadOnly { .. }) => {}
             Err(error) => return Err(error),
         }
     }
     if !view.settings().documents.index {
-        return Ok(Synced::default());
+        return Ok(SyncReport::default());
     }
     let (files, graph) = (view.files().clone(), view.settings().graph.documents);
     let read_found = |seen: &WalkedFile| files.read_found(seen);
     sync_database(view.memory(), caller, files.documents(), &read_found, graph, progress)
 }
 
-/// Syncs before a search, where there may be something new. What goes wrong is said, not thrown: what is
-/// indexed can still be searched.
+/// Syncs before a search if files may have changed. Returns a problem as text, because the existing index can
+/// still be searched.
 pub(crate) fn follow(view: &mut View<'_>) -> Option<String> {
     if !view.may_have_changed() {
         return None;

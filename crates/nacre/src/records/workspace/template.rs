@@ -1,8 +1,7 @@
-//! The templates (W1): what `nacre init` puts into a new workspace.
+//! The templates that `nacre init` writes into a new workspace.
 //!
-//! They are there to be read by an agent as they are, or to be filled in. What stands in them is ours, not
-//! memory: neither search nor the graph takes it in, and a form that nobody has filled in costs the start of
-//! a session one line.
+//! An agent reads them as they are, or a person fills them in. Their text is not memory: search and the graph
+//! skip it, and a form that nobody has filled in takes one line of the startup context.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -13,16 +12,16 @@ use super::FilePath;
 use crate::base::Result;
 use crate::group::View;
 
-/// A file that a new workspace begins with.
+/// A file of a new workspace.
 #[derive(Clone, Copy, Debug)]
 pub struct Template {
-    /// Where it stands in the group's folder.
+    /// The path in the group's folder.
     pub path: &'static str,
-    /// What the file is for, in a few words.
+    /// The purpose of the file, in a few words.
     pub purpose: &'static str,
-    /// Its text.
+    /// The text of the file.
     pub text: &'static str,
-    /// Whether it says nothing until somebody fills it in.
+    /// Whether it is a form, which says nothing until somebody fills it in.
     pub form: bool,
 }
 
@@ -34,24 +33,20 @@ const fn form(path: &'static str, purpose: &'static str, text: &'static str) -> 
     Template { path, purpose, text, form: true }
 }
 
-/// Every template, in the order in which a newcomer should look at them.
+/// Every template, in the order in which a new user should read them.
 pub const TEMPLATES: &[Template] = &[
-    words("AGENTS.md", "what the agent does in every session", include_str!("templates/AGENTS.md")),
+    words("AGENTS.md", "where information goes and how files change", include_str!("templates/AGENTS.md")),
     words("SOUL.md", "who the agent is: principles and voice", include_str!("templates/SOUL.md")),
-    form("USER.md", "whom it helps; private", include_str!("templates/USER.md")),
-    form("IDENTITY.md", "the agent's card: name, role, sign", include_str!("templates/IDENTITY.md")),
-    form("TOOLS.md", "machines, services and commands of this place", include_str!("templates/TOOLS.md")),
-    form("HEARTBEAT.md", "what to look after when nobody asked", include_str!("templates/HEARTBEAT.md")),
-    form("BOOT.md", "what a host has done once when it starts", include_str!("templates/BOOT.md")),
-    form("MEMORY.md", "what stays true for months; private", include_str!("templates/MEMORY.md")),
-    form(
-        "memory/active-context.md",
-        "what is under way right now",
-        include_str!("templates/active-context.md"),
-    ),
+    form("USER.md", "the person it helps; private", include_str!("templates/USER.md")),
+    form("IDENTITY.md", "the agent's name, role and sign", include_str!("templates/IDENTITY.md")),
+    form("TOOLS.md", "machines, services and commands", include_str!("templates/TOOLS.md")),
+    form("HEARTBEAT.md", "a checklist for timed sessions", include_str!("templates/HEARTBEAT.md")),
+    form("BOOT.md", "tasks for a host to run once when it starts", include_str!("templates/BOOT.md")),
+    form("MEMORY.md", "long-lived knowledge; private", include_str!("templates/MEMORY.md")),
+    form("memory/active-context.md", "the current work", include_str!("templates/active-context.md")),
     form(
         "memory/gating-policies.md",
-        "rules that mistakes taught",
+        "rules learned from mistakes",
         include_str!("templates/gating-policies.md"),
     ),
     words(
@@ -65,28 +60,28 @@ pub const TEMPLATES: &[Template] = &[
     ),
 ];
 
-/// The template of a path.
+/// Returns the template of a path.
 fn template(path: &str) -> Option<&'static Template> {
     TEMPLATES.iter().find(|template| template.path == path)
 }
 
-/// Tells whether a document is still what `nacre init` wrote.
+/// Returns whether a document is still exactly as `nacre init` wrote it.
 pub(crate) fn is_untouched(path: &str, text: &str) -> bool {
     template(path).is_some_and(|template| same(template.text, text))
 }
 
-/// Tells whether a document is a form that nobody has filled in.
+/// Returns whether a document is a form that nobody has filled in.
 pub(crate) fn is_empty_form(path: &str, text: &str) -> bool {
     template(path).is_some_and(|template| template.form && same(template.text, text))
 }
 
-/// Editors add and take away the last line break.
+// Ignores the final line break, which some editors add or remove.
 fn same(template: &str, text: &str) -> bool {
     template.trim_end() == text.trim_end()
 }
 
-/// Returns a document without what its template says: its lines are there, and empty, so that the others keep
-/// their numbers. Headings stay, for what somebody wrote below them needs them.
+/// Blanks the lines of a document that come from its template. Line numbers stay the same, and headings stay
+/// because added text needs them.
 pub(crate) fn without_template<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
     let Some(template) = template(path) else { return text.into() };
     let ours: HashSet<&str> = template
@@ -98,7 +93,7 @@ pub(crate) fn without_template<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
     blank(text, |line| ours.contains(line.trim()))
 }
 
-/// Returns a document without the hints of its template, which are for whoever fills it in.
+/// Blanks the hints of a document's template, which are meant for the person who fills it in.
 pub(crate) fn without_hints<'a>(path: &str, text: &'a str) -> Cow<'a, str> {
     let hint = template(path).and_then(|template| Some(template.text.split_once("-->")?.0));
     let Some(lines) = hint.filter(|hint| text.starts_with(hint)).map(|hint| hint.lines().count()) else {
@@ -121,27 +116,27 @@ fn blank(text: &str, mut ours: impl FnMut(&str) -> bool) -> Cow<'_, str> {
         .into()
 }
 
-/// What became of the templates of a workspace.
+/// The result of writing the templates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Laid {
-    /// Files that were made.
+pub struct TemplateReport {
+    /// Files that were created.
     pub made: Vec<&'static str>,
-    /// Files that were there, and are as they were.
+    /// Files that existed and were not changed.
     pub kept: Vec<&'static str>,
 }
 
-/// Writes the templates into the group's folder. What is there is never written to (W1).
-pub fn lay_templates(view: &View<'_>) -> Result<Laid> {
-    let mut laid = Laid::default();
+/// Writes the templates into the group's folder. Existing files are never changed.
+pub fn write_templates(view: &View<'_>) -> Result<TemplateReport> {
+    let mut report = TemplateReport::default();
     for template in TEMPLATES {
         let path: FilePath = template.path.parse().expect("a test parses every path");
         if view.files().create(&path, template.text.as_bytes())? {
-            laid.made.push(template.path);
+            report.made.push(template.path);
         } else {
-            laid.kept.push(template.path);
+            report.kept.push(template.path);
         }
     }
-    Ok(laid)
+    Ok(report)
 }
 
 #[cfg(test)]
@@ -164,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_person_wrote_is_left() {
+    fn text_added_to_a_template_stays() {
         let filled = TEMPLATES[2].text.replace("## People\n", "## People\n\n- Petra: sister, in Graz\n");
         assert!(!is_untouched("USER.md", &filled));
         for (text, expected) in [

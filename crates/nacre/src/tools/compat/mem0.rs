@@ -15,7 +15,7 @@ use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::index::Scope;
 use crate::records::entry::{
-    self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT, MAX_TAG, OnDuplicate, Tags,
+    self, Data, Draft, Edit, Entry, EntryType, MAX_CONTENT_CHARS, MAX_TAG_CHARS, OnDuplicate, Tags,
 };
 use crate::records::erase;
 use crate::search;
@@ -65,7 +65,7 @@ impl Memory {
         let Data { mut owner, metadata, expires, .. } = entry.data.unwrap_or_default();
         let own = |tag: &&str| !OWNERS.iter().any(|owner| tag.starts_with(&format!("{}:", kind(owner))));
         Memory {
-            hash: entry::folded(&entry.content).chars().take(32).collect(),
+            hash: entry::content_hash(&entry.content).chars().take(32).collect(),
             memory: entry.content,
             user_id: owner.remove("user_id"),
             agent_id: owner.remove("agent_id"),
@@ -200,7 +200,7 @@ impl Request for AddRequest {
 /// A text in pieces that fit an entry, cut where lines, sentences or words end.
 fn pieces(text: &str) -> Vec<&str> {
     let (mut rest, mut all) = (text.trim(), Vec::new());
-    while let Some((most, _)) = rest.char_indices().nth(MAX_CONTENT) {
+    while let Some((most, _)) = rest.char_indices().nth(MAX_CONTENT_CHARS) {
         let head = &rest[..most];
         let at = head.rfind('\n').or_else(|| head.rfind(". ").map(|at| at + 1)).or_else(|| head.rfind(' '));
         let at = at.filter(|at| *at > 0).unwrap_or(most);
@@ -249,7 +249,7 @@ fn kind(owner: &str) -> &str {
 fn tag(name: &str, value: &str) -> Option<String> {
     let tag = format!("{}:{value}", kind(name));
     let is_kept =
-        tag.split_whitespace().collect::<Vec<_>>().join(" ") == tag && tag.chars().count() <= MAX_TAG;
+        tag.split_whitespace().collect::<Vec<_>>().join(" ") == tag && tag.chars().count() <= MAX_TAG_CHARS;
     is_kept.then_some(tag)
 }
 
@@ -642,7 +642,7 @@ mod tests {
         assert!(pieces("  ").is_empty());
         let long = "word ".repeat(1000);
         let all = pieces(&long);
-        assert!(all.len() == 3 && all.iter().all(|piece| piece.chars().count() <= MAX_CONTENT));
+        assert!(all.len() == 3 && all.iter().all(|piece| piece.chars().count() <= MAX_CONTENT_CHARS));
         assert_eq!(all.join(" "), long.trim());
         assert_eq!(pieces(&"ß".repeat(4001)).len(), 3);
     }

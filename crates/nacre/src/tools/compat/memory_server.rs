@@ -13,7 +13,7 @@ use crate::base::{Error, Result, Time};
 use crate::records::graph::fact::{self, Draft, Fact};
 use crate::records::graph::relation::{self, RelationRef};
 use crate::records::graph::{self, ENTITY_TYPE, OBSERVATIONS, name};
-use crate::records::workspace::checkpoint::Gone;
+use crate::records::workspace::checkpoint::DeletedRecord;
 use crate::store::Connection;
 use crate::tools::call::{Call, Ran, Write};
 use crate::tools::graph::origin;
@@ -344,7 +344,7 @@ fn remove(call: &mut Call<'_>, going: &Going) -> Ran<()> {
         gone.iter().for_each(|id| write.record(id, "deleted", 1));
         Ok(gone)
     })?;
-    call.forget(gone.into_iter().map(Gone::of))?;
+    call.forget(gone.into_iter().map(DeletedRecord::of))?;
     Ok(())
 }
 

@@ -11,9 +11,9 @@ use crate::base::path::MEMORIES;
 use crate::base::redact::{self, redact};
 use crate::base::text::lossy;
 use crate::base::{Error, Result, Time};
-use crate::records::workspace::change::{self, Change, Held};
+use crate::records::workspace::change::{self, Change, LockedWorkspace};
 use crate::records::workspace::policy::{self, Decision, Target};
-use crate::records::workspace::proposal::{self, Made};
+use crate::records::workspace::proposal::{self, ProposalOutcome};
 use crate::records::workspace::{self, FilePath};
 use crate::store::Files;
 use crate::store::audit;
@@ -99,7 +99,7 @@ enum No {
     /// The model is told, and may do better.
     Say(String),
     /// A person is to decide first.
-    Wait(Made),
+    Wait(ProposalOutcome),
     Fail(Error),
 }
 
@@ -237,7 +237,7 @@ impl MemoryToolRequest {
             }
         }
         let (seen, mode) = (Seen::of(call), call.mode);
-        let mut held = change::hold(call.view())?;
+        let mut held = change::lock(call.view())?;
         let (given, place) = &places[0];
         let plan = match (self.command, place) {
             (Command::Delete, Place::Root) => say("Cannot delete the /memories directory itself".into()),
@@ -251,14 +251,14 @@ impl MemoryToolRequest {
         }?;
         for Change { path, after, .. } in &plan.changes {
             proposal::check_seen(&held, caller, path)?;
-            if after.as_ref().is_some_and(|after| after.len() as u64 > change::LARGEST) {
-                return say(format!("The file would have more than {} MiB.", change::LARGEST >> 20));
+            if after.as_ref().is_some_and(|after| after.len() as u64 > change::MAX_FILE_BYTES) {
+                return say(format!("The file would have more than {} MiB.", change::MAX_FILE_BYTES >> 20));
             }
         }
         if decision == Decision::Propose {
             drop(held);
             let arguments = perform::arguments(self)?;
-            return Err(No::Wait(proposal::make_call(call.view(), MEMORY_TOOL, &arguments)?));
+            return Err(No::Wait(proposal::propose_call(call.view(), MEMORY_TOOL, &arguments)?));
         }
         commit(mode, caller, &mut held, &plan)?;
         for Change { path, .. } in plan.changes.iter().filter(|change| change.after.is_none()) {
@@ -266,7 +266,7 @@ impl MemoryToolRequest {
         }
         drop(held);
         for Change { path, before, after } in &plan.changes {
-            let delta = change::grown(before.as_deref(), after.as_deref());
+            let delta = change::char_delta(before.as_deref(), after.as_deref());
             call.view().tell_write("file", path.as_str(), delta);
         }
         Ok(plan.said)
@@ -481,7 +481,7 @@ fn rename(seen: &Seen, given: &str, path: &FilePath, to: &(&str, Place)) -> Done
 fn commit(
     mode: Mode<'_>,
     caller: &crate::base::caller::Caller,
-    held: &mut Held<'_>,
+    held: &mut LockedWorkspace<'_>,
     plan: &Plan,
 ) -> Result<()> {
     let cause = match mode {
@@ -496,7 +496,7 @@ fn commit(
         row.detail.insert("bytes".into(), size.into());
         row.append(tx, caller)?;
         match mode {
-            Mode::Approved { number, by } => proposal::approved(tx, by, number),
+            Mode::Approved { number, by } => proposal::mark_approved(tx, by, number),
             _ => Ok(()),
         }
     })
@@ -558,15 +558,15 @@ impl Seen {
 
     /// The bytes of a file; `None`: there is none, or a folder.
     fn file(&self, path: &FilePath, given: &str) -> Done<Option<Vec<u8>>> {
-        let bytes = match self.files.read(path, change::LARGEST + 1) {
+        let bytes = match self.files.read(path, change::MAX_FILE_BYTES + 1) {
             Ok(bytes) => bytes,
             Err(Error::BadPath { problem: "is not a file", .. }) => None,
             Err(error) => return refused(given, error),
         };
         let bytes = bytes.filter(|bytes| self.visibility.sees_file(&self.private, path.as_str(), bytes));
         match bytes {
-            Some(bytes) if bytes.len() as u64 > change::LARGEST => {
-                say(format!("The file {given} has more than {} MiB.", change::LARGEST >> 20))
+            Some(bytes) if bytes.len() as u64 > change::MAX_FILE_BYTES => {
+                say(format!("The file {given} has more than {} MiB.", change::MAX_FILE_BYTES >> 20))
             }
             bytes => Ok(bytes),
         }

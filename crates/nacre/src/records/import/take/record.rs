@@ -119,7 +119,7 @@ impl Importer<'_> {
         words: &str,
         done: &mut BatchResult,
     ) -> Result<()> {
-        let content = match entry::checked(words) {
+        let content = match entry::check_content(words) {
             Ok(content) => content,
             Err(error) => {
                 done.skipped.push((named(step.item), error.to_string()));

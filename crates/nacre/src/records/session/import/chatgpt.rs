@@ -1,19 +1,19 @@
 //! `conversations.json` of a ChatGPT export: conversations that are trees of messages.
 //!
-//! `current_node` is the end of the branch that the person saw last; from there the parents lead to the
-//! beginning. The other branches are answers and questions that were replaced.
+//! `current_node` is the end of the branch that the person saw last, and its parents lead to the beginning.
+//! The other branches are answers and questions that were replaced.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use super::intake::{Draft, Intake, made_id};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
 pub(super) fn conversation(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
     let Some(tree) = value["mapping"].as_object() else {
-        intake.note(Why::NotMessage);
+        intake.note(Reason::NotMessage);
         return Ok(());
     };
     let given = [&value["conversation_id"], &value["id"]];
@@ -23,12 +23,12 @@ pub(super) fn conversation(value: &Value, intake: &mut Intake<'_>) -> Result<()>
     let seen: HashSet<&str> = branch.iter().copied().collect();
     for (_, node) in tree.iter().filter(|(key, _)| !seen.contains(key.as_str())) {
         if matches!(author(&node["message"]), Some(Author::User | Author::Assistant)) {
-            intake.note(Why::OtherBranch);
+            intake.note(Reason::OtherBranch);
         }
     }
     for (place, key) in branch.iter().rev().enumerate() {
         let message = &tree[*key]["message"];
-        // The root has none.
+        // The root has no message.
         if !message.is_null() {
             let id = intake.given_id(&message["id"]).or_else(|| intake.given_id(&Value::from(*key)));
             let id = id.unwrap_or_else(|| made_id(&session, place));
@@ -44,14 +44,14 @@ fn branch<'a>(tree: &'a Map<String, Value>, end: &'a Value, intake: &mut Intake<
     if next.is_none() {
         next = latest_leaf(tree);
         if next.is_some() {
-            intake.note(Why::BrokenTree);
+            intake.note(Reason::BrokenTree);
         }
     }
     let mut keys = Vec::new();
     let mut seen = HashSet::new();
     while let Some(key) = next {
         let Some(node) = tree.get(key).filter(|_| seen.insert(key)) else {
-            intake.note(Why::BrokenTree);
+            intake.note(Reason::BrokenTree);
             break;
         };
         keys.push(key);
@@ -60,7 +60,7 @@ fn branch<'a>(tree: &'a Map<String, Value>, end: &'a Value, intake: &mut Intake<
     keys
 }
 
-/// Returns the node without children whose message is the latest.
+/// Returns the leaf with the latest message.
 fn latest_leaf(tree: &Map<String, Value>) -> Option<&str> {
     let parents: HashSet<&str> = tree.values().filter_map(|node| node["parent"].as_str()).collect();
     let time = |node: &Value| node["message"]["create_time"].as_f64().unwrap_or_default();
@@ -81,20 +81,20 @@ fn message(message: &Value, session: &str, id: String, intake: &mut Intake<'_>) 
     let for_a_tool = message["recipient"].as_str().is_some_and(|recipient| recipient != "all");
     let author = author(message);
     let passed = match kind {
-        _ if message["author"]["role"] == "tool" => Some(Why::ToolResult),
-        _ if author.is_none() => Some(Why::Instructions),
-        _ if message["weight"].as_f64() == Some(0.0) => Some(Why::Hidden),
-        _ if message["metadata"]["is_visually_hidden_from_conversation"] == true => Some(Why::Hidden),
-        Some("thoughts" | "reasoning_recap") => Some(Why::Thinking),
-        _ if message["channel"] == "analysis" => Some(Why::Thinking),
-        _ if for_a_tool => Some(Why::ToolUse),
-        Some("code" | "execution_output") => Some(Why::ToolUse),
-        Some("user_editable_context" | "model_editable_context") => Some(Why::Injected),
+        _ if message["author"]["role"] == "tool" => Some(Reason::ToolResult),
+        _ if author.is_none() => Some(Reason::Instructions),
+        _ if message["weight"].as_f64() == Some(0.0) => Some(Reason::Hidden),
+        _ if message["metadata"]["is_visually_hidden_from_conversation"] == true => Some(Reason::Hidden),
+        Some("thoughts" | "reasoning_recap") => Some(Reason::Thinking),
+        _ if message["channel"] == "analysis" => Some(Reason::Thinking),
+        _ if for_a_tool => Some(Reason::ToolUse),
+        Some("code" | "execution_output") => Some(Reason::ToolUse),
+        Some("user_editable_context" | "model_editable_context") => Some(Reason::Injected),
         None | Some("text" | "multimodal_text") => None,
-        Some(_) => Some(Why::NotMessage),
+        Some(_) => Some(Reason::NotMessage),
     };
     let (None, Some(author)) = (passed, author) else {
-        intake.note(passed.unwrap_or(Why::Instructions));
+        intake.note(passed.unwrap_or(Reason::Instructions));
         return Ok(());
     };
     let parts = parts(&message["content"]["parts"], intake);
@@ -105,14 +105,14 @@ fn message(message: &Value, session: &str, id: String, intake: &mut Intake<'_>) 
     intake.offer(Draft { session: session.to_owned(), id, author, parts, at })
 }
 
-/// Returns the parts that are text, spoken ones included.
+/// Returns the parts that are text, including transcribed audio.
 fn parts(parts: &Value, intake: &mut Intake<'_>) -> Vec<String> {
     let Some(parts) = parts.as_array() else {
-        intake.note(Why::NoText);
+        intake.note(Reason::NoText);
         return Vec::new();
     };
     if parts.is_empty() {
-        intake.note(Why::Empty);
+        intake.note(Reason::Empty);
     }
     let mut texts = Vec::new();
     for part in parts {
@@ -123,13 +123,13 @@ fn parts(parts: &Value, intake: &mut Intake<'_>) -> Vec<String> {
             {
                 texts.extend(part.get("text").and_then(Value::as_str).map(str::to_owned));
             }
-            _ => intake.note(Why::Attachment),
+            _ => intake.note(Reason::Attachment),
         }
     }
     texts
 }
 
-/// Takes out the marks of citations, which are written in letters of private use and name nothing outside.
+/// Removes citation marks, which consist of private-use characters and refer to nothing outside.
 fn without_citations(text: &str) -> String {
     const OPEN: char = '\u{e200}';
     const CLOSE: char = '\u{e201}';

@@ -3,12 +3,12 @@
 use serde_json::Value;
 
 use super::intake::{Draft, Intake, made_id};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
 pub(super) fn conversation(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
     let Some(messages) = value["chat_messages"].as_array() else {
-        intake.note(Why::NotMessage);
+        intake.note(Reason::NotMessage);
         return Ok(());
     };
     let session = intake.session_of_element(&value["uuid"]);
@@ -23,17 +23,16 @@ fn message(message: &Value, session: &str, place: usize, intake: &mut Intake<'_>
         Some("human" | "user") => Author::User,
         Some("assistant") => Author::Assistant,
         _ => {
-            intake.note(if message.is_object() { Why::Instructions } else { Why::NotMessage });
+            intake.note(if message.is_object() { Reason::Instructions } else { Reason::NotMessage });
             return Ok(());
         }
     };
     for list in ["attachments", "files"] {
         for _ in message[list].as_array().into_iter().flatten() {
-            intake.note(Why::Attachment);
+            intake.note(Reason::Attachment);
         }
     }
-    // The blocks are the better form: `text` has placeholders where tools were used. Older exports have no
-    // blocks.
+    // The blocks are the better form: `text` has placeholders for tool calls. Older exports have no blocks.
     let blocks = message["content"].as_array().is_some_and(|blocks| !blocks.is_empty());
     let parts = intake.texts(&message[if blocks { "content" } else { "text" }]);
     if parts.is_empty() {
@@ -72,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_broken_is_passed_over_and_told() {
+    fn broken_lines_are_skipped_and_counted() {
         let input = r#"[{"chat_messages":[5,null,{"sender":"human"},{"sender":"robot","text":"x"},
             {"sender":"human","text":"one","created_at":"long ago"},{"uuid":"m","sender":"human","text":"two"},
             {"uuid":"m","sender":"human","text":"three"},{"sender":"human","text":"\u0000"}]},

@@ -1,20 +1,20 @@
-//! Transcripts of Claude Code: one line a content block, each with its own `uuid` and a `parentUuid`.
+//! Transcripts of Claude Code: one line per content block, each with its own `uuid` and a `parentUuid`.
 //!
-//! The lines are a tree, but they stand in the order in which they were said, and that order is kept. The
-//! tree branches where parallel tools answer, where two programs continue one session, and where a person
-//! goes back and says it anew; only the last is a replacement, and a line does not tell which it is. So
-//! nothing is dropped for its branch; a second prompt behind the same message is counted.
+//! The lines form a tree, but their order in the file is the order of the conversation, and is kept. The tree
+//! branches where parallel tools answer, where two programs continue one session, and where a person goes
+//! back and rewrites a prompt. Only the last is a replacement, and a line does not tell which case it is. So
+//! no branch is dropped, and a second prompt after the same message is counted.
 
 use std::collections::HashSet;
 
 use serde_json::Value;
 
 use super::intake::{Draft, Intake, hash, without_tags};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
-/// What stands in place of a prompt, or around it, that no person typed.
-pub(super) const INJECTED: &[&str] = &[
+/// The tags around text in a prompt that no person typed.
+pub(super) const INJECTED_TAGS: &[&str] = &[
     "system-reminder",
     "command-name",
     "command-message",
@@ -32,8 +32,8 @@ pub(super) const INJECTED: &[&str] = &[
     "user-prompt-submit-hook",
 ];
 
-/// A message that is joined of more blocks than this many bytes goes on as another message.
-const MAX_JOINED: usize = 16 << 20;
+/// A message joined from more blocks than this continues as another message.
+const MAX_JOINED_BYTES: usize = 16 << 20;
 
 /// Returns whether a value is a line of such a transcript.
 pub(super) fn claims(value: &Value) -> bool {
@@ -42,11 +42,11 @@ pub(super) fn claims(value: &Value) -> bool {
     kind.is_some() && told || matches!(kind, Some("user" | "assistant")) && value["message"].is_object()
 }
 
-/// The message of the assistant that further lines may add to.
+/// The reader, with the assistant's message that further lines may extend.
 #[derive(Default)]
 pub(super) struct Reader {
     open: Option<Open>,
-    /// The messages that a prompt followed, as hashes of session and uuid.
+    /// The messages that have a prompt after them, as hashes of session and uuid.
     followed: HashSet<u128>,
 }
 
@@ -65,9 +65,9 @@ impl Reader {
             kind => {
                 let hook = line["attachment"]["type"].as_str().is_some_and(|kind| kind.starts_with("hook_"));
                 intake.note(match kind {
-                    Some("attachment") if hook => Why::Injected,
-                    Some("summary") => Why::Summary,
-                    _ => Why::NotMessage,
+                    Some("attachment") if hook => Reason::Injected,
+                    Some("summary") => Reason::Summary,
+                    _ => Reason::NotMessage,
                 });
                 return Ok(());
             }
@@ -75,10 +75,10 @@ impl Reader {
         let is = |flag: &str| line[flag] == true;
         let message = &line["message"];
         for (passed, why) in [
-            (is("isSidechain"), Why::Sidechain),
-            (is("isCompactSummary"), Why::Summary),
-            (is("isMeta"), Why::Injected),
-            (is("isApiErrorMessage") || message["model"] == "<synthetic>", Why::Synthetic),
+            (is("isSidechain"), Reason::Sidechain),
+            (is("isCompactSummary"), Reason::Summary),
+            (is("isMeta"), Reason::Injected),
+            (is("isApiErrorMessage") || message["model"] == "<synthetic>", Reason::Synthetic),
         ] {
             if passed {
                 intake.note(why);
@@ -105,20 +105,20 @@ impl Reader {
                     && draft.author == Author::User
                     && !self.followed.insert(hash(&[&draft.session, parent]))
                 {
-                    intake.note(Why::SaidAnew);
+                    intake.note(Reason::RepeatedPrompt);
                 }
                 intake.deliver(draft)
             }
         }
     }
 
-    /// Adds a line to the message it belongs to, or begins another.
+    /// Adds a line to the current message, or begins another one.
     fn join(&mut self, message: &str, draft: Draft, intake: &mut Intake<'_>) -> Result<()> {
         let size = draft.parts.iter().map(String::len).sum::<usize>();
         if let Some(open) = &mut self.open
             && open.message == message
             && open.draft.session == draft.session
-            && open.size + size <= MAX_JOINED
+            && open.size + size <= MAX_JOINED_BYTES
         {
             open.size += size;
             open.draft.parts.extend(draft.parts);
@@ -129,23 +129,23 @@ impl Reader {
         Ok(())
     }
 
-    /// Ends the message that is open.
+    /// Completes the current message.
     pub(super) fn end(&mut self, intake: &mut Intake<'_>) -> Result<()> {
         self.open.take().map_or(Ok(()), |open| intake.deliver(open.draft))
     }
 }
 
-/// Returns what was really typed, or said by the model.
+/// Returns the text that a person typed or the model wrote.
 fn typed(text: &str, author: &Author) -> String {
     if *author != Author::User {
-        return without_tags(text, &INJECTED[..1]);
+        return without_tags(text, &INJECTED_TAGS[..1]);
     }
-    // Written in place of what a person would say next; it ends the turn.
+    // The client writes this in place of a prompt when the turn is interrupted.
     if text.trim_start().starts_with("[Request interrupted by user") {
         return String::new();
     }
-    let text = without_tags(text, INJECTED);
-    // What stands behind a slash command is the person's own.
+    let text = without_tags(text, INJECTED_TAGS);
+    // The arguments of a slash command are the person's own words.
     text.replace("<command-args>", "").replace("</command-args>", "")
 }
 

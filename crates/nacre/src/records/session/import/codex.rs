@@ -1,16 +1,16 @@
-//! Rollouts of Codex: `{timestamp, type, payload}` a line, the session's id in the first, the conversation in
-//! the `response_item` lines.
+//! Rollouts of Codex: `{timestamp, type, payload}` per line. The first line has the session's id, and the
+//! `response_item` lines have the conversation.
 //!
-//! The oldest rollouts have the items themselves as lines; they are read too.
+//! In the oldest rollouts the lines are the items themselves. They are supported too.
 
 use serde_json::Value;
 
 use super::intake::{Draft, Intake, kind_of_block, without_tags};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
-/// What Codex says in the user's name.
-const INJECTED: &[&str] = &[
+/// The tags around text that Codex adds as the user.
+const INJECTED_TAGS: &[&str] = &[
     "environment_context",
     "user_instructions",
     "permissions instructions",
@@ -22,15 +22,15 @@ const INJECTED: &[&str] = &[
     "subagent_notification",
     "hook_prompt",
 ];
-/// The files of instructions, which have a heading before their tag.
-const INSTRUCTIONS: &str = "# AGENTS.md instructions";
+/// The heading of instruction files, which comes before their tag.
+const INSTRUCTIONS_HEADING: &str = "# AGENTS.md instructions";
 
 /// Returns whether a value is a line of such a rollout.
 pub(super) fn claims(value: &Value) -> bool {
     value["type"].is_string() && value["payload"].is_object() || is_bare(value)
 }
 
-/// Whether a line is an item of the conversation without anything around it.
+/// Returns whether a line is an item of the conversation without a wrapper.
 fn is_bare(value: &Value) -> bool {
     value["type"] == "message"
         && matches!(value["content"][0]["type"].as_str(), Some("input_text" | "output_text"))
@@ -49,19 +49,19 @@ impl Reader {
             Some("response_item") => payload,
             _ if is_bare(line) => line,
             kind => {
-                // A fork holds the beginning of the session it came from as well: the first is its own.
+                // A fork also has the beginning of its original session. The first id is its own.
                 if kind == Some("session_meta") && self.session.is_none() {
                     self.session = intake.given_id(&payload["id"]);
                     self.subagent = payload["source"]["subagent"] != Value::Null;
                 }
-                intake.note(if kind == Some("compacted") { Why::Summary } else { Why::NotMessage });
+                intake.note(if kind == Some("compacted") { Reason::Summary } else { Reason::NotMessage });
                 return Ok(());
             }
         };
         match item["type"].as_str() {
             Some("message") => self.message(line, item, intake),
             kind => {
-                intake.note(kind.map_or(Why::NotMessage, kind_of_block));
+                intake.note(kind.map_or(Reason::NotMessage, kind_of_block));
                 Ok(())
             }
         }
@@ -70,13 +70,13 @@ impl Reader {
     fn message(&mut self, line: &Value, item: &Value, intake: &mut Intake<'_>) -> Result<()> {
         let author = match item["role"].as_str() {
             _ if self.subagent => {
-                intake.note(Why::Sidechain);
+                intake.note(Reason::Sidechain);
                 return Ok(());
             }
             Some("user") => Author::User,
             Some("assistant") => Author::Assistant,
             _ => {
-                intake.note(Why::Instructions);
+                intake.note(Reason::Instructions);
                 return Ok(());
             }
         };
@@ -94,9 +94,13 @@ impl Reader {
     }
 }
 
-/// Returns what was really typed.
+/// Returns the text that the person typed.
 fn typed(text: &str) -> String {
-    if text.trim_start().starts_with(INSTRUCTIONS) { String::new() } else { without_tags(text, INJECTED) }
+    if text.trim_start().starts_with(INSTRUCTIONS_HEADING) {
+        String::new()
+    } else {
+        without_tags(text, INJECTED_TAGS)
+    }
 }
 
 #[cfg(test)]

@@ -1,28 +1,28 @@
-//! Drafts ▶ messages: what every format needs done with its texts, ids and times, and the counting.
+//! Turns drafts into messages: cleans texts, ids and times of every format, and counts.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::{Author, Effect, Format, Message, NOTES, Note, Read, Why};
+use super::{Author, Effect, Format, MAX_NOTES, Message, Note, ReadReport, Reason};
 use crate::base::frame::strip_injected;
 use crate::base::{Result, Time};
 
-/// The longest id and the longest name that are kept as given.
-const MAX_NAME: usize = 128;
+/// The maximum length of an id or a name, in characters.
+const MAX_NAME_CHARS: usize = 128;
 
-/// Takes drafts in, and keeps count.
+/// Receives drafts, passes on messages, and counts.
 pub(super) struct Intake<'a> {
-    /// The line, or the element of the array, that is being read.
+    /// The number of the line or array element that is being read.
     pub(super) number: usize,
-    /// What was counted so far. Its format is not known yet and says nothing.
-    pub(super) read: Read,
-    /// The session of messages that name none.
+    /// The counts so far. The format is not known yet, and is a placeholder.
+    pub(super) read: ReadReport,
+    /// The session of messages that do not name one.
     session: String,
-    /// The sessions and ids that came, as hashes: 16 bytes each, whatever the input calls them.
+    /// Hashes of the sessions and ids seen so far, 16 bytes each.
     seen: HashSet<u128>,
-    /// How many messages each session has.
+    /// The number of messages of each session.
     lengths: HashMap<u128, u32>,
     take: &'a mut dyn FnMut(Message) -> Result<()>,
 }
@@ -39,7 +39,7 @@ pub(super) struct Draft {
 
 impl<'a> Intake<'a> {
     pub(super) fn new(name: &str, take: &'a mut dyn FnMut(Message) -> Result<()>) -> Intake<'a> {
-        let read = Read {
+        let read = ReadReport {
             format: Format::Jsonl,
             sessions: 0,
             messages: 0,
@@ -52,7 +52,7 @@ impl<'a> Intake<'a> {
         Intake { number: 0, read, session, seen: HashSet::new(), lengths: HashMap::new(), take }
     }
 
-    /// The same for lines that are all of one session, of which so many messages are known.
+    /// Creates an intake for lines that all belong to one session, which already has `known` messages.
     pub(super) fn of(
         session: &str,
         known: u32,
@@ -62,29 +62,29 @@ impl<'a> Intake<'a> {
         Intake { session: session.to_owned(), lengths, ..Intake::new("", take) }
     }
 
-    pub(super) fn finish(self) -> Read {
-        Read { sessions: self.lengths.len(), ..self.read }
+    pub(super) fn finish(self) -> ReadReport {
+        ReadReport { sessions: self.lengths.len(), ..self.read }
     }
 
-    /// Notes what was passed over or mended here.
-    pub(super) fn note(&mut self, why: Why) {
+    /// Notes a skipped or repaired part.
+    pub(super) fn note(&mut self, why: Reason) {
         self.note_with(why, String::new());
     }
 
-    pub(super) fn note_with(&mut self, why: Why, detail: String) {
+    pub(super) fn note_with(&mut self, why: Reason, detail: String) {
         let effect = why.row().1;
         let counts = match effect {
-            Effect::Lost | Effect::Left => &mut self.read.skipped,
-            Effect::Mended | Effect::Kept => &mut self.read.mended,
+            Effect::Lost | Effect::Ignored => &mut self.read.skipped,
+            Effect::Repaired | Effect::Accepted => &mut self.read.mended,
         };
         *counts.entry(why).or_default() += 1;
-        self.read.cut |= why == Why::Cut;
-        if matches!(effect, Effect::Lost | Effect::Mended) && self.read.notes.len() < NOTES {
+        self.read.cut |= why == Reason::Cut;
+        if matches!(effect, Effect::Lost | Effect::Repaired) && self.read.notes.len() < MAX_NOTES {
             self.read.notes.push(Note { number: self.number, why, detail });
         }
     }
 
-    /// Takes a message in, unless its id came before in its session.
+    /// Passes on a message, unless its id occurred before in its session.
     pub(super) fn offer(&mut self, draft: Draft) -> Result<()> {
         match self.clean(&draft.parts) {
             Some(text) if self.is_new(&draft.session, &draft.id) => self.hand_over(draft, text),
@@ -92,25 +92,25 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Returns whether this is the first time that the session has the id.
+    /// Returns whether the id is new in the session.
     pub(super) fn is_new(&mut self, session: &str, id: &str) -> bool {
         let new = self.seen.insert(hash(&[session, id]));
         if !new {
-            self.note_with(Why::Duplicate, id.to_owned());
+            self.note_with(Reason::Duplicate, id.to_owned());
         }
         new
     }
 
-    /// Takes in a message whose id was asked after already.
+    /// Passes on a message whose id was checked before.
     pub(super) fn deliver(&mut self, draft: Draft) -> Result<()> {
         self.clean(&draft.parts).map_or(Ok(()), |text| self.hand_over(draft, text))
     }
 
-    /// Returns the text of a message, if there is any left.
+    /// Returns the cleaned text of a message, if any is left.
     fn clean(&mut self, parts: &[String]) -> Option<String> {
         let mut ours = false;
         let mut text = String::new();
-        // Part by part: one that is our own text from end to end says nothing of the others.
+        // Part by part: a part that is all injected text does not affect the others.
         for part in parts {
             let plain = without_control(part);
             let stripped = strip_injected(&plain);
@@ -122,7 +122,7 @@ impl<'a> Intake<'a> {
             }
         }
         if text.is_empty() {
-            self.note(if ours { Why::Injected } else { Why::Empty });
+            self.note(if ours { Reason::Injected } else { Reason::Empty });
             return None;
         }
         Some(text)
@@ -137,57 +137,60 @@ impl<'a> Intake<'a> {
         (self.take)(Message { session, id, author, text, at, seq })
     }
 
-    /// Returns the session that a value names, else the one of the file.
+    /// Returns the session that a value names, or else the session of the file.
     pub(super) fn session(&mut self, given: &Value) -> String {
         self.given_id(given).unwrap_or_else(|| self.session.clone())
     }
 
-    /// Returns the session that a conversation names, else one made from the file and the element's number.
+    /// Returns the session that a conversation names, or else one made from the file and the element's
+    /// number.
     pub(super) fn session_of_element(&mut self, given: &Value) -> String {
         self.given_id(given).unwrap_or_else(|| made_id(&self.session, self.number))
     }
 
-    /// Returns the id that a value has, else one made from the session and the line.
+    /// Returns the id in a value, or else one made from the session and the line.
     pub(super) fn id(&mut self, given: &Value, session: &str) -> String {
         self.given_id(given).unwrap_or_else(|| made_id(session, self.number))
     }
 
-    /// Returns an id as it was given; the hash of one that is too long or can't be shown.
+    /// Returns an id as given, or its hash if it is too long or has control characters.
     pub(super) fn given_id(&mut self, given: &Value) -> Option<String> {
         let given = match given {
             Value::String(text) => text.trim(),
             Value::Number(number) => return Some(number.to_string()),
             _ => return None,
         };
-        if given.chars().take(MAX_NAME + 1).count() <= MAX_NAME && !given.contains(char::is_control) {
+        if given.chars().take(MAX_NAME_CHARS + 1).count() <= MAX_NAME_CHARS
+            && !given.contains(char::is_control)
+        {
             return (!given.is_empty()).then(|| given.to_owned());
         }
-        self.note(Why::BadId);
+        self.note(Reason::BadId);
         Some(format!("id-{:032x}", hash(&[given])))
     }
 
-    /// Returns the moment that a value tells, in whatever form.
+    /// Returns the time in a value, in any supported form.
     pub(super) fn time(&mut self, given: &Value) -> Option<Time> {
         let time = moment(given);
         if time.is_none() && !given.is_null() {
-            self.note(Why::BadTime);
+            self.note(Reason::BadTime);
         }
         time
     }
 
-    /// Returns the texts of a message's content: a string, or blocks of which some are text. What else it
-    /// holds is noted.
+    /// Returns the texts of a message's content: a string, or an array of blocks. Blocks that are not text
+    /// are noted.
     pub(super) fn texts(&mut self, content: &Value) -> Vec<String> {
         let blocks = match content {
             Value::String(text) => return vec![text.clone()],
             Value::Array(blocks) => blocks,
             _ => {
-                self.note(Why::NoText);
+                self.note(Reason::NoText);
                 return Vec::new();
             }
         };
         if blocks.is_empty() {
-            self.note(Why::Empty);
+            self.note(Reason::Empty);
         }
         let mut texts = Vec::new();
         for block in blocks {
@@ -201,7 +204,7 @@ impl<'a> Intake<'a> {
                         texts.push(text.clone());
                         continue;
                     }
-                    _ => Why::NoText,
+                    _ => Reason::NoText,
                 },
                 (_, Some(kind)) => kind_of_block(kind),
             };
@@ -210,13 +213,13 @@ impl<'a> Intake<'a> {
         texts
     }
 
-    /// Leaves of each text what was really typed; notes those of which nothing is left.
+    /// Reduces each text to what was really typed. Texts of which nothing is left are removed and noted.
     pub(super) fn keep_typed(&mut self, texts: &mut Vec<String>, typed: impl Fn(&str) -> String) {
         texts.retain_mut(|text| {
             let kept = typed(text);
             let nothing_left = kept.trim().is_empty() && !text.trim().is_empty();
             if nothing_left {
-                self.note(Why::Injected);
+                self.note(Reason::Injected);
             }
             *text = kept;
             !nothing_left
@@ -224,20 +227,20 @@ impl<'a> Intake<'a> {
     }
 }
 
-/// What a block or item is that is not text.
-pub(super) fn kind_of_block(kind: &str) -> Why {
+/// Returns the reason to skip a block or item that is not text.
+pub(super) fn kind_of_block(kind: &str) -> Reason {
     match kind {
-        "thinking" | "redacted_thinking" | "reasoning" => Why::Thinking,
-        "image" | "input_image" | "document" | "file" | "input_file" | "input_audio" => Why::Attachment,
+        "thinking" | "redacted_thinking" | "reasoning" => Reason::Thinking,
+        "image" | "input_image" | "document" | "file" | "input_file" | "input_audio" => Reason::Attachment,
         // tool_result, web_search_tool_result, function_call_output, custom_tool_call_output, …
-        _ if kind.ends_with("_result") || kind.ends_with("_output") => Why::ToolResult,
+        _ if kind.ends_with("_result") || kind.ends_with("_output") => Reason::ToolResult,
         // tool_use, server_tool_use, mcp_tool_use; function_call, local_shell_call, …
-        _ if kind.ends_with("_use") || kind.ends_with("_call") => Why::ToolUse,
-        _ => Why::NotMessage,
+        _ if kind.ends_with("_use") || kind.ends_with("_call") => Reason::ToolUse,
+        _ => Reason::NotMessage,
     }
 }
 
-/// Takes out everything between `<tag>` and `</tag>`, the tags included. One that is never closed stays: a
+/// Removes everything between `<tag>` and `</tag>`, including the tags. A tag that is never closed stays: a
 /// person may write about it.
 pub(super) fn without_tags(text: &str, tags: &[&str]) -> String {
     let mut text = text.to_owned();
@@ -250,7 +253,7 @@ pub(super) fn without_tags(text: &str, tags: &[&str]) -> String {
     text
 }
 
-/// Takes out every span that begins with `open`, ended by `>` or with attributes behind it, up to `close`.
+/// Removes every span that begins with `open`, followed by `>` or attributes, up to `close`.
 fn without_spans(text: &str, open: &str, close: &str) -> String {
     let mut left = String::new();
     let mut rest = text;
@@ -268,7 +271,7 @@ fn without_spans(text: &str, open: &str, close: &str) -> String {
     left + rest
 }
 
-/// Takes out control characters but line breaks and tabs, and makes every line break a plain one.
+/// Removes control characters except line breaks and tabs, and normalizes line breaks.
 fn without_control(text: &str) -> Cow<'_, str> {
     let unwanted = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
     if !text.contains(unwanted) {
@@ -280,7 +283,7 @@ fn without_control(text: &str) -> Cow<'_, str> {
 /// Returns a name as an author: short, on one line, without control characters.
 pub(super) fn named(name: &str) -> Author {
     let name = name.split_whitespace().collect::<Vec<_>>().join(" ");
-    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME).collect();
+    let name: String = name.chars().filter(|c| !c.is_control()).take(MAX_NAME_CHARS).collect();
     if name.is_empty() { Author::Unknown } else { Author::Name(name) }
 }
 
@@ -288,12 +291,12 @@ pub(super) fn made_id(session: &str, number: usize) -> String {
     format!("{session}:{number}")
 }
 
-/// Returns the name of a file, without folder and ending, in the letters of a session id.
+/// Returns the name of a file, without folder and extension, as a session id.
 fn session_of_file(name: &str) -> String {
     let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
     let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
     let plain = |c: char| if c.is_whitespace() || c.is_control() { '-' } else { c };
-    let session: String = stem.chars().map(plain).take(MAX_NAME).collect();
+    let session: String = stem.chars().map(plain).take(MAX_NAME_CHARS).collect();
     if session.is_empty() { "import".to_owned() } else { session }
 }
 
@@ -301,7 +304,7 @@ pub(super) fn hash(parts: &[&str]) -> u128 {
     let mut hasher = blake3::Hasher::new();
     for part in parts {
         hasher.update(part.as_bytes());
-        // No id has a control character, so that two of them never run together.
+        // No id has a control character, so two ids can't run together.
         hasher.update(&[0]);
     }
     let mut first = [0; 16];
@@ -309,7 +312,7 @@ pub(super) fn hash(parts: &[&str]) -> u128 {
     u128::from_be_bytes(first)
 }
 
-/// Reads a moment: ISO 8601 with or without a zone (then UTC), or a number since 1970, also as a string.
+/// Parses a time: ISO 8601 with or without a zone (default UTC), or a number since 1970, also as a string.
 pub(crate) fn moment(given: &Value) -> Option<Time> {
     let time = match given {
         Value::Number(number) => since_1970(number.as_f64()?)?,
@@ -321,12 +324,12 @@ pub(crate) fn moment(given: &Value) -> Option<Time> {
         }
         _ => return None,
     };
-    // Through `from_millis`, which keeps away from the ends of time.
+    // `from_millis` clamps to the supported range.
     Some(Time::from_millis(time.as_millis()))
 }
 
-/// Returns the moment that many seconds, milliseconds or microseconds after 1970, told apart by their size:
-/// each means the years 1973 to 5138 only.
+/// Parses seconds, milliseconds or microseconds since 1970. Their size tells them apart: each covers the
+/// years 1973 to 5138.
 fn since_1970(number: f64) -> Option<Time> {
     let millis = match number {
         1e8..1e11 => number * 1e3,

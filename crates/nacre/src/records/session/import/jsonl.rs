@@ -1,12 +1,12 @@
-//! Our own plain form: one object a line with id, session, speaker or role, text or content, timestamp.
+//! The plain format: one object per line with id, session, speaker or role, text or content, timestamp.
 //!
-//! All but the text is optional. `user` and `assistant` are roles, anything else is a name (SPEC, fixed
-//! names). A `speaker` is more exact than a `role` and goes before it.
+//! Everything except the text is optional. `user` and `assistant` are roles, and any other value is a name. A
+//! `speaker` is more exact than a `role` and has precedence.
 
 use serde_json::Value;
 
 use super::intake::{Draft, Intake, named};
-use super::{Author, Why};
+use super::{Author, Reason};
 use crate::base::Result;
 
 /// Returns whether a value has the keys of a message.
@@ -16,14 +16,14 @@ pub(super) fn claims(value: &Value) -> bool {
 
 pub(super) fn message(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
     if !value.is_object() {
-        intake.note(Why::NotMessage);
+        intake.note(Reason::NotMessage);
         return Ok(());
     }
-    // What tools are given and give back, as the transcripts of SPEC S1 have it, is no message.
+    // Tool calls, tool results and summaries in Nacre's own transcripts are not messages.
     let aside = match value["role"].as_str() {
-        Some("tool_call") => Some(Why::ToolUse),
-        Some("tool_result") => Some(Why::ToolResult),
-        Some("summary") if value["covers"].is_array() => Some(Why::Summary),
+        Some("tool_call") => Some(Reason::ToolUse),
+        Some("tool_result") => Some(Reason::ToolResult),
+        Some("summary") if value["covers"].is_array() => Some(Reason::Summary),
         _ => None,
     };
     if let Some(why) = aside {
@@ -46,7 +46,7 @@ pub(super) fn message(value: &Value, intake: &mut Intake<'_>) -> Result<()> {
     intake.offer(Draft { session, id, author, parts, at })
 }
 
-/// Returns the first of the keys that is there and not null.
+/// Returns the first of the keys that exists and is not null.
 fn first<'a>(value: &'a Value, keys: &[&str]) -> &'a Value {
     keys.iter().map(|key| &value[*key]).find(|value| !value.is_null()).unwrap_or(&Value::Null)
 }
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_broken_is_passed_over_and_told() {
+    fn broken_lines_are_skipped_and_counted() {
         let input = "{\"id\":\"a\",\"role\":\"user\",\"text\":\"first\",\"timestamp\":\"soon\"}\n\
             {\"id\":\"a\",\"text\":\"the same id\"}\n\
             {\"id\":\"b\",\"text\":42}\n\
@@ -118,7 +118,7 @@ mod tests {
             ]
         );
         assert!(read.cut);
-        assert_eq!(read.notes[1].to_string(), "2: an id that came before; the first was kept (a)");
+        assert_eq!(read.notes[1].to_string(), "2: a duplicate id; the first message was kept (a)");
         assert_eq!(read.notes.last().map(|note| note.number), Some(12));
     }
 }

@@ -1,14 +1,14 @@
-//! Reads foreign transcripts (S7): bytes ▶ JSON values ▶ the reader of the format ▶ messages.
+//! Reads transcripts of other programs: bytes ▶ JSON values ▶ the reader of the format ▶ messages.
 //!
-//! `values` cuts the input into JSON values, the lines of a file or the elements of an array, one in memory
-//! at a time. The first value that a format claims decides the format of the whole input; the file's name
-//! never does. The reader of the format gives drafts, and `intake` makes messages of them: cleaned, without
-//! our own text, without duplicates.
+//! `values` splits the input into JSON values, the lines of a file or the elements of an array, with one in
+//! memory at a time. The first value that a format claims decides the format of the whole input; the file
+//! name does not. The reader of the format makes drafts, and `intake` turns them into messages: cleaned,
+//! without injected text, without duplicates.
 //!
-//! All of it is other people's text. Nothing stops the reading but an input that is no transcript at all, an
-//! input that can't be read, and `take` itself; whatever is passed over or mended is counted by its reason.
+//! All of it is untrusted text. Reading stops only if the input contains no transcript at all, can't be read,
+//! or if `take` fails. Everything that is skipped or repaired is counted by reason.
 //!
-//! A format is one file here, a variant of [`Format`] and its arm in `Format::of` and `Readers::value`.
+//! A format is one file here, a variant of [`Format`], and its arm in `Format::of` and `Readers::value`.
 
 mod chatgpt;
 mod claude;
@@ -32,41 +32,41 @@ use intake::Intake;
 pub(crate) use intake::moment;
 pub(crate) use values::{Item, Values};
 
-/// Returns a prompt without what a program put around it.
+/// Returns a prompt without the text that a program added.
 pub(crate) fn typed(text: &str) -> String {
-    intake::without_tags(text, claude_code::INJECTED)
+    intake::without_tags(text, claude_code::INJECTED_TAGS)
 }
 
-/// How many notes a [`Read`] keeps; the rest is only counted.
-const NOTES: usize = 20;
+/// The maximum number of notes in a [`ReadReport`]; further ones are only counted.
+const MAX_NOTES: usize = 20;
 
-/// One message of a conversation, as it was imported.
+/// A message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
-    /// The conversation: the id it was given, else one made from the name of the file.
+    /// The id of the conversation, or else one made from the file name.
     pub session: String,
-    /// The id it was given, else one made from the session and the line. Unique within the session.
+    /// The id of the message, or else one made from the session and the line. Unique within the session.
     pub id: String,
-    /// Who said it.
+    /// The author.
     pub author: Author,
-    /// What was said: never empty, no control characters but line breaks and tabs.
+    /// The text. It is never empty, and has no control characters except line breaks and tabs.
     pub text: String,
-    /// When it was said, where that is known.
+    /// The time, if it is known.
     pub at: Option<Time>,
-    /// The place within the session, from 0.
+    /// The position within the session, from 0.
     pub seq: u32,
 }
 
-/// Who said a [`Message`].
+/// The author of a [`Message`].
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Author {
     /// The person.
     User,
     /// The agent.
     Assistant,
-    /// Someone by name.
+    /// A person or program with a name.
     Name(String),
-    /// The input does not say.
+    /// The input does not name the author.
     Unknown,
 }
 
@@ -83,11 +83,11 @@ impl Author {
 }
 
 named! {
-    /// A form of transcript.
+    /// A transcript format.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Format {
-        /// One object a line: id, session, speaker or role, text or content, timestamp.
+        /// One object per line: id, session, speaker or role, text or content, timestamp.
         Jsonl = "jsonl",
         /// A session of Claude Code.
         ClaudeCode = "claude-code",
@@ -102,10 +102,10 @@ named! {
 }
 
 impl Format {
-    /// Returns the format that a value belongs to.
+    /// Returns the format of a value.
     ///
-    /// A value that holds a message in some format is always claimed by one, so those before the first that
-    /// is claimed hold none. Ours comes last: its keys are the most common.
+    /// Some format claims every value that holds a message, so values before the first claimed one hold none.
+    /// Our own format comes last because its keys are the most common.
     fn of(value: &Value) -> Option<Format> {
         let has = |key: &str| !value[key].is_null();
         if value["mapping"].is_object() {
@@ -130,33 +130,34 @@ impl fmt::Display for Format {
     }
 }
 
-/// What a transcript held: what could be used, and what could not, so that there is no silent hole.
+/// The result of reading a transcript: the number of messages, and everything that was skipped or repaired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Read {
-    /// The form it was in.
+pub struct ReadReport {
+    /// The format.
     pub format: Format,
-    /// Conversations with at least one message.
+    /// The number of conversations with at least one message.
     pub sessions: usize,
-    /// Messages that were taken.
+    /// The number of messages.
     pub messages: usize,
-    /// Whether the input ends in the middle of something.
+    /// Whether the input ends in the middle of a value.
     pub cut: bool,
-    /// What was passed over, by reason.
-    pub skipped: BTreeMap<Why, usize>,
-    /// What was mended on the way, or taken though it may seem odd, by reason.
-    pub mended: BTreeMap<Why, usize>,
-    /// The first of what is worth looking at; what every transcript of its format has is only counted.
+    /// The number of skipped parts, by reason.
+    pub skipped: BTreeMap<Reason, usize>,
+    /// The number of parts that were repaired, or imported although unusual, by reason.
+    pub mended: BTreeMap<Reason, usize>,
+    /// The first skipped or repaired parts that deserve attention. Parts that every transcript of the format
+    /// has are only counted.
     pub notes: Vec<Note>,
 }
 
-/// One thing that was passed over or mended.
+/// A part that was skipped or repaired.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Note {
-    /// The line, or the element of the array, from 1.
+    /// The number of the line or array element, from 1.
     pub number: usize,
     /// The reason.
-    pub why: Why,
-    /// What exactly, where more is known.
+    pub why: Reason,
+    /// Details, if known.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub detail: String,
 }
@@ -168,24 +169,24 @@ impl fmt::Display for Note {
     }
 }
 
-/// What became of that which a [`Why`] is about.
+/// How a [`Reason`] affects the import.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
-    /// It was passed over, and might have been a message.
+    /// Skipped, although it may have been a message.
     Lost,
-    /// It was passed over, as it should be.
-    Left,
-    /// It was taken, changed.
-    Mended,
-    /// It was taken as it is.
-    Kept,
+    /// Skipped as intended.
+    Ignored,
+    /// Imported after a repair.
+    Repaired,
+    /// Imported unchanged.
+    Accepted,
 }
 
-/// Why something was passed over or mended.
+/// Why a part was skipped or repaired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[allow(missing_docs, reason = "the table says what each is")]
-pub enum Why {
+#[allow(missing_docs, reason = "the table below explains each")]
+pub enum Reason {
     NotJson,
     TooLong,
     Cut,
@@ -208,60 +209,67 @@ pub enum Why {
     BadTime,
     BadId,
     BrokenTree,
-    SaidAnew,
+    #[serde(rename = "said_anew")]
+    RepeatedPrompt,
 }
 
-impl Why {
+impl Reason {
     /// Returns the reason in words.
     pub fn as_str(self) -> &'static str {
         self.row().0
     }
 
-    /// The table: the words, and what became of it.
+    /// The table of descriptions and effects.
     fn row(self) -> (&'static str, Effect) {
-        use Effect::{Kept, Left, Lost, Mended};
+        use Effect::{Accepted, Ignored, Lost, Repaired};
         match self {
-            Why::NotJson => ("not JSON", Lost),
-            Why::TooLong => ("too long to be read", Lost),
-            Why::Cut => ("cut off in the middle", Lost),
-            Why::NoText => ("a message whose text is missing or no text", Lost),
-            Why::Duplicate => ("an id that came before; the first was kept", Lost),
-            Why::NotMessage => ("not a message", Left),
-            Why::Empty => ("an empty message", Left),
-            Why::Injected => ("text that a program put into the conversation", Left),
-            Why::Instructions => ("from neither the user nor the assistant", Left),
-            Why::ToolUse => ("a call of a tool", Left),
-            Why::ToolResult => ("the result of a tool", Left),
-            Why::Thinking => ("thinking", Left),
-            Why::Attachment => ("an image, a file or sound", Left),
-            Why::Summary => ("a summary of what stands before it", Left),
-            Why::Sidechain => ("the conversation of a subagent", Left),
-            Why::Hidden => ("hidden from the conversation", Left),
-            Why::Synthetic => ("written by the program, not the model", Left),
-            Why::OtherBranch => ("a version that was replaced by another", Left),
-            Why::BrokenUnicode => ("broken Unicode, replaced by U+FFFD", Mended),
-            Why::BadTime => ("a time that can't be read, left out", Mended),
-            Why::BadId => ("an id that can't be used, replaced by its hash", Mended),
-            Why::BrokenTree => ("a broken tree of messages; what could be reached was taken", Mended),
-            Why::SaidAnew => ("a second prompt behind one message; both were kept", Kept),
+            Reason::NotJson => ("not JSON", Lost),
+            Reason::TooLong => ("too long", Lost),
+            Reason::Cut => ("cut off in the middle", Lost),
+            Reason::NoText => ("a message without text", Lost),
+            Reason::Duplicate => ("a duplicate id; the first message was kept", Lost),
+            Reason::NotMessage => ("not a message", Ignored),
+            Reason::Empty => ("an empty message", Ignored),
+            Reason::Injected => ("text that a program added to the conversation", Ignored),
+            Reason::Instructions => ("from neither the user nor the assistant", Ignored),
+            Reason::ToolUse => ("a tool call", Ignored),
+            Reason::ToolResult => ("a tool result", Ignored),
+            Reason::Thinking => ("thinking", Ignored),
+            Reason::Attachment => ("an image, a file or audio", Ignored),
+            Reason::Summary => ("a summary of earlier messages", Ignored),
+            Reason::Sidechain => ("the conversation of a subagent", Ignored),
+            Reason::Hidden => ("hidden from the conversation", Ignored),
+            Reason::Synthetic => ("written by the program, not the model", Ignored),
+            Reason::OtherBranch => ("a version that was replaced by another", Ignored),
+            Reason::BrokenUnicode => ("invalid Unicode, replaced by U+FFFD", Repaired),
+            Reason::BadTime => ("an unreadable time, omitted", Repaired),
+            Reason::BadId => ("an invalid id, replaced by its hash", Repaired),
+            Reason::BrokenTree => {
+                ("a broken tree of messages; the reachable messages were imported", Repaired)
+            }
+            Reason::RepeatedPrompt => ("a second prompt after the same message; both were kept", Accepted),
         }
     }
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-/// Reads a transcript of any known format and hands its messages to `take`, each session in its order.
+/// Reads a transcript of any known format and passes its messages to `take`, each session in its order.
 ///
-/// `name` is the name of the file: the session of messages that name none, and the name in errors. In memory
-/// are one line (at most 16 MiB) or one conversation (at most 32 MiB) with what JSON makes of it, and a few
-/// bytes a message.
+/// `name` is the file name. It names the file in errors, and the session of messages that do not name one.
+/// Memory use is one line (at most 16 MiB) or one conversation (at most 32 MiB) with its parsed JSON, and a
+/// few bytes per message.
 ///
-/// Fails if nothing in the input is of a known format, if the input can't be read, or if `take` fails.
-pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Result<()>) -> Result<Read> {
+/// Fails if the input contains nothing in a known format, if it can't be read, or if `take` fails.
+pub fn read(
+    input: impl BufRead,
+    name: &str,
+    mut take: impl FnMut(Message) -> Result<()>,
+) -> Result<ReadReport> {
     let mut values = Values::new(input);
     let mut intake = Intake::new(name, &mut take);
     let mut readers = Readers::default();
@@ -272,11 +280,11 @@ pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Re
             Item::Value { value, mended } => {
                 format = format.or_else(|| Format::of(&value));
                 let Some(format) = format else {
-                    intake.note(Why::NotMessage);
+                    intake.note(Reason::NotMessage);
                     continue;
                 };
                 if mended {
-                    intake.note(Why::BrokenUnicode);
+                    intake.note(Reason::BrokenUnicode);
                 }
                 readers.value(format, &value, &mut intake)?;
             }
@@ -288,22 +296,22 @@ pub fn read(input: impl BufRead, name: &str, mut take: impl FnMut(Message) -> Re
     }
     let Some(format) = format else {
         let problem = match intake.read.notes.first() {
-            Some(note) => format!("nothing in it is a message of a known format; first, {note}"),
+            Some(note) => format!("it contains no message in a known format; first problem: {note}"),
             None if intake.number == 0 => "it is empty".to_owned(),
-            None => "nothing in it is a message of a known format".to_owned(),
+            None => "it contains no message in a known format".to_owned(),
         };
         return Err(Error::BadTranscript { name: name.into(), problem });
     };
-    Ok(Read { format, ..intake.finish() })
+    Ok(ReadReport { format, ..intake.finish() })
 }
 
-/// Reads lines of a transcript of our own into messages of `session`, the first of which has the place `seq`.
+/// Turns the lines of a Nacre transcript into messages of `session`. The first gets the position `seq`.
 pub(crate) fn read_own(
     lines: &[Value],
     session: &str,
     seq: u32,
     mut take: impl FnMut(Message) -> Result<()>,
-) -> Result<Read> {
+) -> Result<ReadReport> {
     let mut intake = Intake::of(session, seq, &mut take);
     for line in lines {
         intake.number += 1;
@@ -312,7 +320,7 @@ pub(crate) fn read_own(
     Ok(intake.finish())
 }
 
-/// The readers that remember something from one value to the next.
+/// The readers that keep state between values.
 #[derive(Default)]
 struct Readers {
     claude_code: claude_code::Reader,
@@ -339,8 +347,8 @@ mod tests {
 
     use super::*;
 
-    /// Reads `input` from `file.txt` and compares the messages: session, place, id, author, time and text.
-    pub(super) fn check(input: &str, format: &str, expected: &[&str]) -> Read {
+    /// Reads `input` from `file.txt` and compares the messages: session, position, id, author, time and text.
+    pub(super) fn check(input: &str, format: &str, expected: &[&str]) -> ReadReport {
         let mut messages = Vec::new();
         let read = read(input.as_bytes(), "dir/file.txt", |message| {
             let Message { session, id, author, text, at, seq } = message;
@@ -355,8 +363,8 @@ mod tests {
         read
     }
 
-    /// What was passed over and mended, with how often.
-    pub(super) fn counts(read: &Read) -> Vec<String> {
+    /// Returns how often each reason occurred.
+    pub(super) fn counts(read: &ReadReport) -> Vec<String> {
         let counts = read.skipped.iter().chain(&read.mended);
         counts
             .map(|(why, count)| format!("{} {count}", serde_json::to_value(why).unwrap().as_str().unwrap()))
@@ -364,15 +372,18 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_transcript_is_refused() {
+    fn input_without_a_transcript_is_refused() {
         for (input, problem) in [
             ("", "it is empty"),
             ("  \n", "it is empty"),
             ("[]", "it is empty"),
-            ("# Notes\n\nplain words", "nothing in it is a message of a known format; first, 1: not JSON"),
-            ("{\"type\":\"entity\",\"name\":\"x\"}", "nothing in it is a message of a known format"),
-            ("[{\"uuid\":\"x\",\"full_name\":\"y\"}]", "nothing in it is a message of a known format"),
-            ("null", "nothing in it is a message of a known format"),
+            (
+                "# Notes\n\nplain words",
+                "it contains no message in a known format; first problem: 1: not JSON",
+            ),
+            ("{\"type\":\"entity\",\"name\":\"x\"}", "it contains no message in a known format"),
+            ("[{\"uuid\":\"x\",\"full_name\":\"y\"}]", "it contains no message in a known format"),
+            ("null", "it contains no message in a known format"),
         ] {
             let error = read(input.as_bytes(), "x.json", |_| Ok(())).unwrap_err();
             let Error::BadTranscript { problem: told, .. } = error else { panic!("{error}") };
@@ -384,11 +395,11 @@ mod tests {
     fn the_first_notes_are_kept_and_the_rest_is_counted() {
         let input = format!("{{\"text\":\"a\"}}\n{}", "broken\n".repeat(100));
         let read = check(&input, "jsonl", &["file 0 file:1 unknown -: a"]);
-        assert_eq!((read.notes.len(), read.skipped[&Why::NotJson]), (NOTES, 100));
+        assert_eq!((read.notes.len(), read.skipped[&Reason::NotJson]), (MAX_NOTES, 100));
     }
 
     #[test]
-    fn the_taker_can_stop_it() {
+    fn the_consumer_can_stop_reading() {
         let mut taken = 0;
         let stopped = read("{\"text\":\"a\"}\n{\"text\":\"b\"}".as_bytes(), "x", |_| {
             taken += 1;
@@ -409,7 +420,7 @@ mod tests {
         assert!(matches!(read(BufReader::new(Failing), "x", |_| Ok(())), Err(Error::Io { .. })));
     }
 
-    /// JSON in which the keys and values that the formats look for stand in wrong places.
+    /// JSON in which the keys and values of the formats occur in wrong places.
     fn confused() -> impl Strategy<Value = Value> {
         let word = prop::sample::select(vec![
             "user",
@@ -470,7 +481,7 @@ mod tests {
         })
     }
 
-    /// Whatever comes in, what comes out is clean, in order and counted; and it is the same every time.
+    /// Checks that the messages of any input are clean, ordered and counted, and the same every time.
     fn holds(input: &[u8]) -> Result<(), TestCaseError> {
         let run = |capacity| {
             let mut messages = Vec::new();

@@ -1,62 +1,64 @@
-//! Bytes ▶ JSON values: the lines of a file, or the elements of an array, one in memory at a time.
+//! Splits bytes into JSON values: the lines of a file, or the elements of an array, with one in memory at a
+//! time.
 //!
-//! An array is cut at its commas before anything is parsed, so that one broken element costs only itself.
+//! An array is split at its commas before anything is parsed, so that a broken element does not affect the
+//! others.
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, ErrorKind, Read as _};
 
 use serde_json::Value;
 
-use super::Why;
+use super::Reason;
 
-/// The longest line that is read.
-const MAX_LINE: usize = 16 << 20;
-/// The longest element of an array that is read: one conversation with all its messages.
-const MAX_ELEMENT: usize = 32 << 20;
+/// The maximum length of a line.
+const MAX_LINE_BYTES: usize = 16 << 20;
+/// The maximum length of an array element: one conversation with all its messages.
+const MAX_ELEMENT_BYTES: usize = 32 << 20;
 
 /// The JSON values of an input.
 pub(crate) struct Values<R> {
     input: R,
     frame: Frame,
-    /// Of the line or element that was read last.
+    /// The number of the line or element that was read last.
     number: usize,
     elements: usize,
     buffer: Vec<u8>,
 }
 
-/// Where in the input we are.
+/// The position in the input.
 #[derive(Clone, Copy)]
 enum Frame {
-    /// Before the first byte that says which of the others it is.
+    /// Before the first byte, which decides between lines and an array.
     Start,
     Lines,
     Array,
     End,
 }
 
-/// One value with its place.
+/// A value with its number.
 pub(crate) struct Numbered {
-    /// The line, or the element of the array, from 1.
+    /// The number of the line or array element, from 1.
     pub number: usize,
     pub value: Item,
 }
 
-/// A value, or why there is none.
+/// A value, or the reason why it can't be used.
 pub(crate) enum Item {
-    /// `mended`: it had broken Unicode.
+    /// `mended`: it had invalid Unicode, which was replaced.
     Value {
         value: Value,
         mended: bool,
     },
     Bad {
-        why: Why,
+        why: Reason,
         problem: String,
     },
 }
 
-/// What was cut out of the input.
+/// A piece of the input.
 enum Piece {
-    /// It is in the buffer. `last`: the input ends behind it.
+    /// The piece is in the buffer. `last`: the input ends after it.
     Whole {
         last: bool,
     },
@@ -82,7 +84,7 @@ impl<R: BufRead> Values<R> {
                 },
                 Frame::Array => match self.element()? {
                     Some(piece) => break piece,
-                    // What follows is told like the beginning, so that nothing behind the array is unseen.
+                    // Input after the array is examined like the beginning, so that nothing is missed.
                     None => self.frame = Frame::Start,
                 },
                 Frame::End => return Ok(None),
@@ -91,14 +93,14 @@ impl<R: BufRead> Values<R> {
         let value = match piece {
             Piece::Whole { last } => parse(&self.buffer, last),
             Piece::TooLong { limit } => {
-                Item::Bad { why: Why::TooLong, problem: format!("at most {} MiB are read", limit >> 20) }
+                Item::Bad { why: Reason::TooLong, problem: format!("the limit is {} MiB", limit >> 20) }
             }
-            Piece::Cut => Item::Bad { why: Why::Cut, problem: "the array has no end".to_owned() },
+            Piece::Cut => Item::Bad { why: Reason::Cut, problem: "the array is not closed".to_owned() },
         };
         Ok(Some(Numbered { number: self.number, value }))
     }
 
-    /// Passes over white space and a byte order mark, and looks at what comes first.
+    /// Skips white space and a byte order mark, and examines the first byte.
     fn start(&mut self) -> io::Result<()> {
         loop {
             let byte = chunk(&mut self.input)?.first().copied();
@@ -128,7 +130,7 @@ impl<R: BufRead> Values<R> {
     fn line(&mut self) -> io::Result<Option<Piece>> {
         loop {
             self.buffer.clear();
-            let limit = MAX_LINE + 1;
+            let limit = MAX_LINE_BYTES + 1;
             let read = (&mut self.input).take(limit as u64).read_until(b'\n', &mut self.buffer)?;
             if read == 0 {
                 return Ok(None);
@@ -137,7 +139,7 @@ impl<R: BufRead> Values<R> {
             let last = self.buffer.last() != Some(&b'\n');
             if last && read == limit {
                 self.input.skip_until(b'\n')?;
-                return Ok(Some(Piece::TooLong { limit: MAX_LINE }));
+                return Ok(Some(Piece::TooLong { limit: MAX_LINE_BYTES }));
             }
             if !self.buffer.trim_ascii().is_empty() {
                 return Ok(Some(Piece::Whole { last }));
@@ -145,7 +147,7 @@ impl<R: BufRead> Values<R> {
         }
     }
 
-    /// Reads the next element, or returns `None` behind the last.
+    /// Reads the next element; `None` after the last.
     fn element(&mut self) -> io::Result<Option<Piece>> {
         self.buffer.clear();
         let mut nesting = Nesting::default();
@@ -161,7 +163,7 @@ impl<R: BufRead> Values<R> {
             let piece = &chunk[..end.unwrap_or(chunk.len())];
             let (taken, closing) = (piece.len(), end.map(|end| chunk[end]));
             size += taken;
-            if size <= MAX_ELEMENT {
+            if size <= MAX_ELEMENT_BYTES {
                 self.buffer.extend_from_slice(piece);
             }
             self.input.consume(taken + usize::from(end.is_some()));
@@ -170,9 +172,9 @@ impl<R: BufRead> Values<R> {
             if closed {
                 self.frame = Frame::Start;
             }
-            if size > MAX_ELEMENT {
+            if size > MAX_ELEMENT_BYTES {
                 self.count();
-                return Ok(Some(Piece::TooLong { limit: MAX_ELEMENT }));
+                return Ok(Some(Piece::TooLong { limit: MAX_ELEMENT_BYTES }));
             }
             if !self.buffer.trim_ascii().is_empty() {
                 self.count();
@@ -192,7 +194,7 @@ impl<R: BufRead> Values<R> {
     }
 }
 
-/// Returns what the input has at hand; nothing at its end.
+/// Returns the buffered input, which is empty at the end.
 fn chunk(input: &mut impl BufRead) -> io::Result<&[u8]> {
     loop {
         match input.fill_buf() {
@@ -204,7 +206,7 @@ fn chunk(input: &mut impl BufRead) -> io::Result<&[u8]> {
     input.fill_buf()
 }
 
-/// How deep in brackets and strings a scan of an array's element is.
+/// The depth of brackets and strings in an array element.
 #[derive(Default)]
 struct Nesting {
     depth: usize,
@@ -213,7 +215,7 @@ struct Nesting {
 }
 
 impl Nesting {
-    /// Steps over a byte; returns whether it ends the element.
+    /// Steps over a byte. Returns whether it ends the element.
     fn ends_at(&mut self, byte: u8) -> bool {
         if self.escape {
             self.escape = false;
@@ -233,7 +235,7 @@ impl Nesting {
     }
 }
 
-/// Parses one value. `last`: the input ends behind it, so that what is incomplete was cut off.
+/// Parses one value. `last`: the input ends after it, so an incomplete value was cut off.
 fn parse(bytes: &[u8], last: bool) -> Item {
     let text = String::from_utf8_lossy(bytes);
     let problem = match serde_json::from_str(&text) {
@@ -243,15 +245,15 @@ fn parse(bytes: &[u8], last: bool) -> Item {
     if let Some(Ok(value)) = whole_surrogates(&text).map(|text| serde_json::from_str(&text)) {
         return Item::Value { value, mended: true };
     }
-    let why = if last && problem.is_eof() { Why::Cut } else { Why::NotJson };
-    // Without its "at line 1": the line is the one that the note names.
+    let why = if last && problem.is_eof() { Reason::Cut } else { Reason::NotJson };
+    // Without "at line 1": the note has the number of the line.
     let words = problem.to_string();
     let words = words.split(" at line ").next().unwrap_or_default();
     Item::Bad { why, problem: format!("{words} at column {}", problem.column()) }
 }
 
-/// Replaces half surrogate pairs, `None` if there are none. JavaScript cuts strings in the middle of an emoji
-/// and writes the half as an escape, which serde_json refuses together with all around it.
+/// Replaces unpaired surrogates; `None` if there are none. JavaScript can cut a string in the middle of an
+/// emoji and write half of it as an escape, and serde_json then refuses the whole value.
 fn whole_surrogates(text: &str) -> Option<String> {
     let unit = |at: usize| {
         let digits = text.get(at..at + 6)?.strip_prefix("\\u")?;
@@ -270,7 +272,7 @@ fn whole_surrogates(text: &str) -> Option<String> {
                 copied = at + 6;
                 6
             }
-            // The backslash and what it escapes, be it a backslash.
+            // Skip the backslash and the character that it escapes.
             _ => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
         };
     }
@@ -282,9 +284,9 @@ fn whole_surrogates(text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What comes out, shown: values as JSON, the rest as its reason; each behind its number.
+    /// Shows the values as JSON and the rest as reasons, each with its number.
     fn shown(input: &[u8]) -> Vec<String> {
-        // A buffer of three bytes, so that every piece is in pieces.
+        // A buffer of three bytes splits every piece.
         let mut values = Values::new(io::BufReader::with_capacity(3, input));
         let mut shown = Vec::new();
         while let Some(Numbered { number, value }) = values.next().unwrap() {
@@ -330,12 +332,12 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_too_deep_costs_only_itself() {
-        let long = format!("1\n\"{}\"\n2", "x".repeat(MAX_LINE));
+    fn values_too_long_or_too_deep_affect_only_themselves() {
+        let long = format!("1\n\"{}\"\n2", "x".repeat(MAX_LINE_BYTES));
         let mut values = Values::new(long.as_bytes());
         let mut numbers = Vec::new();
         while let Some(Numbered { number, value }) = values.next().unwrap() {
-            numbers.push((number, matches!(value, Item::Bad { why: Why::TooLong, .. })));
+            numbers.push((number, matches!(value, Item::Bad { why: Reason::TooLong, .. })));
         }
         assert_eq!(numbers, [(1, false), (2, true), (3, false)]);
 

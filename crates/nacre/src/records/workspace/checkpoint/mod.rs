@@ -1,11 +1,11 @@
-//! Checkpoints (W7): the files and the records of a group as they were, to go back to.
+//! Checkpoints: snapshots of a group's files and records that can be restored.
 //!
-//! A checkpoint is a folder below `memory/checkpoints`: the Markdown files byte for byte, a database with the
-//! records alone, and a manifest with the hash of each. It is written aside and renamed, so that it is there whole
-//! or not at all. To go back is one transaction: it replaces the records, makes the index anew, and writes down
-//! what is to become of every file; `change` does the rest, whoever dies meanwhile.
+//! A checkpoint is a folder in `memory/checkpoints` with copies of the Markdown files, a database that holds
+//! only the records, and a manifest with the hash of each. It is written under a temporary name and then
+//! renamed, so it is never incomplete. A restore is one transaction: it replaces the records, rebuilds the
+//! index, and writes the pending file changes. `change` applies them, even if the process dies.
 //!
-//! All of it happens under the workspace's lock.
+//! All of this happens under the workspace lock.
 
 mod records;
 
@@ -17,7 +17,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::change::{self, Change, Held};
+use super::change::{self, Change, LockedWorkspace};
 use super::{FilePath, Note};
 use crate::base::caller::Caller;
 use crate::base::caller::Visibility;
@@ -31,22 +31,22 @@ use crate::store::audit;
 use crate::store::beside;
 use crate::store::{Connection, Damage, Db, Files, crash};
 
-pub(crate) use records::Gone;
+pub(crate) use records::DeletedRecord;
 pub use records::{Rows, TableDiff};
 
-const MANIFEST: &str = "manifest.json";
-const RECORDS: &str = "records.db";
-const FILES: &str = "files";
-/// Of this form of the folder.
-const FORMAT: u32 = 1;
-/// The most bytes of a manifest.
-const MANIFEST_LARGEST: u64 = 16 << 20;
-/// How long the name in an id may be.
-const LONGEST_NAME: usize = 40;
+const MANIFEST_FILE: &str = "manifest.json";
+const RECORDS_FILE: &str = "records.db";
+const FILES_FOLDER: &str = "files";
+/// The format version of a checkpoint.
+const FORMAT_VERSION: u32 = 1;
+/// The maximum size of a manifest.
+const MAX_MANIFEST_BYTES: u64 = 16 << 20;
+/// The maximum length of the name in an id.
+const MAX_NAME_CHARS: usize = 40;
 
-/// One checkpoint, as it says of itself.
+/// A checkpoint, as its manifest describes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the manifest's own words")]
+#[expect(missing_docs, reason = "the field names are the keys of the manifest")]
 pub struct Checkpoint {
     format: u32,
     pub id: String,
@@ -54,28 +54,29 @@ pub struct Checkpoint {
     pub reason: String,
     pub at: Time,
     pub group: String,
-    /// Of the database.
+    /// The schema version of the database.
     pub schema: usize,
-    /// How many rows each table has.
+    /// The number of rows of each table.
     pub counts: BTreeMap<String, i64>,
-    pub files: Vec<FileKept>,
-    /// Files that could not be kept, and why.
+    pub files: Vec<CheckpointFile>,
+    /// Files that could not be copied, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<Note>,
-    /// SHA-256 of the database.
+    /// The SHA-256 hash of the database.
     records: String,
-    /// The same while something is taken out of it: either may stand there.
+    /// The hash that the database will have when a deletion from it is complete. Meanwhile it may have
+    /// either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     records_next: Option<String>,
 }
 
 /// A file in a checkpoint.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-#[expect(missing_docs, reason = "the manifest's own words")]
-pub struct FileKept {
+#[expect(missing_docs, reason = "the field names are the keys of the manifest")]
+pub struct CheckpointFile {
     pub path: String,
     pub bytes: u64,
-    /// What it may be used for, as Unix has it; absent elsewhere.
+    /// The Unix permissions; absent on other systems.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<u32>,
     pub sha256: String,
@@ -84,73 +85,78 @@ pub struct FileKept {
 /// The checkpoints of a group.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Checkpoints {
-    /// Newest first.
+    /// The checkpoints, newest first.
     pub checkpoints: Vec<Checkpoint>,
-    /// Folders that stand among them and are none, and why.
+    /// Folders that are not valid checkpoints, and why.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub damaged: Vec<Note>,
 }
 
-/// What has become of things since a checkpoint.
+/// The differences between a checkpoint and now.
 #[derive(Clone, Debug, Serialize)]
 pub struct CheckpointDiff {
-    /// Which one.
+    /// The id of the checkpoint.
     pub id: String,
-    /// The files that are not as they were.
+    /// The files that differ.
     pub files: Vec<FileDiff>,
-    /// The tables that are not as they were.
+    /// The tables that differ.
     pub records: Vec<TableDiff>,
 }
 
-/// A file that is not as it was. `None` is no file.
+/// A file that differs. `None` means that the file does not exist.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "a file then and now")]
+#[expect(missing_docs, reason = "the text then and now")]
 pub struct FileDiff {
     pub path: String,
     pub then: Option<String>,
     pub now: Option<String>,
 }
 
-/// What going back did.
+/// The result of a restore.
 #[derive(Clone, Debug, Serialize)]
-pub struct Restored {
-    /// What is restored.
+pub struct RestoreReport {
+    /// The id of the restored checkpoint.
     pub id: String,
-    /// The state before, by which this can be undone.
+    /// The id of the checkpoint of the state before, which undoes the restore.
     pub before: String,
-    /// How many files were changed.
+    /// The number of files that were changed.
     pub files: usize,
-    /// How many rows of records there are now.
+    /// The number of restored rows.
     pub rows: i64,
-    /// Files that a person changed meanwhile; they are as that person left them.
+    /// Files that a person changed meanwhile. They were not changed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left: Vec<String>,
 }
 
-/// Keeps the files and records as they are now (W7), to go back to.
+/// Saves the current files and records as a checkpoint.
 pub fn save(view: &mut View<'_>, name: &str, reason: &str) -> Result<Checkpoint> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
+    let mut held = change::lock(view)?;
     let saved = save_held(&mut held, caller, name, reason)?;
-    thin_out(&held, &[&saved.id])?;
+    prune(&held, &[&saved.id])?;
     Ok(saved)
 }
 
-fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> Result<Checkpoint> {
+fn save_held(
+    held: &mut LockedWorkspace<'_>,
+    caller: &Caller,
+    name: &str,
+    reason: &str,
+) -> Result<Checkpoint> {
     held.view.create()?;
-    let place = place(held.view.folder())?;
+    let place = checkpoints_folder(held.view.folder())?;
     crate::base::files::create_folder(&place)?;
     clear(&place)?;
     let name = slug(name);
     let id = free_id(&place, caller.now, &name);
     let aside = place.join(format!(".new-{id}"));
-    crate::base::files::create_folder(&aside.join(FILES))?;
-    let (files, left_out) = copy_files(held, &aside.join(FILES))?;
+    crate::base::files::create_folder(&aside.join(FILES_FOLDER))?;
+    let (files, left_out) = copy_files(held, &aside.join(FILES_FOLDER))?;
     crash::point("files kept");
-    let counts = write_records(&mut held.view, &aside.join(RECORDS))?;
+    let counts = write_records(&mut held.view, &aside.join(RECORDS_FILE))?;
     crash::point("records kept");
     let checkpoint = Checkpoint {
-        format: FORMAT,
+        format: FORMAT_VERSION,
         id: id.clone(),
         name,
         reason: reason.trim().to_owned(),
@@ -160,7 +166,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
         counts,
         files,
         left_out,
-        records: hash_file(&aside.join(RECORDS))?,
+        records: hash_file(&aside.join(RECORDS_FILE))?,
         records_next: None,
     };
     write_manifest(&aside, &checkpoint)?;
@@ -175,7 +181,7 @@ fn save_held(held: &mut Held<'_>, caller: &Caller, name: &str, reason: &str) -> 
 
 /// Lists the checkpoints, newest first.
 pub fn list(view: &View<'_>) -> Result<Checkpoints> {
-    list_in(&place(view.folder())?, view.name().as_str())
+    list_in(&checkpoints_folder(view.folder())?, view.name().as_str())
 }
 
 fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
@@ -201,11 +207,11 @@ fn list_in(place: &Path, group: &str) -> Result<Checkpoints> {
     Ok(found)
 }
 
-/// Says what has become of files and records since a checkpoint.
+/// Compares files and records with a checkpoint.
 pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
     let caller = view.caller();
-    private_only(caller, "checkpoint diff")?;
-    let mut held = change::hold(view)?;
+    require_private(caller, "checkpoint diff")?;
+    let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let text = |bytes: Option<Vec<u8>>| bytes.map(|bytes| lossy(&bytes));
     let files = changes(&held, &folder, &checkpoint)?
@@ -216,28 +222,28 @@ pub fn diff(view: &mut View<'_>, id: &str) -> Result<CheckpointDiff> {
             now: text(before),
         })
         .collect();
-    let copy = Copy::of(held.view.schema(), &folder, &checkpoint)?;
+    let copy = RecordsCopy::of(held.view.schema(), &folder, &checkpoint)?;
     let records = held.view.with_attached(&copy.0, |view| view.read_all(records::compare))?;
     Ok(CheckpointDiff { id: checkpoint.id, files, records })
 }
 
-/// Goes back to a checkpoint, files and records as one. The state before becomes a checkpoint itself.
-pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
+/// Restores the files and records of a checkpoint together. The state before is saved as another checkpoint.
+pub fn restore(view: &mut View<'_>, id: &str) -> Result<RestoreReport> {
     let caller = view.caller();
-    private_only(caller, "checkpoint restore")?;
-    let mut held = change::hold(view)?;
+    require_private(caller, "checkpoint restore")?;
+    let mut held = change::lock(view)?;
     let (folder, checkpoint) = open(&held, id)?;
     let reason = format!("the state before {} was restored", checkpoint.id);
     let before = save_held(&mut held, caller, "before-restore", &reason)?;
-    let copy = Copy::of(held.view.schema(), &folder, &checkpoint)?;
+    let copy = RecordsCopy::of(held.view.schema(), &folder, &checkpoint)?;
     let changes = changes(&held, &folder, &checkpoint)?;
     let language = held.view.settings().search.language();
     let schema = held.view.schema();
     let row = audit::Row::new("checkpoint_restore").id(&checkpoint.id).with("files", changes.len());
-    let cause = format!("{}{}", change::RESTORE, checkpoint.id);
+    let cause = format!("{}{}", change::RESTORE_PREFIX, checkpoint.id);
     held.view.attach(&copy.0)?;
-    let done = held.commit_far(&cause, &changes, |tx| {
-        let rows = records::put_back(tx)?;
+    let done = held.commit_with_conflicts(&cause, &changes, |tx| {
+        let rows = records::restore(tx)?;
         index::rebuild(tx, schema, index::Documents::Forget, language)?;
         row.append(tx, caller)?;
         crash::point("records put back");
@@ -250,46 +256,46 @@ pub fn restore(view: &mut View<'_>, id: &str) -> Result<Restored> {
             held.files().set_mode(&path, mode & 0o777)?;
         }
     }
-    thin_out(&held, &[&before.id, &checkpoint.id])?;
+    prune(&held, &[&before.id, &checkpoint.id])?;
     drop(held);
     drop(copy);
     view.forget_state();
     super::sync(view)?;
-    Ok(Restored { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
+    Ok(RestoreReport { id: checkpoint.id, before: before.id, files: changes.len(), rows, left })
 }
 
-/// A checkpoint has what is private too (W3).
-fn private_only(caller: &Caller, tool: &str) -> Result<()> {
+/// Refuses shared sessions, because a checkpoint contains private data.
+fn require_private(caller: &Caller, tool: &str) -> Result<()> {
     match caller.visibility {
         Visibility::Private => Ok(()),
         Visibility::Shared => Err(Error::NeedsPrivate { tool: tool.into() }),
     }
 }
 
-/// Takes a checkpoint away for good. Returns its whole id.
+/// Deletes a checkpoint. Returns its full id.
 pub fn remove(view: &mut View<'_>, id: &str) -> Result<String> {
     let caller = view.caller();
-    let mut held = change::hold(view)?;
-    let place = place(held.view.folder())?;
-    // A damaged one can be dropped too, by its whole name.
+    let mut held = change::lock(view)?;
+    let place = checkpoints_folder(held.view.folder())?;
+    // A damaged checkpoint can be deleted too, by its full name.
     let id = match find(&place, held.view.name().as_str(), id) {
         Ok(checkpoint) => checkpoint.id,
         Err(Error::BadCheckpoint { .. }) => id.to_owned(),
         Err(error) => return Err(error),
     };
-    take_away(&place, &id)?;
+    delete(&place, &id)?;
     held.view.write(|tx| audit::Row::new("checkpoint_drop").id(&id).append(tx, caller))?;
     Ok(id)
 }
 
-/// Takes entries, entities, facts and relations that were deleted for good out of every checkpoint (E4). Returns those
+/// Removes permanently deleted entries, entities, facts and relations from every checkpoint. Returns the
 /// checkpoints that still have them, and why.
-pub(crate) fn forget(view: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
-    let place = place(view.folder())?;
+pub(crate) fn forget(view: &mut View<'_>, gone: &[DeletedRecord]) -> Result<Vec<Note>> {
+    let place = checkpoints_folder(view.folder())?;
     if gone.is_empty() || !place.is_dir() {
         return Ok(Vec::new());
     }
-    let held = change::hold(view)?;
+    let held = change::lock(view)?;
     let found = list_in(&place, held.view.name().as_str())?;
     let mut left = found.damaged;
     for mut checkpoint in found.checkpoints {
@@ -300,8 +306,8 @@ pub(crate) fn forget(view: &mut View<'_>, gone: &[Gone]) -> Result<Vec<Note>> {
     Ok(left)
 }
 
-fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Result<()> {
-    let file = folder.join(RECORDS);
+fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[DeletedRecord]) -> Result<()> {
+    let file = folder.join(RECORDS_FILE);
     let aside = folder.join(".records.db");
     let _ = fs::remove_file(&aside);
     copy_private(&file, &aside)?;
@@ -311,7 +317,7 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
     for gone in gone {
         there |= records::forget(&db, "main", gone)?;
     }
-    // Also where nothing was found: free pages of an older text go.
+    // Even if nothing was found: free pages may contain an older text.
     db.batch("VACUUM")?;
     drop(db);
     if !there {
@@ -328,8 +334,8 @@ fn forget_in(folder: &Path, checkpoint: &mut Checkpoint, gone: &[Gone]) -> Resul
     sync_folder(folder)
 }
 
-/// The folder of the checkpoints. Nothing is written or read through a link.
-fn place(folder: &Path) -> Result<PathBuf> {
+/// Returns the folder of the checkpoints. Links are refused.
+fn checkpoints_folder(folder: &Path) -> Result<PathBuf> {
     let mut place = folder.to_owned();
     for name in CHECKPOINTS.split('/') {
         place.push(name);
@@ -340,7 +346,7 @@ fn place(folder: &Path) -> Result<PathBuf> {
     Ok(place)
 }
 
-/// Clears away what a dead process left.
+/// Removes the leftovers of a process that died.
 fn clear(place: &Path) -> Result<()> {
     for entry in fs::read_dir(place).map_err(Error::io(place))?.flatten() {
         let name = entry.file_name();
@@ -354,7 +360,7 @@ fn clear(place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A name that any file system takes.
+/// Returns a name that every file system accepts.
 fn slug(name: &str) -> String {
     let mut slug = String::new();
     for c in name.chars().flat_map(char::to_lowercase) {
@@ -363,7 +369,7 @@ fn slug(name: &str) -> String {
             _ if !slug.ends_with('-') && !slug.is_empty() => slug.push('-'),
             _ => {}
         }
-        if slug.len() == LONGEST_NAME {
+        if slug.len() == MAX_NAME_CHARS {
             break;
         }
     }
@@ -384,8 +390,8 @@ fn is_id(id: &str) -> bool {
     !id.is_empty() && id.len() <= 100 && id.chars().all(of_id)
 }
 
-/// Copies the documents of the workspace. Returns what was kept, and what could not be.
-fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> {
+/// Copies the documents of the workspace. Returns the copied files, and the files that could not be copied.
+fn copy_files(held: &LockedWorkspace<'_>, to: &Path) -> Result<(Vec<CheckpointFile>, Vec<Note>)> {
     let found = held.files().documents();
     let (mut kept, mut left_out) = (Vec::new(), found.skipped.clone());
     for path in found.paths() {
@@ -402,7 +408,7 @@ fn copy_files(held: &Held<'_>, to: &Path) -> Result<(Vec<FileKept>, Vec<Note>)> 
             crate::base::files::create_folder(folder)?;
         }
         crate::base::files::write_atomically(&file, &bytes)?;
-        kept.push(FileKept {
+        kept.push(CheckpointFile {
             mode: held.files().mode(&path),
             bytes: bytes.len() as u64,
             sha256: hash(&bytes),
@@ -423,12 +429,12 @@ fn write_records(view: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i6
     let counts = view.with_attached(file, |view| {
         view.outside(|db| {
             db.batch("BEGIN")?;
-            let counts = records::copy_out(db);
+            let counts = records::copy(db);
             db.batch(if counts.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
             counts
         })
     })?;
-    // One file, whoever reads it.
+    // A single file without a log, whatever reads it.
     Connection::to_file(file)?.batch("PRAGMA journal_mode = DELETE")?;
     let _ = fs::remove_file(beside(file, ".lock"));
     fs::File::open(file).and_then(|file| file.sync_all()).map_err(Error::io(file))?;
@@ -437,7 +443,7 @@ fn write_records(view: &mut View<'_>, file: &Path) -> Result<BTreeMap<String, i6
 
 fn write_manifest(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
     crate::base::files::write_atomically(
-        &folder.join(MANIFEST),
+        &folder.join(MANIFEST_FILE),
         serde_json::to_string_pretty(checkpoint)?.as_bytes(),
     )
 }
@@ -445,18 +451,18 @@ fn write_manifest(folder: &Path, checkpoint: &Checkpoint) -> Result<()> {
 fn read_manifest(folder: &Path, id: &str, group: &str) -> Result<Checkpoint> {
     let bad = |problem: &str| Error::BadCheckpoint { path: folder.to_owned(), problem: problem.into() };
     if !is_id(id) || !fs::symlink_metadata(folder).is_ok_and(|found| found.is_dir()) {
-        return Err(bad("is no checkpoint of Nacre"));
+        return Err(bad("is not a Nacre checkpoint"));
     }
-    let file = folder.join(MANIFEST);
+    let file = folder.join(MANIFEST_FILE);
     let found = fs::symlink_metadata(&file).map_err(|_| bad("has no manifest"))?;
-    if !found.is_file() || found.len() > MANIFEST_LARGEST {
-        return Err(bad("has a manifest that is no file, or too large"));
+    if !found.is_file() || found.len() > MAX_MANIFEST_BYTES {
+        return Err(bad("has a manifest that is too large or not a file"));
     }
     let bytes = fs::read(&file).map_err(Error::io(&file))?;
     let checkpoint: Checkpoint = serde_json::from_slice(&bytes)
         .map_err(|problem| bad(&format!("has a manifest that can't be read: {problem}")))?;
-    if checkpoint.format != FORMAT {
-        return Err(bad("is of a form that this version does not know"));
+    if checkpoint.format != FORMAT_VERSION {
+        return Err(bad("has a format that this version does not support"));
     }
     if checkpoint.id != id {
         return Err(bad("has the manifest of another checkpoint"));
@@ -467,7 +473,7 @@ fn read_manifest(folder: &Path, id: &str, group: &str) -> Result<Checkpoint> {
     Ok(checkpoint)
 }
 
-/// Finds a checkpoint by its id, or by a beginning or an end of it that no other has.
+/// Finds a checkpoint by its id, or by a unique beginning or end of it.
 fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
     let none = || Error::NoCheckpoint { given: crate::base::text::shorten(id) };
     if !is_id(id) {
@@ -484,9 +490,9 @@ fn find(place: &Path, group: &str, id: &str) -> Result<Checkpoint> {
     }
 }
 
-/// Finds a checkpoint and looks every file of it over.
-fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
-    let place = place(held.view.folder())?;
+/// Finds a checkpoint and verifies all its files.
+fn open(held: &LockedWorkspace<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
+    let place = checkpoints_folder(held.view.folder())?;
     let checkpoint = find(&place, held.view.name().as_str(), id)?;
     let folder = place.join(&checkpoint.id);
     let bad = |problem: String| Error::BadCheckpoint { path: folder.clone(), problem };
@@ -496,32 +502,32 @@ fn open(held: &Held<'_>, id: &str) -> Result<(PathBuf, Checkpoint)> {
         let (found, known) = (i64::try_from(found).unwrap_or(i64::MAX), i64::try_from(known).unwrap_or(0));
         return Err(Error::Newer { path: folder, found, known });
     }
-    let files = Files::in_folder(&folder.join(FILES));
+    let files = Files::in_folder(&folder.join(FILES_FOLDER));
     for file in &checkpoint.files {
         let kept = read(&files, &file.path)?;
         match kept {
             Some((_, bytes)) if hash(&bytes) == file.sha256 => {}
-            Some(_) => return Err(bad(format!("has a file that was changed: `{}`", file.path))),
-            None => return Err(bad(format!("lacks a file: `{}`", file.path))),
+            Some(_) => return Err(bad(format!("has a modified file: `{}`", file.path))),
+            None => return Err(bad(format!("is missing a file: `{}`", file.path))),
         }
     }
-    let file = folder.join(RECORDS);
+    let file = folder.join(RECORDS_FILE);
     if !fs::symlink_metadata(&file).is_ok_and(|found| found.is_file()) {
         return Err(bad("has no records".into()));
     }
     let found = hash_file(&file)?;
     if found != checkpoint.records && Some(&found) != checkpoint.records_next.as_ref() {
-        return Err(bad("has records that were changed".into()));
+        return Err(bad("has modified records".into()));
     }
     Ok((folder, checkpoint))
 }
 
-/// What has to become of the files for them to be as they were.
-fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
-    let (then, now) = (Files::in_folder(&folder.join(FILES)), held.files().documents());
+/// Returns the file changes that restore the files of a checkpoint.
+fn changes(held: &LockedWorkspace<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Vec<Change>> {
+    let (then, now) = (Files::in_folder(&folder.join(FILES_FOLDER)), held.files().documents());
     let mut paths: BTreeSet<String> = checkpoint.files.iter().map(|file| file.path.clone()).collect();
     let left_out = |path: &str| checkpoint.left_out.iter().any(|note| note.path == path);
-    // What could not be kept then is left alone now.
+    // Files that could not be copied then are not changed now.
     paths.extend(now.paths().filter(|path| !left_out(path)).map(str::to_owned));
     let mut changes = Vec::new();
     for path in paths {
@@ -536,28 +542,28 @@ fn changes(held: &Held<'_>, folder: &Path, checkpoint: &Checkpoint) -> Result<Ve
     Ok(changes)
 }
 
-/// A copy of a checkpoint's records, of this version's schema; it goes when it is dropped.
-struct Copy(PathBuf);
+/// A temporary copy of a checkpoint's records, migrated to the current schema.
+struct RecordsCopy(PathBuf);
 
-impl Copy {
-    fn of(schema: &Schema, folder: &Path, checkpoint: &Checkpoint) -> Result<Copy> {
+impl RecordsCopy {
+    fn of(schema: &Schema, folder: &Path, checkpoint: &Checkpoint) -> Result<RecordsCopy> {
         let bad = |problem: String| Error::BadCheckpoint { path: folder.to_owned(), problem };
-        let copy = Copy(folder.with_file_name(format!(".copy-{}", checkpoint.id)));
+        let copy = RecordsCopy(folder.with_file_name(format!(".copy-{}", checkpoint.id)));
         copy.remove();
-        copy_private(&folder.join(RECORDS), &copy.0)?;
+        copy_private(&folder.join(RECORDS_FILE), &copy.0)?;
         let db = match Db::open(&copy.0, &schema.migrations, Damage::Leave) {
             Ok(db) => db,
             Err(error @ Error::Newer { .. }) => return Err(error),
             Err(error) => return Err(bad(format!("has records that can't be opened: {error}"))),
         };
-        // What would run by itself does not come from us.
+        // Nacre writes no views or triggers, so they are foreign, and triggers could run code.
         let foreign: i64 = db.read(|db| {
             let sql = "SELECT count(*) FROM sqlite_schema WHERE type IN ('view', 'trigger')";
             db.one(sql, (), |row| row.get(0))
         })?;
         match foreign {
             0 => Ok(copy),
-            _ => Err(bad("has records that are not as Nacre writes them".into())),
+            _ => Err(bad("has records that Nacre did not write".into())),
         }
     }
 
@@ -568,13 +574,13 @@ impl Copy {
     }
 }
 
-impl Drop for Copy {
+impl Drop for RecordsCopy {
     fn drop(&mut self) {
         self.remove();
     }
 }
 
-/// Copies a file; the copy can be read by its owner alone.
+/// Copies a file. Only its owner can read the copy.
 fn copy_private(from: &Path, to: &Path) -> Result<()> {
     let mut source = fs::File::open(from).map_err(Error::io(from))?;
     let mut copy = crate::base::files::append_private(to).map_err(Error::io(to))?;
@@ -582,8 +588,8 @@ fn copy_private(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Takes a checkpoint away: first its name, so that no half one is ever listed.
-fn take_away(place: &Path, id: &str) -> Result<()> {
+/// Deletes a checkpoint. It is renamed first, so that an incomplete one is never listed.
+fn delete(place: &Path, id: &str) -> Result<()> {
     let (from, gone) = (place.join(id), place.join(format!(".gone-{id}")));
     let _ = fs::remove_dir_all(&gone);
     fs::rename(&from, &gone).map_err(Error::io(&from))?;
@@ -591,13 +597,13 @@ fn take_away(place: &Path, id: &str) -> Result<()> {
         .map_err(Error::io(&gone))
 }
 
-/// Takes the oldest away where there are more than are to be kept; those named here stay, and so does the last.
-fn thin_out(held: &Held<'_>, stay: &[&str]) -> Result<()> {
-    let place = place(held.view.folder())?;
+/// Deletes the oldest checkpoints beyond the configured number, except those in `stay`.
+fn prune(held: &LockedWorkspace<'_>, stay: &[&str]) -> Result<()> {
+    let place = checkpoints_folder(held.view.folder())?;
     let keep = held.view.settings().checkpoints.keep.max(1);
     let found = list_in(&place, held.view.name().as_str())?.checkpoints;
     for old in found.iter().skip(keep).filter(|old| !stay.contains(&old.id.as_str())) {
-        take_away(&place, &old.id)?;
+        delete(&place, &old.id)?;
     }
     Ok(())
 }
@@ -660,7 +666,7 @@ mod tests {
         crate::base::files::write_atomically(&group.folder().join("MEMORY.md"), text.as_bytes()).unwrap();
     }
 
-    /// The file, and what the entries say.
+    /// Returns the text of the file and the contents of the entries.
     fn state(group: &mut Group) -> (String, Vec<String>) {
         let caller = caller();
         let mut group = group.enter(&caller).unwrap();
@@ -686,7 +692,7 @@ mod tests {
             assert!(list(&group.enter(&caller()).unwrap()).unwrap().checkpoints.is_empty(), "{point}");
             assert!(list(&group.enter(&caller()).unwrap()).unwrap().damaged.is_empty(), "{point}");
             save(&mut group.enter(&caller()).unwrap(), "two", "").unwrap();
-            let place = place(group.folder()).unwrap();
+            let place = checkpoints_folder(group.folder()).unwrap();
             assert_eq!(fs::read_dir(place).unwrap().count(), 1, "{point}: what was left is cleared away");
         }
     }
@@ -734,7 +740,7 @@ mod tests {
         }));
         assert!(died.is_err());
         let mut group = open_group(&home);
-        // The audit log knows that it was deleted.
+        // The audit log records the deletion.
         restore(&mut group.enter(&caller()).unwrap(), &id).unwrap();
         assert!(group.enter(&caller()).unwrap().read_all(crate::records::entry::all).unwrap().is_empty());
     }

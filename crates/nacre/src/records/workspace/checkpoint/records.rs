@@ -1,4 +1,5 @@
-//! The records of a database: which tables a checkpoint keeps, how they are copied, compared and put back.
+//! The records of a database: which tables a checkpoint keeps, and how they are copied, compared and
+//! restored.
 //!
 //! The other database is attached to the live one under the name `point`, so that one transaction sees both.
 
@@ -12,93 +13,94 @@ use crate::records::entry;
 use crate::records::workspace::proposal;
 use crate::store::Connection;
 
-/// What becomes of a table in a checkpoint.
+/// How a checkpoint treats a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kept {
-    /// All of it is kept and put back; its rows are shown as this says.
+pub(crate) enum TableRole {
+    /// All rows are saved and restored. The SQL expression describes a row.
     Record(&'static str),
-    /// The rows for which this holds are.
+    /// Only the rows that match this condition are saved and restored.
     Where(&'static str),
-    /// Made anew from the records and the files.
+    /// Not saved. It is rebuilt from the records and the files.
     Derived,
-    /// Goes on whatever is put back: what was done was done, and what was used up is.
+    /// Not saved and not restored: a log or a counter that always continues.
     Ledger,
 }
 
-/// Every table of a memory, and what a checkpoint keeps of it.
-pub(crate) const TABLES: &[(&str, Kept)] = &[
-    ("entries", Kept::Record("'[id:' || number || '] ' || content")),
-    ("entry_history", Kept::Record("content")),
-    ("entry_links", Kept::Record("entry || ' – ' || other")),
-    ("imports", Kept::Record("format || ' ' || ref")),
-    ("sessions", Kept::Record("id")),
-    ("exchanges", Kept::Record("user")),
-    ("lessons", Kept::Record("text")),
-    ("entities", Kept::Record("name")),
-    ("names", Kept::Record("name")),
-    ("facts", Kept::Record("'fact-' || id || ' ' || key || ' = ' || value")),
-    ("relations", Kept::Record("'relation-' || id || ' ' || predicate")),
-    ("citations", Kept::Record("path || ':' || line")),
-    ("kept_out", Kept::Record("path || ':' || line")),
-    ("recalled_together", Kept::Record("one || ' – ' || other")),
-    ("merges", Kept::Record("kept || ' – ' || gone")),
-    ("distinct_entities", Kept::Record("one || ' – ' || other")),
-    ("multi_keys", Kept::Record("key")),
-    ("categories", Kept::Record("name")),
-    ("collections", Kept::Record("name")),
-    ("proposals", Kept::Record("number || ' ' || target")),
-    ("line_uses", Kept::Record("path")),
-    ("promoted", Kept::Record("step")),
-    ("projects", Kept::Record("name")),
-    ("project_files", Kept::Record("path")),
-    ("items", Kept::Record("path || ':' || line || ' ' || title")),
-    ("tasks", Kept::Record("'TASK-' || number || ' ' || description")),
-    ("task_blocks", Kept::Record("task || ' – ' || \"by\"")),
-    ("task_changes", Kept::Record("task || ' ' || status")),
-    // How far a transcript is taken in goes back with the messages: what came since is taken in anew from its file.
-    ("transcripts", Kept::Record("session")),
-    ("transcript_ids", Kept::Record("session || ' ' || id")),
-    // A message is its passage: there is no other copy of its text.
-    ("passages", Kept::Where("kind = 'message'")),
-    ("documents", Kept::Derived),
-    ("passages_fts", Kept::Derived),
-    ("passages_vocab", Kept::Derived),
-    ("terms", Kept::Derived),
-    ("authors", Kept::Derived),
-    ("marks", Kept::Derived),
-    ("vectors", Kept::Derived),
-    ("embedded", Kept::Derived),
-    ("audit", Kept::Ledger),
-    ("usage", Kept::Ledger),
-    ("meta", Kept::Ledger),
-    ("turns", Kept::Ledger),
-    ("seen", Kept::Ledger),
-    ("file_changes", Kept::Ledger),
-    ("jobs", Kept::Ledger),
-    ("flushes", Kept::Ledger),
+/// Every table of a memory, and how a checkpoint treats it.
+pub(crate) const TABLES: &[(&str, TableRole)] = &[
+    ("entries", TableRole::Record("'[id:' || number || '] ' || content")),
+    ("entry_history", TableRole::Record("content")),
+    ("entry_links", TableRole::Record("entry || ' – ' || other")),
+    ("imports", TableRole::Record("format || ' ' || ref")),
+    ("sessions", TableRole::Record("id")),
+    ("exchanges", TableRole::Record("user")),
+    ("lessons", TableRole::Record("text")),
+    ("entities", TableRole::Record("name")),
+    ("names", TableRole::Record("name")),
+    ("facts", TableRole::Record("'fact-' || id || ' ' || key || ' = ' || value")),
+    ("relations", TableRole::Record("'relation-' || id || ' ' || predicate")),
+    ("citations", TableRole::Record("path || ':' || line")),
+    ("kept_out", TableRole::Record("path || ':' || line")),
+    ("recalled_together", TableRole::Record("one || ' – ' || other")),
+    ("merges", TableRole::Record("kept || ' – ' || gone")),
+    ("distinct_entities", TableRole::Record("one || ' – ' || other")),
+    ("multi_keys", TableRole::Record("key")),
+    ("categories", TableRole::Record("name")),
+    ("collections", TableRole::Record("name")),
+    ("proposals", TableRole::Record("number || ' ' || target")),
+    ("line_uses", TableRole::Record("path")),
+    ("promoted", TableRole::Record("step")),
+    ("projects", TableRole::Record("name")),
+    ("project_files", TableRole::Record("path")),
+    ("items", TableRole::Record("path || ':' || line || ' ' || title")),
+    ("tasks", TableRole::Record("'TASK-' || number || ' ' || description")),
+    ("task_blocks", TableRole::Record("task || ' – ' || \"by\"")),
+    ("task_changes", TableRole::Record("task || ' ' || status")),
+    // The read position of a transcript is restored with its messages; later lines are read from the file
+    // again.
+    ("transcripts", TableRole::Record("session")),
+    ("transcript_ids", TableRole::Record("session || ' ' || id")),
+    // A message exists only as a passage.
+    ("passages", TableRole::Where("kind = 'message'")),
+    ("documents", TableRole::Derived),
+    ("passages_fts", TableRole::Derived),
+    ("passages_vocab", TableRole::Derived),
+    ("terms", TableRole::Derived),
+    ("authors", TableRole::Derived),
+    ("marks", TableRole::Derived),
+    ("vectors", TableRole::Derived),
+    ("embedded", TableRole::Derived),
+    ("audit", TableRole::Ledger),
+    ("usage", TableRole::Ledger),
+    ("meta", TableRole::Ledger),
+    ("turns", TableRole::Ledger),
+    ("seen", TableRole::Ledger),
+    ("file_changes", TableRole::Ledger),
+    ("jobs", TableRole::Ledger),
+    ("flushes", TableRole::Ledger),
 ];
 
-/// What was deleted for good.
+/// A permanently deleted record.
 #[derive(Clone, Debug)]
-pub(crate) struct Gone {
-    /// Its id.
+pub(crate) struct DeletedRecord {
+    /// The id of the record.
     pub(crate) reference: String,
-    /// Of an entry: all that it ever said, folded.
+    /// For an entry: the hashes of all contents it ever had.
     pub(crate) texts: Vec<String>,
 }
 
-impl Gone {
-    pub(crate) fn of(reference: impl Into<String>) -> Gone {
-        Gone { reference: reference.into(), texts: Vec::new() }
+impl DeletedRecord {
+    pub(crate) fn of(reference: impl Into<String>) -> DeletedRecord {
+        DeletedRecord { reference: reference.into(), texts: Vec::new() }
     }
 }
 
-/// The most rows of a table that a comparison names.
-const NAMED: usize = 20;
+/// The maximum number of rows that a comparison names per table.
+const MAX_NAMED_ROWS: usize = 20;
 
-/// What differs between a checkpoint and now, in one table.
+/// The differences between a checkpoint and now in one table.
 #[derive(Clone, Debug, Serialize)]
-#[expect(missing_docs, reason = "what has become of rows since")]
+#[expect(missing_docs, reason = "the rows that were added, changed and removed since")]
 pub struct TableDiff {
     pub table: &'static str,
     pub added: Rows,
@@ -106,33 +108,33 @@ pub struct TableDiff {
     pub removed: Rows,
 }
 
-/// Rows of a table: how many, and the first of them.
+/// The number of rows, and descriptions of the first ones.
 #[derive(Clone, Debug, Default, Serialize)]
-#[expect(missing_docs, reason = "how many, and the first of them")]
+#[expect(missing_docs, reason = "the doc comment of the type explains them")]
 pub struct Rows {
     pub count: usize,
     pub first: Vec<String>,
 }
 
-/// The tables that are kept: name, which rows, and how one is shown.
-fn kept() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+/// Returns the saved tables: name, condition for rows, and description of a row.
+fn kept_tables() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
     TABLES.iter().filter_map(|(table, kept)| match kept {
-        Kept::Record(shown) => Some((*table, "1", *shown)),
-        Kept::Where(condition) => Some((*table, *condition, "text")),
-        Kept::Derived | Kept::Ledger => None,
+        TableRole::Record(shown) => Some((*table, "1", *shown)),
+        TableRole::Where(condition) => Some((*table, *condition, "text")),
+        TableRole::Derived | TableRole::Ledger => None,
     })
 }
 
-/// Copies the records of the live database into the one attached.
-pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
+/// Copies the records of the live database into the attached one.
+pub(super) fn copy(db: &Connection) -> Result<BTreeMap<String, i64>> {
     let mut counts = BTreeMap::new();
-    for (table, condition, _) in kept() {
-        let count = copy(db, "main", "point", table, condition)?;
+    for (table, condition, _) in kept_tables() {
+        let count = copy_table(db, "main", "point", table, condition)?;
         if count > 0 {
             counts.insert(table.to_owned(), count);
         }
     }
-    // Numbers that were given stay given.
+    // Numbers that were assigned are never assigned again.
     db.batch(
         "DELETE FROM point.sqlite_sequence;
          INSERT INTO point.sqlite_sequence (name, seq) SELECT name, seq FROM main.sqlite_sequence;",
@@ -140,27 +142,27 @@ pub(super) fn copy_out(db: &Connection) -> Result<BTreeMap<String, i64>> {
     Ok(counts)
 }
 
-/// Puts the records of the attached database in the place of the live ones, but for what was deleted for good
-/// since. The index has to be made anew behind it.
-pub(super) fn put_back(db: &Connection) -> Result<i64> {
+/// Replaces the live records by those of the attached database, except those that were permanently deleted
+/// since. The caller must rebuild the index.
+pub(super) fn restore(db: &Connection) -> Result<i64> {
     let deleted = deleted(db)?;
     let mut rows = 0;
     db.batch("DELETE FROM main.passages WHERE kind <> 'message'; DELETE FROM main.embedded;")?;
-    for (table, condition, _) in kept() {
+    for (table, condition, _) in kept_tables() {
         db.batch(&format!("DELETE FROM main.{table} WHERE {condition}"))?;
-        rows += copy(db, "point", "main", table, condition)?;
+        rows += copy_table(db, "point", "main", table, condition)?;
     }
     db.batch(
         "UPDATE main.sqlite_sequence SET seq = max(seq, coalesce(
             (SELECT seq FROM point.sqlite_sequence AS was WHERE was.name = main.sqlite_sequence.name), 0))",
     )?;
     for reference in deleted {
-        forget(db, "main", &Gone::of(reference))?;
+        forget(db, "main", &DeletedRecord::of(reference))?;
     }
     Ok(rows)
 }
 
-fn copy(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> Result<i64> {
+fn copy_table(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> Result<i64> {
     let columns = columns(db, to, table)?.0.join(", ");
     let sql = format!(
         "INSERT INTO {to}.{table} ({columns}) SELECT {columns} FROM {from}.{table} WHERE {condition}"
@@ -168,7 +170,7 @@ fn copy(db: &Connection, from: &str, to: &str, table: &str, condition: &str) -> 
     Ok(i64::try_from(db.run(&sql, ())?).unwrap_or(i64::MAX))
 }
 
-/// The columns of a table, and those of its key.
+/// Returns the columns of a table, and those of its primary key.
 fn columns(db: &Connection, schema: &str, table: &str) -> Result<(Vec<String>, Vec<String>)> {
     let sql = "SELECT name, pk FROM pragma_table_info($1, $2) ORDER BY cid";
     let columns: Vec<(String, i64)> = db.rows(sql, (table, schema), |row| Ok((row.get(0)?, row.get(1)?)))?;
@@ -176,7 +178,7 @@ fn columns(db: &Connection, schema: &str, table: &str) -> Result<(Vec<String>, V
     Ok((columns.into_iter().map(|(name, _)| name).collect(), key))
 }
 
-/// What was deleted for good, as the audit log has it, and is not there again.
+/// Returns the ids that the audit log lists as permanently deleted and that do not exist now.
 fn deleted(db: &Connection) -> Result<Vec<String>> {
     let sql = "SELECT DISTINCT value FROM main.audit, json_each(audit.ids)
         WHERE outcome = 'done' AND json_extract(detail, '$.deleted') IS NOT NULL
@@ -186,9 +188,13 @@ fn deleted(db: &Connection) -> Result<Vec<String>> {
     db.rows(sql, (), |row| row.get(0))
 }
 
-/// Takes an entry, an entity, a fact or a relation out of a database, every trace of it but what is derived. Tells whether it
-/// was there.
-pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &Gone) -> Result<bool> {
+/// Removes an entry, entity, fact or relation from a database, with every trace except derived data. Returns
+/// whether it existed.
+pub(super) fn forget(
+    db: &Connection,
+    schema: &str,
+    DeletedRecord { reference, texts }: &DeletedRecord,
+) -> Result<bool> {
     let run = |sql: &str| db.run(&sql.replace("S.", &format!("{schema}.")), [reference]);
     let number = |kind: &str| reference.strip_prefix(kind)?.parse::<i64>().ok();
     for (kind, table) in [("fact", "facts"), ("relation", "relations")] {
@@ -212,7 +218,7 @@ pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &
         }
         run("DELETE FROM S.distinct_entities WHERE $1 IN ('entity-' || one, 'entity-' || other)")?;
         run("DELETE FROM S.merges WHERE $1 IN ('entity-' || kept, 'entity-' || gone)")?;
-        // What counted as it is its own again.
+        // Entities that were merged into it become independent again.
         run("UPDATE S.entities SET root = id WHERE 'entity-' || root = $1")?;
         return Ok(run("DELETE FROM S.entities WHERE 'entity-' || id = $1")? > 0);
     }
@@ -228,23 +234,23 @@ pub(super) fn forget(db: &Connection, schema: &str, Gone { reference, texts }: &
     Ok(run("DELETE FROM S.entries WHERE id = $1")? > 0 || proposed)
 }
 
-/// Takes it out of what was proposed. A checkpoint may have the proposal and not yet the entry.
+/// Removes the texts of an entry from proposals. A checkpoint may have the proposal but not the entry.
 fn forget_proposed(db: &Connection, schema: &str, reference: &str, texts: &[String]) -> Result<bool> {
     let mut texts = texts.to_vec();
     let sql = format!(
         "SELECT content FROM {schema}.entries WHERE id = $1
          UNION ALL SELECT content FROM {schema}.entry_history WHERE entry = $1"
     );
-    texts.extend(db.rows(&sql, [reference], |row| Ok(entry::folded(row.text(0)?)))?);
+    texts.extend(db.rows(&sql, [reference], |row| Ok(entry::content_hash(row.text(0)?)))?);
     proposal::forget(db, schema, &texts)
 }
 
 /// Compares the live records with those of the attached database.
 pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
     let mut differences = Vec::new();
-    for (table, condition, shown) in kept() {
+    for (table, condition, shown) in kept_tables() {
         let (mut all, key) = columns(db, "main", table)?;
-        // Where vectors lie is no part of a record.
+        // The position of a vector is not part of a record.
         all.retain(|column| !(table == "passages" && ["slot", "pieces"].contains(&column.as_str())));
         let (all, key) = (all.join(", "), key.join(", "));
         let rows = |of: &str, not: &str, columns: &str| {
@@ -265,7 +271,7 @@ pub(super) fn compare(db: &Connection) -> Result<Vec<TableDiff>> {
             let sql = format!("SELECT {shown} FROM {schema}.{table} WHERE ({key}) IN ({keys})");
             let mut rows = Rows::default();
             db.each(&sql, (), |row| {
-                if rows.first.len() < NAMED {
+                if rows.first.len() < MAX_NAMED_ROWS {
                     rows.first.push(row.get(0)?);
                 }
                 rows.count += 1;
@@ -293,7 +299,7 @@ mod tests {
     use crate::store::Db;
     use crate::store::visibility;
 
-    /// Who adds a table says what becomes of it.
+    /// A new table must be listed in both places.
     #[test]
     fn every_table_is_classified() {
         let db = Db::empty(&RECORDS.schema.migrations).unwrap();

@@ -1,8 +1,8 @@
-//! What the database has of a transcript: how far its file was taken in, and what of it is found by a search.
+//! Brings transcripts into the database: how far a file was read, and which of its messages are searchable.
 //!
-//! A line is durable in the file before the database hears of it, so whoever was killed in between is caught up
-//! with by whoever comes next, from the byte that the database has noted. A line that was taken in before is passed
-//! over, so that to do it twice is to do it once.
+//! A line is durable in the file before the database learns of it. If a process dies in between, the next one
+//! continues from the byte position in the database. Lines that were read before are skipped, so reading them
+//! again has no effect.
 
 use std::io::{Read, Seek, SeekFrom};
 
@@ -17,23 +17,24 @@ use crate::base::{Error, Result, Time};
 use crate::group::View;
 use crate::store::{Connection, Row};
 
-/// How many lines and bytes go into one transaction.
-const BATCH: usize = 1_000;
-const BATCH_BYTES: u64 = 4 << 20;
-/// How much of the beginning of a file it is known by.
-const HEAD: usize = 256;
+/// The maximum number of lines in one transaction.
+const MAX_BATCH_LINES: usize = 1_000;
+/// The maximum number of bytes in one transaction.
+const MAX_BATCH_BYTES: u64 = 4 << 20;
+/// How many bytes at the beginning identify a file.
+const HEAD_BYTES: usize = 256;
 
-/// Where a transcript stands.
+/// The state of a transcript in the database.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct State {
     pub(crate) taken: u64,
     head: String,
     pub(crate) lines: i64,
-    /// Of all that came since the last compaction: the context has these at most.
+    /// The tokens of all lines since the last compaction. The context has at most this many.
     pub(crate) tokens: i64,
     pub(crate) summary_at: Option<u64>,
     pub(crate) compactions: i64,
-    /// The last line that an entry sums up.
+    /// The key of the last line that a summary entry covers.
     pub(crate) narrated: Option<String>,
     pub(crate) first_at: Option<Time>,
     pub(crate) last_at: Option<Time>,
@@ -41,8 +42,8 @@ pub(crate) struct State {
     pub(crate) archived_at: Option<Time>,
 }
 
-/// Refuses a session that the caller does not see as if it had no transcript (W3). What stands in a file that the
-/// database has not heard of may have been said in private: whoever said it was killed, or the database was lost.
+/// Refuses a session that the caller can't see, as if it had no transcript. A file that the database does not
+/// know may contain private messages: its writer was killed, or the database was lost.
 pub(crate) fn check_seen(view: &View<'_>, caller: &Caller, session: &SessionId) -> Result<()> {
     let known = |db: &Connection| is_known(db, session.as_str());
     let hidden = match view.read_all(known)? {
@@ -56,13 +57,13 @@ pub(crate) fn check_seen(view: &View<'_>, caller: &Caller, session: &SessionId) 
     }
 }
 
-/// Tells whether a session is private: one that nothing is known of is.
+/// Returns whether a session is private. An unknown session is.
 pub(crate) fn is_private(db: &Connection, session: &SessionId) -> Result<bool> {
     let sql = "SELECT private FROM sessions WHERE id = $1";
     Ok(db.row(sql, [session], |row| row.get(0))?.unwrap_or(true))
 }
 
-/// Returns where a transcript stands; `None`: nothing of it was ever taken in.
+/// Returns the state of a transcript, if any of it was read.
 pub(crate) fn load(db: &Connection, session: &SessionId) -> Result<Option<State>> {
     let sql = format!("SELECT {COLUMNS} FROM transcripts WHERE session = $1");
     db.row(&sql, [session], from_row)
@@ -71,7 +72,7 @@ pub(crate) fn load(db: &Connection, session: &SessionId) -> Result<Option<State>
 const COLUMNS: &str =
     "taken, head, lines, tokens, summary_at, compactions, narrated, first_at, last_at, ended_at, archived_at";
 
-/// Returns where all transcripts stand.
+/// Returns the states of all transcripts.
 pub(crate) fn all(db: &Connection) -> Result<Vec<(String, State)>> {
     let sql = format!("SELECT {COLUMNS}, session FROM transcripts ORDER BY session");
     db.rows(&sql, (), |row| Ok((row.get(11)?, from_row(row)?)))
@@ -119,39 +120,40 @@ pub(crate) fn save(db: &Connection, session: &SessionId, state: &State) -> Resul
     Ok(())
 }
 
-/// Returns the hash of the line that has this key.
-pub(crate) fn known(db: &Connection, session: &SessionId, key: &str) -> Result<Option<String>> {
+/// Returns the hash of the line with this key.
+pub(crate) fn line_hash(db: &Connection, session: &SessionId, key: &str) -> Result<Option<String>> {
     let sql = "SELECT hash FROM transcript_ids WHERE session = $1 AND id = $2";
     db.row(sql, (session, key), |row| row.get(0))
 }
 
-/// What was found in a file that has to be told.
+/// Anomalies in a file that the caller should know about.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Odd {
-    /// Lines that are none of ours.
-    pub(crate) foreign: usize,
-    /// Ids that a line before had, with something else in it.
-    pub(crate) doubled: Vec<String>,
-    /// Whether a line is older than the one before it.
-    pub(crate) back: bool,
+pub(crate) struct Anomalies {
+    /// The number of lines that are not valid.
+    pub(crate) invalid: usize,
+    /// Ids that occur again with different content.
+    pub(crate) duplicate_ids: Vec<String>,
+    /// Whether a line is older than the line before it.
+    pub(crate) clock_went_back: bool,
 }
 
-impl Odd {
+impl Anomalies {
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        match self.foreign {
+        match self.invalid {
             0 => {}
-            1 => warnings.push("one line of the transcript is none of ours and was passed over".to_owned()),
-            count => warnings
-                .push(format!("{count} lines of the transcript are none of ours and were passed over")),
+            1 => warnings.push("skipped 1 invalid line of the transcript".to_owned()),
+            count => warnings.push(format!("skipped {count} invalid lines of the transcript")),
         }
-        if let Some(first) = self.doubled.first() {
-            let count = self.doubled.len();
-            warnings.push(format!("{count} ids stand twice in the transcript, first `{first}`; the first line of each is searched"));
+        if let Some(first) = self.duplicate_ids.first() {
+            let count = self.duplicate_ids.len();
+            warnings.push(format!(
+                "{count} ids occur twice in the transcript, first `{first}`; only the first line of each is searched"
+            ));
         }
-        if self.back {
+        if self.clock_went_back {
             warnings.push(
-                "a clock went back: a line is older than the one before it; the order is that of the file"
+                "the clock went back: a line is older than the line before it; the order of the file is kept"
                     .to_owned(),
             );
         }
@@ -159,44 +161,45 @@ impl Odd {
     }
 }
 
-/// Whose lines are taken in.
+/// The author of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Author {
-    /// The caller's, which are as private as its session.
+    /// The caller. The lines are as private as its session.
     Caller,
-    /// Somebody's, who was killed before the database heard of them: a session that is not known is private.
+    /// Unknown: a process that was killed before the database learned of the lines. An unknown session is
+    /// private.
     Unknown,
 }
 
-/// Takes in what the file has and the database has not. Returns where the transcript stands then.
+/// Reads the lines of the file that the database does not have. Returns the new state of the transcript.
 pub(crate) fn catch_up(
     view: &mut View<'_>,
     session: &SessionId,
     transcript: &Transcript,
     author: Author,
     _lock: &Lock,
-) -> Result<(State, Odd)> {
+) -> Result<(State, Anomalies)> {
     let mut state = view.read_all(|db| load(db, session))?.unwrap_or_default();
-    let mut odd = Odd::default();
+    let mut anomalies = Anomalies::default();
     let Some(mut input) = transcript.open()? else {
         if state.taken > 0 {
-            // Its file was taken away. What was said is still found; a new file starts anew.
+            // The file was deleted. Its messages stay searchable, and a new file starts from the beginning.
             state = State { compactions: state.compactions, narrated: state.narrated, ..State::default() };
             view.write(|tx| {
                 tx.run("DELETE FROM transcript_ids WHERE session = $1", [session])?;
                 save(tx, session, &state)
             })?;
         }
-        return Ok((state, odd));
+        return Ok((state, anomalies));
     };
     let path = transcript.place();
     let length = input.seek(SeekFrom::End(0)).map_err(Error::io(&path))?;
     let begins = head(&mut input).map_err(Error::io(&path))?;
     if state.taken == length && state.head == begins {
-        return Ok((state, odd));
+        return Ok((state, anomalies));
     }
     if state.taken > length || (state.taken > 0 && state.head != begins) {
-        // Another file stands in its place. Of what is the same in both nothing is taken in twice.
+        // The file was replaced. Lines that occur in both are not recorded twice.
         let State { compactions, narrated, .. } = state;
         state = State { compactions, narrated, ..State::default() };
     }
@@ -206,7 +209,7 @@ pub(crate) fn catch_up(
     loop {
         let mut batch = Vec::new();
         let start = lines.at;
-        while batch.len() < BATCH && lines.at - start < BATCH_BYTES {
+        while batch.len() < MAX_BATCH_LINES && lines.at - start < MAX_BATCH_BYTES {
             match lines.next().map_err(Error::io(&path))? {
                 Some((at, bytes)) => batch.push((at, bytes)),
                 None => break,
@@ -220,35 +223,35 @@ pub(crate) fn catch_up(
             match Line::read(bytes) {
                 Some(line) => read.push((*at, line)),
                 None if bytes.trim_ascii().is_empty() && !bytes.is_empty() => {}
-                None => odd.foreign += 1,
+                None => anomalies.invalid += 1,
             }
         }
         compacted |= read.iter().any(|(_, line)| line.role == Role::Summary);
         state.taken = lines.at;
-        take_in(view, session, &mut state, &read, author, &mut odd)?;
+        write_lines(view, session, &mut state, &read, author, &mut anomalies)?;
     }
     if compacted {
         state.tokens = context::tokens(view, transcript)?;
         view.write(|tx| save(tx, session, &state))?;
     }
-    Ok((state, odd))
+    Ok((state, anomalies))
 }
 
-/// Takes lines in, with what the state says after them, in one transaction.
-pub(crate) fn take_in(
+/// Writes lines and the new state in one transaction.
+pub(crate) fn write_lines(
     view: &mut View<'_>,
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],
     author: Author,
-    odd: &mut Odd,
+    anomalies: &mut Anomalies,
 ) -> Result<()> {
     let caller = view.caller();
     let seq = u32::try_from(state.lines).unwrap_or(u32::MAX);
     let mut after = state.clone();
-    let mut found = Odd::default();
+    let mut found = Anomalies::default();
     view.write_derived(|tx, lexicon| {
-        let values = note(tx, session, &mut after, lines, &mut found)?;
+        let values = record_keys(tx, session, &mut after, lines, &mut found)?;
         let mut messages: Vec<Message> = Vec::new();
         import::read_own(&values, session.as_str(), seq, |message| {
             messages.push(message);
@@ -267,37 +270,37 @@ pub(crate) fn take_in(
         save(tx, session, &after)
     })?;
     *state = after;
-    odd.foreign += found.foreign;
-    odd.doubled.extend(found.doubled);
-    odd.back |= found.back;
+    anomalies.invalid += found.invalid;
+    anomalies.duplicate_ids.extend(found.duplicate_ids);
+    anomalies.clock_went_back |= found.clock_went_back;
     Ok(())
 }
 
-/// Notes lines, and returns those that are new as values.
-fn note(
+/// Records the keys of lines. Returns the new lines as JSON values.
+fn record_keys(
     tx: &Connection,
     session: &SessionId,
     state: &mut State,
     lines: &[(u64, Line)],
-    odd: &mut Odd,
+    anomalies: &mut Anomalies,
 ) -> Result<Vec<serde_json::Value>> {
     let mut values = Vec::new();
     for (at, line) in lines {
         let (key, hash) = (line.key(), line.hash());
         state.lines += 1;
         state.tokens += i64::try_from(line.tokens()).unwrap_or(i64::MAX);
-        odd.back |= state.last_at.is_some_and(|last| line.timestamp < last);
+        anomalies.clock_went_back |= state.last_at.is_some_and(|last| line.timestamp < last);
         state.first_at = Some(state.first_at.map_or(line.timestamp, |first| first.min(line.timestamp)));
         state.last_at = Some(state.last_at.map_or(line.timestamp, |last| last.max(line.timestamp)));
         if line.role == Role::Summary {
             state.summary_at = Some(*at);
-            // Others may have written it: no number that could not be counted on from.
+            // Another program may have written the summary, so its number may be missing or too large.
             let number = line.id.rsplit('_').next().and_then(|number| number.parse::<u32>().ok());
             state.compactions = state.compactions.max(number.unwrap_or(0).into());
         }
-        match known(tx, session, &key)? {
+        match line_hash(tx, session, &key)? {
             Some(same) if same == hash => {}
-            Some(_) => odd.doubled.push(line.id.clone()),
+            Some(_) => anomalies.duplicate_ids.push(line.id.clone()),
             None => {
                 let sql = "INSERT INTO transcript_ids (session, id, hash) VALUES ($1, $2, $3)";
                 tx.run(sql, (session, key, hash))?;
@@ -310,16 +313,16 @@ fn note(
     Ok(values)
 }
 
-/// A hash of how a file begins: its first line, or as much of a long one as will not change.
+/// Hashes the beginning of a file: its first line, or its first bytes if the line is long.
 fn head(input: &mut (impl Read + Seek)) -> std::io::Result<String> {
     input.seek(SeekFrom::Start(0))?;
     let mut begins = Vec::new();
-    input.take(HEAD as u64).read_to_end(&mut begins)?;
+    input.take(HEAD_BYTES as u64).read_to_end(&mut begins)?;
     let end = begins.iter().position(|byte| *byte == b'\n').unwrap_or(begins.len());
     Ok(blake3::hash(&begins[..end]).to_hex()[..16].to_owned())
 }
 
-/// Takes in whatever transcripts have that the database has not, all of them. Returns how many had something.
+/// Reads the new lines of all transcripts. Returns how many transcripts had some.
 pub(crate) fn catch_up_all(view: &mut View<'_>) -> Result<usize> {
     let ids = transcript::all(view.files());
     if ids.is_empty() {
@@ -330,11 +333,11 @@ pub(crate) fn catch_up_all(view: &mut View<'_>) -> Result<usize> {
     for id in ids {
         let transcript = Transcript::of(view.files(), &id)?;
         let before = view.read_all(|db| load(db, &id))?;
-        // One that is put away does not change.
+        // An archived transcript does not change.
         if before.as_ref().is_some_and(|state| state.archived_at.is_some()) && !transcript.is_plain() {
             continue;
         }
-        // One that can't be read keeps no other from being found; who asks for it is told.
+        // An unreadable transcript does not stop the others. A caller that asks for it gets the error.
         if let Ok((after, _)) = catch_up(view, &id, &transcript, Author::Unknown, &lock) {
             changed += usize::from(before.as_ref() != Some(&after));
         }
