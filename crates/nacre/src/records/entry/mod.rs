@@ -23,8 +23,9 @@ use crate::index::{Passage, Standing};
 use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 
 pub(crate) use change::{
-    Draft, Edit, Erased, OnDuplicate, Origin, archive_lowest, checked, delete, delete_superseded, folded,
-    identity, insert, insert_version, insert_with, reinforce, same_content, store, update,
+    Draft, Edit, Erased, OnDuplicate, Origin, archive_lowest, checked, current_bytes, delete, folded,
+    identity, insert, insert_version, insert_with, is_purge_due, purge, reinforce, same_content, store,
+    unarchive, update,
 };
 
 /// The most characters an entry holds (E1).
@@ -285,6 +286,15 @@ impl Entry {
         self.superseded_at.is_none() && self.archived_at.is_none()
     }
 
+    /// Says why it is not current, if it is not.
+    pub(crate) fn past(&self) -> Option<&'static str> {
+        match (self.superseded_at, self.archived_at) {
+            (Some(_), _) => Some("superseded"),
+            (None, Some(_)) => Some("archived"),
+            (None, None) => None,
+        }
+    }
+
     /// What it is worth apart from what is asked (E6): the clock runs from its last confirmation, else from
     /// its making.
     pub(crate) fn standing(&self) -> Standing {
@@ -368,18 +378,18 @@ pub(crate) fn get(db: &Connection, named: &EntryRef) -> Result<Entry> {
     found.into_iter().next().ok_or_else(|| Error::NoEntry { id: named.to_string() })
 }
 
-/// Returns the entry that a caller named, if it still counts.
+/// Returns the entry that a caller named, unless it was superseded. It may be archived.
 pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
     let entry = get(db, named)?;
-    if entry.superseded_at.is_some() {
-        let newest = chain(db, &entry.id)?.pop().filter(|newest| newest.id != entry.id);
-        let by = newest.map_or_else(|| "an entry that is gone".into(), |newest| newest.id.to_string());
-        return Err(Error::AlreadySuperseded { id: entry.id, by });
+    if entry.superseded_at.is_none() {
+        return Ok(entry);
     }
-    if entry.archived_at.is_some() {
-        return Err(Error::Archived { id: entry.id });
+    match chain(db, &entry.id)?.pop() {
+        Some(newest) if newest.superseded_at.is_none() => {
+            Err(Error::AlreadySuperseded { id: entry.id, by: newest.id })
+        }
+        _ => Err(Error::SupersededByDeleted { id: entry.id }),
     }
-    Ok(entry)
 }
 
 /// Returns entries by id, in the order asked; those that are gone are left out.

@@ -117,6 +117,8 @@ impl Held<'_> {
         })?;
         crash::point("decided");
         let Left { in_the_way, failed } = self.settle()?;
+        // A watcher tells of our own write only seconds later.
+        self.view.look_again();
         match failed {
             None => Ok((value, in_the_way)),
             Some(error) => Err(error),
