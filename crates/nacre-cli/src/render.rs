@@ -413,8 +413,11 @@ pub fn table<N: AsRef<str>>(rows: &[(N, String)]) -> String {
 
 /// The columns that a person sees: COLUMNS, or those of the terminal. `None`: no terminal, lines stay whole.
 pub fn width() -> Option<usize> {
-    let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
-    told.or_else(|| size().map(|(columns, _)| columns)).filter(|columns| *columns > 0)
+    static WIDTH: OnceLock<Option<usize>> = OnceLock::new();
+    *WIDTH.get_or_init(|| {
+        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        told.or_else(|| size().map(|(columns, _)| columns)).filter(|columns| *columns > 0)
+    })
 }
 
 /// The columns and rows of the terminal on standard output.

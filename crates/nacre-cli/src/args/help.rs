@@ -25,7 +25,17 @@ pub(super) const GROUPS: &[Group] = &[
     },
     Group {
         title: "More on memories",
-        commands: &["history", "reinforce", "demote", "brief", "deny", "revert", "group", "config"],
+        commands: &[
+            "history",
+            "reinforce",
+            "demote",
+            "unarchive",
+            "brief",
+            "deny",
+            "revert",
+            "group",
+            "config",
+        ],
     },
     Group { title: "Files and graph", commands: &["file", "graph"] },
     Group {

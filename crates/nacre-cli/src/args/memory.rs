@@ -79,6 +79,9 @@ pub struct Delete {
     /// The memories: their numbers, such as 2 or id:2, or the start of their ids
     #[arg(required = true, value_name = "ID")]
     pub ids: Vec<EntryName>,
+    /// Also delete the memories that they replaced; without it, those become current again
+    #[arg(long)]
+    pub history: bool,
     /// Do not ask
     #[arg(long, short)]
     pub yes: bool,

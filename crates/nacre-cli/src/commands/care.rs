@@ -65,8 +65,11 @@ pub fn status(context: &Context) -> Result<ExitCode> {
         (
             "entries",
             format!(
-                "{} current, {} superseded, {} archived",
-                status.entries.current, status.entries.superseded, status.entries.archived
+                "{} current{}, {} superseded, {} archived",
+                status.entries.current,
+                size_limit(&status),
+                status.entries.superseded,
+                status.entries.archived
             ),
         ),
         ("documents", documents),
@@ -149,6 +152,16 @@ pub fn doctor(context: &Context) -> Result<ExitCode> {
     report(context, &examine(context))
 }
 
+/// Says how much of the size limit the entries take, from a tenth of it on.
+fn size_limit(status: &nacre::Status) -> String {
+    match status.entry_limit {
+        Some(limit) if status.entry_bytes.saturating_mul(10) >= limit => {
+            format!(" ({:.1} of {:.0} MB)", megabytes(status.entry_bytes), megabytes(limit))
+        }
+        _ => String::new(),
+    }
+}
+
 /// Checks the data folder and all its groups.
 pub fn examine(context: &Context) -> Vec<Check> {
     let mut checks = vec![Check {
@@ -201,6 +214,15 @@ fn examine_group(context: &Context, name: &GroupName, checks: &mut Vec<Check>) -
         )
     };
     checks.push(Check { name: "group", ok: problems.is_empty(), says });
+    if let Ok(status) = &status
+        && status.entry_limit.is_some_and(|limit| status.entry_bytes > limit)
+    {
+        let says = format!(
+            "{name}: the entries take more than `entries.max_size_mb` allows{}; `nacre maintain` archives the ones that rank lowest, `nacre unarchive` brings one back",
+            size_limit(status)
+        );
+        checks.push(Check { name: "size", ok: true, says });
+    }
     if let Ok(Some(advice)) = nacre::workspace::look_at_memory_file(&view, 5).map(|found| found.advice()) {
         let says = format!("{name}: {advice} (`nacre memory`)");
         checks.push(Check { name: "MEMORY.md", ok: true, says });

@@ -54,7 +54,7 @@ pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
         }
     }
     if let [id] = &ids[..] {
-        return run(context, DeleteRequest { id: id.clone() });
+        return run(context, DeleteRequest { id: id.clone(), history: args.history });
     }
     // A name that is wrong keeps all of them.
     for id in &ids {
@@ -62,7 +62,7 @@ pub fn delete(context: &Context, args: &Delete) -> Result<ExitCode> {
     }
     let mut deleted = Vec::new();
     for id in ids {
-        let mut reply = context.run(DeleteRequest { id })?;
+        let mut reply = context.run(DeleteRequest { id, history: args.history })?;
         if context.global.json {
             deleted.push(serde_json::to_value(&reply.outcome)?);
         } else {
@@ -198,8 +198,12 @@ fn hit_lines(context: &Context, hit: &Hit, explain: bool, paint: Paint) -> Strin
         in_column(&plain(&hit.text), &beside, paint),
     );
     let mut under = |line: String| text.push_str(&paint.dim(&format!("{:COLUMN$}{line}\n", "")));
-    if let Some(newer) = hit.entry.as_ref().and_then(|entry| entry.superseded_by.as_ref()) {
-        under(format!("superseded by {}", context.with_short_ids(newer.as_str())));
+    if let Some(entry) = &hit.entry {
+        match (&entry.superseded_by, entry.past) {
+            (Some(newer), _) => under(format!("superseded by {}", context.with_short_ids(newer.as_str()))),
+            (None, Some(past)) => under(past.to_owned()),
+            (None, None) => {}
+        }
     }
     if let Some(document) = &hit.document {
         let (path, [first, last]) = (line(&document.path, usize::MAX), document.lines);

@@ -32,7 +32,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result};
 use clap::CommandFactory;
 use clap::error::ErrorKind;
-use nacre::call::{DemoteRequest, ReinforceRequest};
+use nacre::call::{DemoteRequest, ReinforceRequest, UnarchiveRequest};
 
 use crate::args::{self, Cli, Command, ConfigVerb, Proposal};
 use crate::context::{Context, Needs};
@@ -151,6 +151,7 @@ fn dispatch(context: &Context, command: Command) -> Result<ExitCode> {
         Command::Show(args) => entry::show(context, &args.id),
         Command::History(args) => entry::history(context, &args.id),
         Command::Update(args) => entry::update(context, args),
+        Command::Unarchive(args) => entry::run(context, UnarchiveRequest { id: context.entry(&args.id)? }),
         Command::Reinforce(args) => entry::run(context, ReinforceRequest { id: context.entry(&args.id)? }),
         Command::Demote(args) => entry::run(context, DemoteRequest { id: context.entry(&args.id)? }),
         Command::Delete(args) => entry::delete(context, &args),

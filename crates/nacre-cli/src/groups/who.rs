@@ -19,6 +19,8 @@ pub struct Who {
 /// The sender of a request.
 #[derive(Clone, Debug)]
 pub struct Principal {
+    /// The name of its token; `None`: the owner.
+    pub token: Option<String>,
     /// Only this group; `None`: any.
     pub group: Option<GroupName>,
     pub role: Role,
@@ -32,6 +34,7 @@ pub struct Principal {
 impl Principal {
     /// The person whose memory it is.
     pub const OWNER: Principal = Principal {
+        token: None,
         group: None,
         role: Role::Admin,
         visibility: Visibility::Private,
@@ -58,18 +61,31 @@ impl Principal {
             (None, None) => "main".parse().expect("a name"),
         };
         let session: Option<SessionId> = told(SESSION).map(str::parse).transpose()?;
-        let session = session.unwrap_or_else(|| if self.page { page_session() } else { http_session() });
+        let zone = zone();
+        let session = match session {
+            Some(named) => named,
+            None if self.page => page_session(),
+            None => self.session_of_day(&zone.day(now).to_string()),
+        };
         let actor = if self.person { Actor::Person } else { Actor::Agent };
         let (role, visibility, untrusted) = (self.role, self.visibility, self.untrusted);
-        let zone = zone();
         Ok((Caller { actor, role, session, untrusted, visibility, now, zone }, group))
+    }
+
+    /// The session of requests that name none: one per token and day, so that the limits of a session start again each
+    /// day and one token does not use up those of another.
+    fn session_of_day(&self, day: &str) -> SessionId {
+        const MAX_NAME_CHARS: usize = 80;
+        let name = self.token.as_deref().unwrap_or("owner");
+        let name = name
+            .chars()
+            .take(MAX_NAME_CHARS)
+            .map(|c| if c.is_whitespace() || c.is_control() { '-' } else { c });
+        let id = format!("http-{}-{day}", name.collect::<String>());
+        id.parse().expect("it has neither spaces nor control characters, and is short")
     }
 }
 
 fn page_session() -> SessionId {
     "page".parse().expect("an id")
-}
-
-fn http_session() -> SessionId {
-    "http".parse().expect("an id")
 }

@@ -79,7 +79,7 @@ pub fn known_by(state: &State, secret: &str) -> Result<Principal, &'static str> 
     let token = state.tokens.find(secret.trim()).ok_or("this token is not known")?;
     let (role, visibility) = (token.role(), token.visibility);
     let (group, person, untrusted) = (token.group, token.person, token.untrusted);
-    Ok(Principal { group, role, visibility, person, untrusted, page: false })
+    Ok(Principal { token: Some(token.name), group, role, visibility, person, untrusted, page: false })
 }
 
 /// The secret that a request proves itself by, and whether that is by the page's cookie.

@@ -345,7 +345,7 @@ fn jobs_are_done_once_whoever_is_killed() {
         [
             "maintain",
             "--set",
-            "entries.max_size_mb=0",
+            "entries.max_size_mb=0.000001",
             "--set",
             "entries.prune_percent=5",
             "--json",
@@ -390,7 +390,7 @@ fn jobs_are_done_once_whoever_is_killed() {
 fn servers_do_what_is_due() {
     let home = Sealed::new();
     home.json(["store", "One"]);
-    let flags = ["mcp", "--set", "maintain.look_seconds=0", "--set", "entries.max_size_mb=0"];
+    let flags = ["mcp", "--set", "maintain.look_seconds=0", "--set", "entries.max_size_mb=0.000001"];
     let mut servers: Vec<Mcp> = (0..2).map(|_| Mcp::start(&mut home.command(flags))).collect();
     for server in &mut servers {
         server.open().unwrap();

@@ -41,6 +41,17 @@ impl Served {
     }
 
     fn with(sealed: Sealed, args: &[&str]) -> Served {
+        let (child, port, key) = Served::start(&sealed, args);
+        Served { sealed, child, port, key }
+    }
+
+    /// Stops it and starts it again with other arguments.
+    fn restart(&mut self, args: &[&str]) {
+        self.stop();
+        (self.child, self.port, self.key) = Served::start(&self.sealed, args);
+    }
+
+    fn start(sealed: &Sealed, args: &[&str]) -> (Child, u16, String) {
         let mut command = sealed.command(["serve", "--listen", "127.0.0.1:0"]);
         let child = command.args(args).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         let begun = Instant::now();
@@ -53,7 +64,7 @@ impl Served {
             std::thread::sleep(Duration::from_millis(20));
         };
         let port = noted["url"].as_str().unwrap().rsplit(':').next().unwrap().parse().unwrap();
-        Served { sealed, child, port, key: noted["key"].as_str().unwrap().to_owned() }
+        (child, port, noted["key"].as_str().unwrap().to_owned())
     }
 
     fn connect(&self) -> TcpStream {
@@ -644,6 +655,34 @@ fn mcp_over_http_is_the_same_table_for_both_eras() {
     let shared = served.token("other", &["--group", "other"]);
     let foreign = mcp(&served, &shared, &old, &call(6, "memory_search", json!({ "query": "mill" })));
     assert!(!foreign.body.contains("turns at noon"), "{}", foreign.body);
+}
+
+/// Requests without a session once shared one for the life of the database: a hundred stores, and every token was refused.
+#[test]
+fn limits_without_a_session_count_per_token_and_day() {
+    let day = |now| ["--set", "limits.store=2", "--door", "mem0", "--now", now];
+    let mut first = Served::with(Sealed::new(), &day("2026-02-18T12:00:00Z"));
+    let [one, other] = ["one", "other"].map(|name| first.token(name, &["--private"]));
+    let store = |served: &Served, token: &str, content: &str| {
+        let body = json!({ "content": content }).to_string();
+        served.ask("POST", "/v1/entries", &[("Authorization", token)], &body).status
+    };
+    let era =
+        [("MCP-Protocol-Version", "2026-07-28"), ("Mcp-Method", "tools/call"), ("Mcp-Name", "memory_store")];
+    let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {
+        "name": "memory_store", "arguments": { "content": "Over MCP" },
+        "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {},
+            "io.modelcontextprotocol/clientInfo": { "name": "t", "version": "1" } } } });
+    assert_eq!(store(&first, &one, "First"), 200);
+    let second = mcp(&first, &one, &era, &call);
+    assert_eq!(message(&second)["result"]["structuredContent"]["number"], 2, "{}", second.body);
+    assert_eq!(store(&first, &one, "Third"), 429, "REST and MCP count together");
+    let add = json!({ "messages": "Fourth", "user_id": "u", "infer": false }).to_string();
+    assert_eq!(first.ask("POST", "/v3/memories/add/", &[("Authorization", &one)], &add).status, 429);
+    assert_eq!(store(&first, &other, "Of another token"), 200);
+    first.restart(&day("2026-02-19T12:00:00Z"));
+    assert_eq!(store(&first, &one, "On the next day"), 200);
 }
 
 #[test]

@@ -306,10 +306,11 @@ errors! {
     #[error("there is no job `{given}`")]
     NoJob { given: String, known: String } => "no_job", NotFound, "the jobs are {known}";
     #[error("entry `{id}` is already superseded by `{by}`")]
-    AlreadySuperseded { id: EntryId, by: String } => "already_superseded", Conflict,
-        "use the newer entry, `{by}`";
-    #[error("entry `{id}` is archived")]
-    Archived { id: EntryId } => "archived", Conflict, "store it again to restore it";
+    AlreadySuperseded { id: EntryId, by: EntryId } => "already_superseded", Conflict,
+        "use the newer one, `{by}`";
+    #[error("entry `{id}` was superseded by an entry that was deleted since")]
+    SupersededByDeleted { id: EntryId } => "already_superseded", Conflict,
+        "store its text as a new entry, or delete it; `nacre show {id}` prints it";
     #[error("entry `{other}` already says exactly this")]
     SameContent { other: EntryId } => "same_content", Conflict,
         "supersede or delete one of the two; `nacre show {other}` shows the existing one";

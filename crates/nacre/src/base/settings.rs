@@ -44,11 +44,23 @@ pub struct Entries {
     pub default_type: DefaultType,
     pub resemblance: f64,
     pub purge_superseded_days: i64,
-    pub max_size_mb: u64,
+    pub max_size_mb: f64,
     pub prune_percent: f64,
 }
 
-/// The type of an entry that is stored without one.
+impl Entries {
+    /// Returns how many bytes the current entries may take. `None`: there is no limit.
+    pub(crate) fn max_bytes(&self) -> Option<u64> {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "checked not to be negative"
+        )]
+        (self.max_size_mb > 0.0).then(|| (self.max_size_mb * f64::from(1 << 20)) as u64)
+    }
+}
+
+/// What becomes of an entry stored without a type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the entry types of SPEC E1")]

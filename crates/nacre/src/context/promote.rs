@@ -24,6 +24,7 @@ use crate::index::analyse;
 use crate::records::entry::{self, EntryType, Source};
 use crate::records::graph::guard::{self, From};
 use crate::records::graph::read::{self, Claim};
+use crate::records::workspace::change::Change;
 use crate::records::workspace::lines::{self, Kind, Line};
 use crate::records::workspace::{self, FilePath, change, daily, memory_file, proposal};
 use crate::store::Connection;
@@ -189,7 +190,7 @@ pub fn promote(view: &mut View<'_>, step: Step) -> Result<Promotion> {
             for one in &promotion.lines {
                 let sources = [one.source.clone()];
                 let (tool, arguments) = (step.target(), &one.arguments);
-                let made = proposal::propose_call_for(view, tool, arguments, step.reason(), &sources)?;
+                let made = proposal::propose_call_for(view, tool, arguments, None, step.reason(), &sources)?;
                 note(view, step, std::slice::from_ref(one), made.number)?;
                 promotion.proposals.push(made.number);
             }
@@ -210,7 +211,8 @@ pub fn promote(view: &mut View<'_>, step: Step) -> Result<Promotion> {
             }
             let sources: Vec<String> = promotion.lines.iter().map(|one| one.source.clone()).collect();
             let after = Some(text.into_bytes());
-            let made = proposal::propose_file(&mut held, &path, after, step.reason(), &sources)?;
+            let made =
+                proposal::propose_file(&mut held, Change { path, before, after }, step.reason(), &sources)?;
             drop(held);
             note(view, step, &promotion.lines, made.number)?;
             promotion.proposals.push(made.number);

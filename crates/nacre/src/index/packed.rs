@@ -255,12 +255,17 @@ impl Space {
         db.each(changed, [since], |row| {
             let start = usize::try_from(row.get::<i64>(0)?).unwrap_or(0) * VECTORS_PER_ROW * VECTOR_BYTES;
             let used = usize::try_from(row.get::<i64>(1)?).unwrap_or(0).min(VECTORS_PER_ROW) * VECTOR_BYTES;
-            let data = row.bytes(2)?;
-            if self.vectors.len() < start + used {
-                self.vectors.resize(start + used, 0);
-            }
-            if let Some(data) = data.get(..used) {
-                self.vectors[start..start + used].copy_from_slice(data);
+            match row.bytes(2)?.get(..used) {
+                // The first time all of them come one after the other: zeros first would double the work.
+                Some(data) if self.vectors.len() == start => self.vectors.extend_from_slice(data),
+                data => {
+                    if self.vectors.len() < start + used {
+                        self.vectors.resize(start + used, 0);
+                    }
+                    if let Some(data) = data {
+                        self.vectors[start..start + used].copy_from_slice(data);
+                    }
+                }
             }
             if !self.old.is_empty() {
                 let records = self.vectors[start..start + used].as_chunks_mut::<VECTOR_BYTES>().0;

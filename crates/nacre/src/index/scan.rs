@@ -1,6 +1,6 @@
-//! Vector arithmetic: exact cosines of a query with every vector, and the sum of a text's token vectors. The
-//! only file of this crate with `unsafe`, which calls the same code compiled for newer processors. The
-//! portable version is next to it, and a test compares the two.
+//! The arithmetic of vectors: exact dot products of a query with every other vector, and the sum of a text's tokens. The
+//! only file of this crate with `unsafe`: AVX2 instructions, written out so that they do not depend on what a compiler
+//! vectorises when it builds for size. Each has a portable twin, and a test compares the two.
 #![allow(unsafe_code)]
 
 /// The dimensions of a vector of the built-in model.
@@ -43,33 +43,65 @@ pub(crate) fn cosines<'a>(
 fn cosines_avx2<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     query: &(f32, [i8; DIMS]),
-    take: impl FnMut(u32, f32),
+    mut take: impl FnMut(u32, f32),
 ) {
-    cosines_portable(records, query, take);
+    let weights = query.1.map(i16::from);
+    for record in records {
+        let (passage, cosine) = cosine(record, query.0, dot_avx2(&record[8..], &weights));
+        take(passage, cosine);
+    }
 }
 
-#[inline(always)]
 fn cosines_portable<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     query: &(f32, [i8; DIMS]),
     mut take: impl FnMut(u32, f32),
 ) {
-    let wide: [i16; DIMS] = query.1.map(i16::from);
+    let weights = query.1.map(i16::from);
     for record in records {
-        let (head, components) = record.split_at(8);
-        let passage = u32::from_le_bytes(head[..4].try_into().expect("four bytes"));
-        let scale = f32::from_le_bytes(head[4..].try_into().expect("four bytes"));
-        let mut sum = 0i32;
-        for (component, weight) in components.iter().zip(&wide) {
-            sum += i32::from(i16::from(component.cast_signed()) * weight);
-        }
-        #[expect(clippy::cast_precision_loss, reason = "below 2^24")]
-        take(passage, sum as f32 * scale * query.0);
+        let (passage, cosine) = cosine(record, query.0, dot(&record[8..], &weights));
+        take(passage, cosine);
     }
 }
 
-/// Passes `(place, shared)` to `take` for every sketch, in order: the number of signs it shares with the
-/// query's sketch.
+/// Returns the passage of a record, and its cosine with a query whose dot product with it is known.
+#[inline(always)]
+fn cosine(record: &Record, query_scale: f32, dot: i32) -> (u32, f32) {
+    let scale = f32::from_le_bytes(record[4..8].try_into().expect("four bytes"));
+    #[expect(clippy::cast_precision_loss, reason = "below 2^24")]
+    (owner(record), dot as f32 * scale * query_scale)
+}
+
+/// Multiplies the bytes of a vector with the weights of another and adds the products up.
+fn dot(components: &[u8], weights: &[i16]) -> i32 {
+    components
+        .iter()
+        .zip(weights)
+        .map(|(component, weight)| i32::from(i16::from(component.cast_signed()) * weight))
+        .sum()
+}
+
+/// The same, sixteen products at a time.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn dot_avx2(components: &[u8], weights: &[i16]) -> i32 {
+    use std::arch::x86_64::*;
+    let (bytes, last_bytes) = components.as_chunks::<16>();
+    let (words, last_words) = weights.as_chunks::<16>();
+    let mut sums = _mm256_setzero_si256();
+    for (bytes, words) in bytes.iter().zip(words) {
+        // SAFETY: sixteen bytes and sixteen words are read, as long as the arrays are.
+        let (bytes, words) =
+            unsafe { (_mm_loadu_si128(bytes.as_ptr().cast()), _mm256_loadu_si256(words.as_ptr().cast())) };
+        sums = _mm256_add_epi32(sums, _mm256_madd_epi16(_mm256_cvtepi8_epi16(bytes), words));
+    }
+    let mut eight = [0i32; 8];
+    // SAFETY: eight sums of four bytes are written, as long as the array is.
+    unsafe { _mm256_storeu_si256(eight.as_mut_ptr().cast(), sums) };
+    eight.iter().sum::<i32>() + dot(last_bytes, last_words)
+}
+
+/// Gives `(place, shared)` for every sketch, in order: how many signs it shares with the query's.
 pub(super) fn shared_signs(sketches: &[Signs], query: &Signs, take: impl FnMut(usize, u16)) {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("popcnt") {
@@ -102,33 +134,27 @@ fn shared_signs_portable(sketches: &[Signs], query: &Signs, mut take: impl FnMut
 pub(crate) fn best(row: &[u8], query: &(f32, Vec<i8>)) -> Option<f32> {
     #[cfg(target_arch = "x86_64")]
     if std::arch::is_x86_feature_detected!("avx2") {
-        // SAFETY: the processor supports the features that the function is compiled for.
-        return unsafe { best_avx2(row, query) };
+        // SAFETY: the processor has what the function is compiled for.
+        return best_by(row, query, |components, weights| unsafe { dot_avx2(components, weights) });
     }
-    best_portable(row, query)
+    best_by(row, query, dot)
 }
 
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn best_avx2(row: &[u8], query: &(f32, Vec<i8>)) -> Option<f32> {
-    best_portable(row, query)
-}
-
-#[inline(always)]
-fn best_portable(row: &[u8], (query_scale, query): &(f32, Vec<i8>)) -> Option<f32> {
+fn best_by(
+    row: &[u8],
+    (query_scale, query): &(f32, Vec<i8>),
+    dot: impl Fn(&[u8], &[i16]) -> i32,
+) -> Option<f32> {
     let size = 4 + query.len();
     if row.is_empty() || !row.len().is_multiple_of(size) {
         return None;
     }
+    let weights: Vec<i16> = query.iter().copied().map(i16::from).collect();
     let cosine = |record: &[u8]| {
         let (scale, components) = record.split_at(4);
         let scale = f32::from_le_bytes(scale.try_into().expect("four bytes"));
-        let mut sum = 0i32;
-        for (component, weight) in components.iter().zip(query) {
-            sum += i32::from(i16::from(component.cast_signed()) * i16::from(*weight));
-        }
         #[expect(clippy::cast_precision_loss, reason = "some thousand products of bytes")]
-        let cosine = sum as f32 * scale * query_scale;
+        let cosine = dot(components, &weights) as f32 * scale * query_scale;
         cosine
     };
     row.chunks_exact(size).map(cosine).reduce(f32::max)
@@ -150,10 +176,23 @@ pub(crate) fn sum<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn sum_avx2<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
-    sum_portable(rows)
+    use std::arch::x86_64::*;
+    let mut sums = [0.0; DIMS];
+    for (weight, row) in rows {
+        let weight = _mm256_set1_ps(weight);
+        for (sums, bytes) in sums.as_chunks_mut::<8>().0.iter_mut().zip(row.as_chunks::<8>().0) {
+            // SAFETY: eight bytes are read, and eight sums read and written, as long as the arrays are. A product is rounded
+            // before it is added, as in the portable twin.
+            unsafe {
+                let wide = _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(_mm_loadl_epi64(bytes.as_ptr().cast())));
+                let sum = _mm256_add_ps(_mm256_loadu_ps(sums.as_ptr()), _mm256_mul_ps(weight, wide));
+                _mm256_storeu_ps(sums.as_mut_ptr(), sum);
+            }
+        }
+    }
+    sums
 }
 
-#[inline(always)]
 fn sum_portable<'a>(rows: impl Iterator<Item = Weighted<'a>>) -> [f32; DIMS] {
     let mut sums = [0.0; DIMS];
     for (weight, row) in rows {
@@ -200,7 +239,7 @@ mod tests {
         for record in &records {
             // The same vector twice, each with its scale.
             let row = [&record[4..], &record[4..]].concat();
-            assert_eq!(best(&row, &query).map(f32::to_bits), best_portable(&row, &query).map(f32::to_bits));
+            assert_eq!(best(&row, &query).map(f32::to_bits), best_by(&row, &query, dot).map(f32::to_bits));
             assert!(best(&row, &query).is_some() && best(&row[1..], &query).is_none());
         }
         let rows: Vec<(f32, [u8; DIMS])> =

@@ -448,7 +448,11 @@ pub fn renew(
 /// Embeds passages of the memory and its collections that have no vector of the provider, at most `most` per
 /// index, newest first. `progress` receives the counts of done and remaining passages. If the provider fails,
 /// the next call continues. Search keeps working.
-pub fn embed(view: &mut View<'_>, most: usize, progress: &mut dyn FnMut(&EmbeddingProgress)) -> Result<EmbeddingProgress> {
+pub fn embed(
+    view: &mut View<'_>,
+    most: usize,
+    progress: &mut dyn FnMut(&EmbeddingProgress),
+) -> Result<EmbeddingProgress> {
     let Some(embedder) = view.services().embedder.clone() else { return Ok(EmbeddingProgress::default()) };
     let now = view.now();
     let mut sum = index::fill::fill(view.memory(), &*embedder, now, most, progress)?;

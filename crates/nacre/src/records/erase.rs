@@ -29,7 +29,8 @@ fn forget(db: &Connection, erased: &[ErasedEntry]) -> Result<()> {
     erased.iter().try_for_each(|erased| import::forget(db, &erased.entry.id))
 }
 
-/// Deletes entries that were superseded long ago. Checking whether there are any costs no write.
+/// Archives and later deletes what was superseded long ago, if there is any: looking costs no write. Returns how many
+/// entries were deleted.
 pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
     let now = view.now();
     let days = view.settings().entries.purge_superseded_days;
@@ -37,18 +38,19 @@ pub(crate) fn purge(view: &mut View<'_>) -> Result<usize> {
         return Ok(0);
     }
     let before = now.plus_days(-days);
-    let due = "SELECT EXISTS (SELECT 1 FROM entries WHERE superseded_at < $1)";
-    if !view.read_all(|db| db.one(due, [before], |row| row.get(0)))? {
+    if !view.read_all(|db| entry::is_purge_due(db, before, now))? {
         return Ok(0);
     }
     let purged = view.memory().write(now, |tx, _| {
-        let erased = entry::delete_superseded(tx, before)?;
-        forget(tx, &erased)?;
+        let purged = entry::purge(tx, before, now)?;
+        forget(tx, &purged.erased)?;
         let mut row = audit::Row::new("purge");
-        row.ids.extend(erased.iter().map(|erased| erased.entry.id.to_string()));
-        row.detail.insert("purged".into(), erased.len().into());
+        row.ids.extend(purged.erased.iter().map(|erased| erased.entry.id.to_string()));
+        row.ids.extend(purged.archived.iter().map(ToString::to_string));
+        row.detail.insert("purged".into(), purged.erased.len().into());
+        row.detail.insert("archived".into(), purged.archived.len().into());
         audit::append_own(tx, now, &row)?;
-        Ok(erased.len())
+        Ok(purged.erased.len())
     });
     let purged = match purged {
         // A read-only home can still be read.

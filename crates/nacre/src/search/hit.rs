@@ -70,6 +70,9 @@ pub struct EntryHit {
     pub behavioral: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub superseded_by: Option<EntryId>,
+    /// Why it is not current, if it is not: `superseded` or `archived`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub past: Option<&'static str>,
 }
 
 /// The fields that a message adds to its hit: the ids it was imported with.
@@ -155,7 +158,7 @@ redact! {
         id, text, why, entry, message, document, graph, item, task
         / kind, score, relevance, at, explain
     }
-    EntryHit { tags, superseded_by / number, r#type, behavioral }
+    EntryHit { tags, superseded_by / number, r#type, behavioral, past }
     MessageHit { session, message, author }
     DocumentHit { collection, path / lines }
     GraphHit { cites }
@@ -216,7 +219,8 @@ impl Why {
 
 impl Hit {
     pub(super) fn of_entry(entry: Entry, evidence: Evidence) -> Hit {
-        let text = snippet(&entry.content);
+        // Whole: an agent may have no other tool to read the rest with.
+        let (text, past) = (entry.content.clone(), entry.past());
         let bare = Hit::bare(entry::KIND, entry.id.to_string(), text, entry.provenance.timestamp, evidence);
         Hit {
             entry: Some(EntryHit {
@@ -224,6 +228,7 @@ impl Hit {
                 r#type: entry.r#type,
                 tags: entry.tags,
                 behavioral: entry.behavioral,
+                past,
                 superseded_by: entry.superseded_by,
             }),
             ..bare

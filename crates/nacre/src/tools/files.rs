@@ -233,7 +233,8 @@ impl WriteRequest {
                 return Ok(unchanged(&path.to_string()));
             }
             let reason = self.reason.unwrap_or_default();
-            let made = proposal::propose_file(&mut held, &path, Some(after), &reason, &[])?;
+            let change = Change { path: path.clone(), before, after: Some(after) };
+            let made = proposal::propose_file(&mut held, change, &reason, &[])?;
             return Ok(proposed(path.to_string(), &made));
         }
         let done = daily::add(call.view(), &draft)?;
@@ -273,7 +274,8 @@ impl WriteRequest {
         if decision == Decision::Propose {
             let reason = self.reason.unwrap_or_default();
             let prune = memory_file::advice(&held.view, path.as_str(), &after);
-            let made = proposal::propose_file(&mut held, path, Some(after), &reason, &[])?;
+            let change = Change { path: path.clone(), before, after: Some(after) };
+            let made = proposal::propose_file(&mut held, change, &reason, &[])?;
             let mut answer = proposed(path.to_string(), &made);
             answer.note =
                 answer.note.into_iter().chain(prune).reduce(|note, prune| format!("{note} {prune}"));

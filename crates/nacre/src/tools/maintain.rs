@@ -15,7 +15,6 @@ use jiff::{Timestamp, ToSpan};
 
 use serde::Serialize;
 
-use super::status::status;
 use crate::base::caller::Caller;
 use crate::base::{Error, Result, Time, Zone, files};
 use crate::group::View;
@@ -51,13 +50,13 @@ pub static JOBS: [Job; 6] = [
     },
     Job {
         name: "purge",
-        about: "delete what was superseded long ago",
+        about: "archive entries that were superseded long ago, and delete them a week later",
         schedule: Schedule::daily(3, 45),
         run: purge,
     },
     Job {
         name: "prune",
-        about: "archive what ranks lowest in a database that is too large",
+        about: "archive the lowest-ranked entries while all of them exceed the size limit",
         schedule: Schedule::daily(4, 0),
         run: prune,
     },
@@ -442,19 +441,22 @@ fn purge(view: &mut View<'_>) -> Result<Report> {
     Ok(Report::new(format!("{purged} superseded entries purged"), "purged", purged))
 }
 
-/// E9. A second run would archive as many again.
+/// Archives entries down to the size limit. A second run archives more only while they are over it.
 fn prune(view: &mut View<'_>) -> Result<Report> {
     let caller = view.caller();
     let settings = view.settings().clone();
-    let (size, limit) = (status(view)?.database_bytes, settings.entries.max_size_mb.saturating_mul(1 << 20));
     write_job(view, |tx| {
-        let mut archived = 0;
-        if size > limit {
-            let percent = settings.entries.prune_percent;
-            let ids = entry::archive_lowest(tx, caller.now, percent, &settings.rank)?;
+        let ids = match settings.entries.max_bytes() {
+            Some(limit) => {
+                let percent = settings.entries.prune_percent;
+                entry::archive_lowest(tx, caller.now, limit, percent, &settings.rank)?
+            }
+            None => Vec::new(),
+        };
+        if !ids.is_empty() {
             ids.iter().fold(audit::Row::new("archive"), audit::Row::id).append(tx, caller)?;
-            archived = i64::try_from(ids.len()).unwrap_or(i64::MAX);
         }
+        let archived = i64::try_from(ids.len()).unwrap_or(i64::MAX);
         Ok(Report::new(format!("{archived} entries archived"), "archived", archived))
     })
 }

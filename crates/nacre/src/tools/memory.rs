@@ -87,6 +87,10 @@ impl Request for StoreRequest {
         Ok(r#type.behavioral() || self.supersedes.as_ref().is_some_and(|old| is_behavioral(view, old)))
     }
 
+    fn loses(&self, view: &View<'_>) -> Result<Option<String>> {
+        self.supersedes.as_ref().map(|old| content(view, old)).transpose()
+    }
+
     fn run(self, call: &mut Call<'_>) -> Ran<Stored> {
         check_tags("memory_store", &self.tags)?;
         let r#type = match self.r#type {
@@ -296,8 +300,14 @@ impl Request for SearchRequest {
                 for tag in entry.tags.iter() {
                     let _ = write!(text, " #{}", tag.replace(' ', "_"));
                 }
-                if let Some(newer) = &entry.superseded_by {
-                    let _ = write!(text, " superseded by {newer}");
+                match (&entry.superseded_by, entry.past) {
+                    (Some(newer), _) => {
+                        let _ = write!(text, " superseded by {newer}");
+                    }
+                    (None, Some(past)) => {
+                        let _ = write!(text, " {past}");
+                    }
+                    (None, None) => {}
                 }
             }
             if let Some(message) = &hit.message {
@@ -610,6 +620,10 @@ impl Request for UpdateRequest {
         Ok(self.r#type.is_some_and(EntryType::behavioral) || is_behavioral(view, &self.id))
     }
 
+    fn loses(&self, view: &View<'_>) -> Result<Option<String>> {
+        self.content.as_ref().map(|_| content(view, &self.id)).transpose()
+    }
+
     fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
         if let Some(tags) = &self.tags {
             check_tags("memory_update", tags)?;
@@ -689,13 +703,46 @@ fn judge(call: &mut Call<'_>, named: &EntryRef, delta: i64) -> Ran<Entry> {
     })
 }
 
-/// Delete a memory for good, every trace of it. For what the user wants gone; to correct something use
-/// supersedes or memory_update.
+/// Make an archived memory current again.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct UnarchiveRequest {
+    /// Id or number.
+    pub id: EntryRef,
+}
+
+impl Request for UnarchiveRequest {
+    type Answer = Changed;
+    const NAME: &str = "memory_unarchive";
+
+    fn run(self, call: &mut Call<'_>) -> Ran<Changed> {
+        call.check_seen(&self.id)?;
+        let entry = call.write(|write| {
+            if entry::get_current(write.db, &self.id)?.archived_at.is_none() {
+                write.unchanged();
+            }
+            let entry = entry::unarchive(write.db, write.origin.now, &self.id)?;
+            write.record(&entry.id, "unarchived", 1);
+            Ok(entry)
+        })?;
+        Ok(Changed(entry))
+    }
+
+    fn say(Changed(answer): &Changed, now: Time) -> String {
+        say_entry(answer, now)
+    }
+}
+
+/// Delete a memory for good, every trace of it. If it superseded another memory, that one becomes current again. To
+/// correct something use supersedes or memory_update.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DeleteRequest {
     /// Id or number.
     pub id: EntryRef,
+    /// Also delete the memories that it superseded.
+    #[serde(default)]
+    pub history: bool,
 }
 
 /// What was deleted.
@@ -705,13 +752,34 @@ pub struct Deleted {
     #[expect(missing_docs)]
     #[schemars(with = "Which")]
     pub entry: Entry,
+    /// The memories that it superseded. They are current again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub restored: Vec<Restored>,
+    /// How many memories that it superseded were deleted with it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub history: usize,
     /// Checkpoints that still have it, because they can't be written.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub still_in: Vec<String>,
 }
 
+/// A memory that is current again.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[schemars(inline)]
+#[expect(missing_docs, reason = "the fields of an entry")]
+pub struct Restored {
+    pub number: i64,
+    pub content: String,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
 redact! {
-    Deleted { entry, still_in }
+    Deleted { entry, restored, still_in / history }
+    Restored { content / number }
 }
 
 impl Request for DeleteRequest {
@@ -722,20 +790,45 @@ impl Request for DeleteRequest {
         Ok(is_behavioral(view, &self.id))
     }
 
+    fn loses(&self, view: &View<'_>) -> Result<Option<String>> {
+        content(view, &self.id).map(Some)
+    }
+
     fn run(self, call: &mut Call<'_>) -> Ran<Deleted> {
         call.check_seen(&self.id)?;
         let mut erased = call.write(|write| {
-            let erased = erase::entry(write.db, &self.id)?;
+            let mut erased = vec![erase::entry(write.db, &self.id)?];
+            // Each deletion brings the entries before it to the end of the chain.
+            while let Some(old) =
+                erased.last_mut().filter(|_| self.history).and_then(|last| last.restored.pop())
+            {
+                erased.push(erase::entry(write.db, &EntryRef::Id(old.id))?);
+            }
             write.spend(Action::Delete)?;
-            write.record(&erased.entry.id, "deleted", 1);
+            for one in &erased {
+                write.record(&one.entry.id, "deleted", 1);
+            }
             Ok(erased)
         })?;
-        let still_in = forget_entries(call, std::slice::from_mut(&mut erased))?;
-        Ok(Deleted { entry: erased.entry, still_in })
+        let still_in = forget_entries(call, &mut erased)?;
+        let history = erased.len() - 1;
+        let ErasedEntry { entry, restored, .. } = erased.swap_remove(0);
+        let restored = restored.into_iter().map(|old| Restored { number: old.number, content: old.content });
+        Ok(Deleted { entry, restored: restored.collect(), history, still_in })
     }
 
     fn say(answer: &Deleted, _: Time) -> String {
         let mut text = format!("Deleted [id:{}] {}.", answer.entry.number, answer.entry.id);
+        match answer.history {
+            0 => {}
+            1 => text.push_str(" The memory that it superseded was deleted too."),
+            count => {
+                let _ = write!(text, " The {count} memories that it superseded were deleted too.");
+            }
+        }
+        for old in &answer.restored {
+            let _ = write!(text, " [id:{}] is current again: {}", old.number, one_line(&old.content));
+        }
         for checkpoint in &answer.still_in {
             let _ = write!(text, " Still in checkpoint {}.", one_line(checkpoint));
         }
@@ -762,8 +855,13 @@ fn say_entry(entry: &Entry, now: Time) -> String {
     let mut text =
         format!("[id:{}] [{}] {} ({age}d ago)", entry.number, entry.r#type, one_line(&entry.content));
     let _ = write!(text, " score {}", entry.score);
-    if let Some(newer) = &entry.superseded_by {
-        let _ = write!(text, ", superseded by {newer}");
+    match &entry.superseded_by {
+        Some(newer) => {
+            let _ = write!(text, ", superseded by {newer}");
+        }
+        None if entry.superseded_at.is_some() => text.push_str(", superseded"),
+        None if entry.archived_at.is_some() => text.push_str(", archived"),
+        None => {}
     }
     text
 }
@@ -784,6 +882,11 @@ pub(super) fn check_tags(tool: &str, tags: &Tags) -> Result<()> {
         Some(problem) => Err(Error::bad_argument(tool, "tags", problem)),
         None => Ok(()),
     }
+}
+
+/// Returns the text of an entry that the session sees.
+fn content(view: &View<'_>, named: &EntryRef) -> Result<String> {
+    view.read(|db| entry::get(db, named)).map(|entry| entry.content)
 }
 
 /// Tells whether an entry that the session sees says how agents are to behave.

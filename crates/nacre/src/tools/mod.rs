@@ -50,8 +50,8 @@ pub use handover::{Handed, Handover, HandoverRequest, Payload};
 pub use lesson::{LessonLearned, LessonRequest};
 pub use memory::{
     BriefRequest, Changed, Collections, CollectionsRequest, DeleteRequest, Deleted, DemoteRequest,
-    EntryWithPast, GetRequest, Got, QueryRequest, ReinforceRequest, SearchRequest, StoreRequest, Stored,
-    UpdateRequest,
+    EntryWithPast, GetRequest, Got, QueryRequest, ReinforceRequest, Restored, SearchRequest, StoreRequest,
+    Stored, UnarchiveRequest, UpdateRequest,
 };
 pub use people::{
     AuditRequest, AuditShown, FileRead, FileRequest, FileSaved, Files, FilesRequest, Health, HealthRequest,

@@ -122,6 +122,7 @@ pub(super) fn perform<R: Request>(
         },
     };
     let arguments = matches!(mode, Mode::Try).then(|| arguments(&request)).transpose()?;
+    let lost = if arguments.is_some() { request.loses(view)? } else { None };
     let (caller, name) = (view.caller(), tool.name);
     let mut call =
         Call { caller, view: view.lend(), name, mode, marked: false, run_approved: way.run_approved };
@@ -130,7 +131,7 @@ pub(super) fn perform<R: Request>(
         (Err(Stop::Failed(error)), _) => Err(error),
         // What could not be done, or would change nothing, is not for a person to decide about.
         (Err(Stop::Waits), arguments) => {
-            let made = proposal::propose_call(view, name, &arguments.unwrap_or_default())?;
+            let made = proposal::propose_call(view, name, &arguments.unwrap_or_default(), lost)?;
             let (proposal, state) = (made.number, made.state);
             let note = redact::text(&files::say(&made)).into_owned();
             Ok(Outcome::Waits(Waiting { proposal, state, note }))

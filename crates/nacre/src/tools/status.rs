@@ -22,6 +22,10 @@ pub struct Status {
     pub folder: PathBuf,
     pub profile: String,
     pub entries: Counts,
+    /// The bytes that current entries take, and how many they may take; absent where there is no limit.
+    pub entry_bytes: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub entry_limit: Option<u64>,
     pub documents: Documents,
     pub graph: graph::Counts,
     pub collections: i64,
@@ -83,6 +87,8 @@ pub fn status(view: &View<'_>) -> Result<Status> {
             folder: view.folder().to_owned(),
             profile: view.settings().profile.clone(),
             entries: entry::counts(db)?,
+            entry_bytes: entry::current_bytes(db)?,
+            entry_limit: view.settings().entries.max_bytes(),
             documents: documents(db)?,
             graph: graph::counts(db)?,
             collections: count(db, "collections")?,

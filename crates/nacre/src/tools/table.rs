@@ -12,7 +12,7 @@ use super::handover::HandoverRequest;
 use super::lesson::LessonRequest;
 use super::memory::{
     BriefRequest, CollectionsRequest, DeleteRequest, DemoteRequest, GetRequest, QueryRequest,
-    ReinforceRequest, SearchRequest, StoreRequest, UpdateRequest,
+    ReinforceRequest, SearchRequest, StoreRequest, UnarchiveRequest, UpdateRequest,
 };
 use super::people::{AuditRequest, FileRequest, FilesRequest, HealthRequest, PictureRequest, SaveRequest};
 use super::perform::tool_for;
@@ -23,7 +23,7 @@ use super::session::{
 use super::tool::{Access, Tool, for_people};
 
 /// Every tool there is; a profile offers some of them.
-pub static TOOLS: [Tool; 45] = [
+pub static TOOLS: [Tool; 46] = [
     tool_for::<StoreRequest>(Access::Write, true),
     tool_for::<SearchRequest>(Access::Read, true),
     tool_for::<QueryRequest>(Access::Read, true),
@@ -33,6 +33,7 @@ pub static TOOLS: [Tool; 45] = [
     tool_for::<UpdateRequest>(Access::Write, true),
     tool_for::<ReinforceRequest>(Access::Write, false),
     tool_for::<DemoteRequest>(Access::Write, false),
+    tool_for::<UnarchiveRequest>(Access::Write, true),
     tool_for::<DeleteRequest>(Access::Destroy, true),
     tool_for::<WriteRequest>(Access::Write, true),
     tool_for::<CollectionsRequest>(Access::Read, true),

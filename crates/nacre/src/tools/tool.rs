@@ -142,6 +142,11 @@ pub trait Request: Clone + Serialize + DeserializeOwned + JsonSchema {
     fn steers(&self, _: &View<'_>) -> Result<bool> {
         Ok(false)
     }
+    /// Returns the text that it would delete or replace, for the person who decides about it.
+    #[doc(hidden)]
+    fn loses(&self, _: &View<'_>) -> Result<Option<String>> {
+        Ok(None)
+    }
     /// Does what is asked for.
     #[doc(hidden)]
     fn run(self, call: &mut Call<'_>) -> Ran<Self::Answer>;

@@ -11,6 +11,8 @@ mod statements;
 mod entries;
 // Same means same: when two memories are one (SPEC E12).
 mod duplicates;
+// One truth: what was current comes back, nothing empties itself, the past says that it is.
+mod one_truth;
 // Documents: found by what they say, followed as they change (SPEC W1, Q1, Q3, Q5).
 mod documents;
 // Files of the workspace, read and written within it (SPEC W5, W9, W10).

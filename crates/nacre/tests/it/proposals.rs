@@ -163,9 +163,13 @@ fn a_file_that_a_person_changed_is_never_overwritten() {
 #[test]
 fn of_two_proposals_for_one_file_the_second_becomes_a_conflict() {
     let mut place = Place::new();
-    put(&place, "MEMORY.md", "# Memory\n");
-    write(&mut place, "MEMORY.md", "append", "first");
-    write(&mut place, "MEMORY.md", "append", "second");
+    put(&place, "MEMORY.md", "# Memory\n\n## One\n\n## Two\n");
+    let edit = |place: &mut Place, old: &str, new: &str| {
+        let change = json!({ "path": "MEMORY.md", "mode": "edit", "old": old, "content": new });
+        assert_eq!(place.call("memory_write", change).data["status"], "pending");
+    };
+    edit(&mut place, "## One\n", "## One\nfirst\n");
+    edit(&mut place, "## Two\n", "## Two\nsecond\n");
     write(&mut place, "MEMORY.md", "replace", "# All of it\n");
     assert!(!show(&mut place, 2).conflict);
     approve(&mut place, 1).unwrap();
@@ -177,7 +181,7 @@ fn of_two_proposals_for_one_file_the_second_becomes_a_conflict() {
     let caller = person(&place);
     proposal::rebase(&mut place.view_of(&caller), 2).unwrap();
     approve(&mut place, 2).unwrap();
-    assert_eq!(read(&place, "MEMORY.md").unwrap(), b"# Memory\nfirst\nsecond\n");
+    assert_eq!(read(&place, "MEMORY.md").unwrap(), b"# Memory\n\n## One\nfirst\n\n## Two\nsecond\n");
 }
 
 #[test]

@@ -189,6 +189,7 @@ fn seed_000_superseded_is_kept_for_a_season_and_deleted_is_gone() {
     assert_eq!(place.found(json!({ "query": "dog", "include_superseded": true })).len(), 2);
     place.later(2).reopen();
     assert_eq!(place.found(json!({ "query": "dog", "include_superseded": true })), [2]);
+    place.later(8).reopen();
     place.call("memory_delete", json!({ "id": 2 }));
     assert_eq!(place.found(json!({ "query": "dog", "include_superseded": true })), [] as [i64; 0]);
     place.check();

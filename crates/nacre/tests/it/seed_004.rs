@@ -30,7 +30,7 @@ fn seed_004_koshi_ranks_by_what_helped_and_deletes_nothing() {
         settings.tools.offer,
         ["memory_store", "memory_query", "memory_reinforce", "memory_demote", "memory_update"]
     );
-    assert_eq!((settings.rank.reinforce, settings.rank.demote, settings.entries.max_size_mb), (3, 1, 100));
+    assert_eq!((settings.rank.reinforce, settings.rank.demote, settings.entries.max_size_mb), (3, 1, 100.0));
     assert_eq!(place.refused("memory_delete", json!({ "id": 1 })), "not_offered");
 
     // Tags come as one string; no type is needed; there is no write budget.
@@ -205,7 +205,7 @@ fn seed_004_nothing_is_pruned_while_there_is_room() {
         0,
         "at -8 it lives on where there is room"
     );
-    let full = ["entries.max_size_mb=0", "entries.prune_percent=10"];
+    let full = ["entries.max_size_mb=0.000001", "entries.prune_percent=10"];
     let mut place = Place::with("koshi", &full);
     for number in 0..10 {
         place.store(&format!("kestrel note {number}"));

@@ -2,8 +2,8 @@
 //! transaction.
 
 use super::{
-    COLUMNS, Data, Entry, EntryType, KIND, MAX_CONTENT_CHARS, Provenance, Source, Tags, Version, from_row,
-    get, get_current, select,
+    COLUMNS, CURRENT, Data, Entry, EntryType, KIND, MAX_CONTENT_CHARS, Provenance, Source, Tags, Version,
+    from_row, get, get_current, select,
 };
 use crate::base::caller::Visibility;
 use crate::base::ids::{EntryId, EntryRef, GroupName, SessionId};
@@ -205,9 +205,10 @@ pub(crate) fn update(db: &Connection, origin: &Origin<'_>, named: &EntryRef, edi
         };
         insert_version(db, &entry.id, &version)?;
     }
-    entry.last_hit_at = Some(origin.now);
+    // Whoever corrects an archived entry wants it back.
+    (entry.last_hit_at, entry.archived_at) = (Some(origin.now), None);
     let sql = "UPDATE entries SET content = $2, folded = $3, tags = $4, type = $5, behavioral = $6, confirmed_at = $7, private = $8,
-        data = $9 WHERE id = $1";
+        data = $9, archived_at = NULL WHERE id = $1";
     db.run(
         sql,
         (
@@ -243,7 +244,8 @@ pub(crate) fn reinforce(
     delta: i64,
     rank: &Rank,
 ) -> Result<Entry> {
-    let mut entry = get_current(db, named)?;
+    // Praise brings an archived entry back.
+    let mut entry = if delta > 0 { unarchive(db, now, named)? } else { get_current(db, named)? };
     entry.score = entry.score.saturating_add(delta).clamp(-rank.bound, rank.bound);
     if delta > 0 {
         entry.last_hit_at = Some(now);
@@ -254,21 +256,61 @@ pub(crate) fn reinforce(
     Ok(entry)
 }
 
-/// An erased entry, with the hashes of its current and earlier contents.
+/// A deleted entry, the folded texts that it had, and the entries that are current again because it is gone.
 pub(crate) struct ErasedEntry {
     pub(crate) entry: Entry,
     pub(crate) texts: Vec<String>,
+    pub(crate) restored: Vec<Entry>,
 }
 
 /// Deletes an entry permanently: its row, earlier versions, links, passage, and words in the index.
 /// `records::erase` removes it from other modules.
 ///
-/// Older entries of its chain stay superseded, by the next newer entry if there is one.
+/// In the middle of a chain its neighbours are linked to each other. At the end of one, the entries that it superseded
+/// become current again: whoever deletes a wrong correction gets back what it replaced.
 pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let entry = get(db, named)?;
     let texts = content_hashes(db, &entry)?;
+    let predecessors = match entry.superseded_at {
+        Some(_) => Vec::new(),
+        None => select(db, "superseded_by = $1 ORDER BY number", [&entry.id])?,
+    };
     erase(db, &entry)?;
-    Ok(ErasedEntry { entry, texts })
+    let mut restored = Vec::new();
+    for mut old in predecessors {
+        // What somebody stored again meanwhile is current already.
+        if let Some(same) =
+            same_content(db, Visibility::Private, (&old.content, old.data.as_ref()), Some(&old.id))?
+        {
+            db.run("UPDATE entries SET superseded_by = $2 WHERE id = $1", (&old.id, &same.id))?;
+            continue;
+        }
+        (old.superseded_by, old.superseded_at, old.archived_at) = (None, None, entry.archived_at);
+        let sql =
+            "UPDATE entries SET superseded_by = NULL, superseded_at = NULL, archived_at = $2 WHERE id = $1";
+        db.run(sql, (&old.id, old.archived_at))?;
+        index::set_live(db, KIND, old.id.as_str(), old.is_current())?;
+        restored.push(old);
+    }
+    Ok(ErasedEntry { entry, texts, restored })
+}
+
+/// Makes an archived entry current again. One that is current stays as it is.
+pub(crate) fn unarchive(db: &Connection, now: Time, named: &EntryRef) -> Result<Entry> {
+    let mut entry = get_current(db, named)?;
+    if entry.archived_at.is_none() {
+        return Ok(entry);
+    }
+    let content = (entry.content.as_str(), entry.data.as_ref());
+    if let Some(same) = same_content(db, Visibility::Private, content, Some(&entry.id))? {
+        return Err(Error::SameContent { other: same.id });
+    }
+    // It counts as confirmed: otherwise the next run of the size limit would archive it first.
+    (entry.archived_at, entry.last_hit_at) = (None, Some(now));
+    db.run("UPDATE entries SET archived_at = NULL, confirmed_at = $2 WHERE id = $1", (&entry.id, now))?;
+    index::set_live(db, KIND, entry.id.as_str(), true)?;
+    index::set_standing(db, KIND, entry.id.as_str(), entry.standing())?;
+    Ok(entry)
 }
 
 /// Returns the hashes of all contents that an entry has or had.
@@ -291,16 +333,60 @@ fn erase(db: &Connection, entry: &Entry) -> Result<()> {
     Ok(())
 }
 
-/// Deletes the entries that were superseded before `before`.
-pub(crate) fn delete_superseded(db: &Connection, before: Time) -> Result<Vec<ErasedEntry>> {
-    let old = select(db, "superseded_at < $1 ORDER BY number", [before])?;
-    old.into_iter().map(|entry| delete(db, &EntryRef::Id(entry.id))).collect()
+/// How many days an entry waits in the archive before it is purged.
+pub(crate) const PURGE_DELAY_DAYS: i64 = 7;
+
+/// The entries that a purge moves to the archive, superseded before `$1`, and the ones that it deletes, archived before `$2`
+/// as well. A time in the future comes from a clock that was wrong, and starts the wait again.
+const TO_ARCHIVE: &str = "superseded_at < $1 AND (archived_at IS NULL OR archived_at > $3)";
+const TO_DELETE: &str = "superseded_at < $1 AND archived_at < $2";
+
+/// Tells whether a purge has anything to do.
+pub(crate) fn is_purge_due(db: &Connection, before: Time, now: Time) -> Result<bool> {
+    let sql = format!("SELECT EXISTS (SELECT 1 FROM entries WHERE ({TO_ARCHIVE}) OR ({TO_DELETE}))");
+    db.one(&sql, (before, now.plus_days(-PURGE_DELAY_DAYS), now.plus_days(1)), |row| row.get(0))
 }
 
-/// Archives the given percentage of current entries, those that rank lowest by score and recency. Returns
-/// their ids.
-pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Rank) -> Result<Vec<EntryId>> {
-    let mut current = select(db, "superseded_at IS NULL AND archived_at IS NULL", ())?;
+/// The entries that a purge archived, and those that it deleted.
+pub(crate) struct Purged {
+    pub(crate) archived: Vec<EntryId>,
+    pub(crate) erased: Vec<ErasedEntry>,
+}
+
+/// Purges entries that were superseded before `before`, in two steps that are days apart: they are archived first, and
+/// deleted by a later purge. A single start with a wrong clock deletes nothing.
+pub(crate) fn purge(db: &Connection, before: Time, now: Time) -> Result<Purged> {
+    let due =
+        select(db, &format!("{TO_DELETE} ORDER BY number"), (before, now.plus_days(-PURGE_DELAY_DAYS)))?;
+    let erased = due.into_iter().map(|entry| delete(db, &EntryRef::Id(entry.id))).collect::<Result<_>>()?;
+    let sql = format!("UPDATE entries SET archived_at = $2 WHERE {TO_ARCHIVE} RETURNING id");
+    let archived = db.rows(&sql, (before, now, now.plus_days(1)), |row| row.get(0))?;
+    Ok(Purged { archived, erased })
+}
+
+/// Returns how many bytes the current entries take: their texts, tags and data.
+pub(crate) fn current_bytes(db: &Connection) -> Result<u64> {
+    let sql = format!("SELECT coalesce(sum({BYTES}), 0) FROM entries WHERE {CURRENT}");
+    Ok(u64::try_from(db.one(&sql, (), |row| row.get::<i64>(0))?).unwrap_or_default())
+}
+
+/// The bytes that one entry takes.
+const BYTES: &str = "octet_length(content) + octet_length(tags) + coalesce(octet_length(data), 0)";
+
+/// Archives current entries, those that rank lowest by score and recency first, until the rest fits into `max_bytes`. At
+/// most `percent` of them go at once. Returns the ids.
+pub(crate) fn archive_lowest(
+    db: &Connection,
+    now: Time,
+    max_bytes: u64,
+    percent: f64,
+    rank: &Rank,
+) -> Result<Vec<EntryId>> {
+    let mut size = current_bytes(db)?;
+    if size <= max_bytes {
+        return Ok(Vec::new());
+    }
+    let mut current = select(db, CURRENT, ())?;
     current.sort_by_cached_key(|entry| {
         let weight = entry.standing().weight(rank, now);
         // Weights are positive, so their bits sort like the numbers. Ties go to the older entry.
@@ -313,16 +399,25 @@ pub(crate) fn archive_lowest(db: &Connection, now: Time, percent: f64, rank: &Ra
         reason = "a share of a count"
     )]
     let take = (current.len() as f64 * percent / 100.0).ceil() as usize;
-    let ids: Vec<EntryId> = current.into_iter().take(take).map(|entry| entry.id).collect();
-    for id in &ids {
-        db.run("UPDATE entries SET archived_at = $2 WHERE id = $1", (id, now))?;
-        index::set_live(db, KIND, id.as_str(), false)?;
+    let mut ids = Vec::new();
+    for entry in current.into_iter().take(take) {
+        if size <= max_bytes {
+            break;
+        }
+        let data = to_json(entry.data.as_ref()).map_or(0, |data| data.len());
+        let bytes = entry.content.len() + entry.tags.to_json().len() + data;
+        size = size.saturating_sub(bytes as u64);
+        db.run("UPDATE entries SET archived_at = $2 WHERE id = $1", (&entry.id, now))?;
+        index::set_live(db, KIND, entry.id.as_str(), false)?;
+        ids.push(entry.id);
     }
     Ok(ids)
 }
 
 fn mark_superseded(db: &Connection, old: &Entry, by: &EntryId, now: Time) -> Result<()> {
-    db.run("UPDATE entries SET superseded_by = $2, superseded_at = $3 WHERE id = $1", (&old.id, by, now))?;
+    // In the archive it would have waited for its purge already.
+    let sql = "UPDATE entries SET superseded_by = $2, superseded_at = $3, archived_at = NULL WHERE id = $1";
+    db.run(sql, (&old.id, by, now))?;
     index::set_live(db, KIND, old.id.as_str(), false)
 }
 

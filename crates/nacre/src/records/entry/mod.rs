@@ -23,8 +23,9 @@ use crate::index::{Passage, Standing};
 use crate::store::{Connection, FromSql, Params, Row, ToSql, Value};
 
 pub(crate) use change::{
-    Draft, Edit, ErasedEntry, OnDuplicate, Origin, archive_lowest, check_content, content_hash, delete,
-    delete_superseded, identity, insert, insert_version, insert_with, reinforce, same_content, store, update,
+    Draft, Edit, ErasedEntry, OnDuplicate, Origin, archive_lowest, check_content, content_hash,
+    current_bytes, delete, identity, insert, insert_version, insert_with, is_purge_due, purge, reinforce,
+    same_content, store, unarchive, update,
 };
 
 /// The maximum length of an entry's content, in characters.
@@ -285,8 +286,17 @@ impl Entry {
         self.superseded_at.is_none() && self.archived_at.is_none()
     }
 
-    /// Returns the part of its rank that does not depend on the query. Its age counts from the last
-    /// confirmation, or else from its creation.
+    /// Says why it is not current, if it is not.
+    pub(crate) fn past(&self) -> Option<&'static str> {
+        match (self.superseded_at, self.archived_at) {
+            (Some(_), _) => Some("superseded"),
+            (None, Some(_)) => Some("archived"),
+            (None, None) => None,
+        }
+    }
+
+    /// What it is worth apart from what is asked (E6): the clock runs from its last confirmation, else from
+    /// its making.
     pub(crate) fn standing(&self) -> Standing {
         Standing::new(self.score, self.last_hit_at.unwrap_or(self.provenance.timestamp))
     }
@@ -368,18 +378,18 @@ pub(crate) fn get(db: &Connection, named: &EntryRef) -> Result<Entry> {
     found.into_iter().next().ok_or_else(|| Error::NoEntry { id: named.to_string() })
 }
 
-/// Returns the entry with this id or number, or an error if it is superseded or archived.
+/// Returns the entry that a caller named, unless it was superseded. It may be archived.
 pub(crate) fn get_current(db: &Connection, named: &EntryRef) -> Result<Entry> {
     let entry = get(db, named)?;
-    if entry.superseded_at.is_some() {
-        let newest = chain(db, &entry.id)?.pop().filter(|newest| newest.id != entry.id);
-        let by = newest.map_or_else(|| "an entry that was deleted".into(), |newest| newest.id.to_string());
-        return Err(Error::AlreadySuperseded { id: entry.id, by });
+    if entry.superseded_at.is_none() {
+        return Ok(entry);
     }
-    if entry.archived_at.is_some() {
-        return Err(Error::Archived { id: entry.id });
+    match chain(db, &entry.id)?.pop() {
+        Some(newest) if newest.superseded_at.is_none() => {
+            Err(Error::AlreadySuperseded { id: entry.id, by: newest.id })
+        }
+        _ => Err(Error::SupersededByDeleted { id: entry.id }),
     }
-    Ok(entry)
 }
 
 /// Returns entries by id, in the given order. Ids without an entry are skipped.

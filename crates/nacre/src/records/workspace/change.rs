@@ -117,6 +117,8 @@ impl LockedWorkspace<'_> {
         })?;
         crash::point("decided");
         let Conflicts { paths, failed } = self.apply_pending()?;
+        // The watcher reports our own write only seconds later.
+        self.view.look_again();
         match failed {
             None => Ok((value, paths)),
             Some(error) => Err(error),

@@ -122,20 +122,20 @@ pub(crate) struct ProposalOutcome {
     pub(crate) diff: String,
 }
 
-/// Proposes to replace a file by `after`, or to delete it if `after` is `None`. Proposing the same change
-/// again returns the same proposal. The caller must have held the workspace since it read the file to compute
-/// `after`.
+/// Proposes a change of a file. The same change again is the same proposal.
+///
+/// `before` is what the caller read and computed `after` from. The file is not read again: an editor may have saved it in
+/// between, and the proposal would take out what was saved.
 pub(crate) fn propose_file(
     held: &mut LockedWorkspace<'_>,
-    path: &FilePath,
-    after: Option<Vec<u8>>,
+    change: Change,
     reason: &str,
     sources: &[String],
 ) -> Result<ProposalOutcome> {
+    let Change { path, before: base, after } = change;
     if after.as_ref().is_some_and(|after| after.len() as u64 > MAX_FILE_BYTES) {
         return Err(Error::FileTooLarge { path: path.to_string(), limit: MAX_FILE_BYTES });
     }
-    let base = held.read(path)?;
     let rules = &held.view.settings().visibility.private;
     let seen = |bytes: &Option<Vec<u8>>| {
         Visibility::Shared.sees_file(rules, path.as_str(), bytes.as_deref().unwrap_or_default())
@@ -146,9 +146,14 @@ pub(crate) fn propose_file(
     insert(&mut held.view, draft)
 }
 
-/// Proposes a tool call.
-pub(crate) fn propose_call(view: &mut View<'_>, tool: &str, arguments: &Value) -> Result<ProposalOutcome> {
-    propose_call_for(view, tool, arguments, "", &[])
+/// Proposes a call of a tool. `lost` is the text that it would delete or replace.
+pub(crate) fn propose_call(
+    view: &mut View<'_>,
+    tool: &str,
+    arguments: &Value,
+    lost: Option<String>,
+) -> Result<ProposalOutcome> {
+    propose_call_for(view, tool, arguments, lost, "", &[])
 }
 
 /// Proposes a tool call with a reason and its sources.
@@ -156,13 +161,15 @@ pub(crate) fn propose_call_for(
     view: &mut View<'_>,
     tool: &str,
     arguments: &Value,
+    lost: Option<String>,
     reason: &str,
     sources: &[String],
 ) -> Result<ProposalOutcome> {
     let caller = view.caller();
     let proposed = Some(serde_json::to_vec(arguments)?);
     let private = caller.visibility.is_private();
-    let draft = Draft { kind: Kind::Call, target: tool, base: None, proposed, reason, sources, private };
+    let base = lost.map(String::into_bytes);
+    let draft = Draft { kind: Kind::Call, target: tool, base, proposed, reason, sources, private };
     insert(view, draft)
 }
 
@@ -233,10 +240,11 @@ pub fn propose(
     let caller = view.caller();
     let mut held = change::lock(view)?;
     check_seen(&held, caller, path)?;
-    if held.read(path)? == after {
+    let before = held.read(path)?;
+    if before == after {
         return Err(Error::NothingToChange { path: path.to_string() });
     }
-    let made = propose_file(&mut held, path, after, reason, &[])?;
+    let made = propose_file(&mut held, Change { path: path.clone(), before, after }, reason, &[])?;
     drop(held);
     get(view, made.number)
 }
@@ -414,10 +422,18 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
     let row = find(&held.view, number)?;
     row.check_pending()?;
     let path = row.path()?;
-    let already_applied = held.read(&path)? == row.proposed;
-    let change = Change { path: path.clone(), before: row.base.clone(), after: row.proposed.clone() };
-    let changes = if already_applied { Vec::new() } else { vec![change] };
+    let now = held.read(&path)?;
+    let mut change = Change { path: path.clone(), before: row.base.clone(), after: row.proposed.clone() };
+    let joined = appended(&row, now.as_deref());
+    if let Some(joined) = &joined {
+        (change.before, change.after) = (now.clone(), Some(joined.clone()));
+    }
+    let changes = if now == row.proposed { Vec::new() } else { vec![change] };
     let done = held.commit(&format!("proposal {number}"), &changes, |tx| {
+        if let Some(joined) = &joined {
+            let sql = "UPDATE proposals SET base = $2, proposed = $3 WHERE number = $1 AND state = 'pending'";
+            tx.run(sql, (number, &now, joined))?;
+        }
         mark_approved(tx, caller, number)?;
         record(tx, caller, "approve", number, size(row.proposed.as_deref()), audit::Outcome::Done)
     });
@@ -438,7 +454,21 @@ fn apply(view: &mut View<'_>, number: i64) -> Result<()> {
     }
 }
 
-/// Runs a call as the agent that proposed it, in that agent's session.
+/// Joins two additions to the end of a file: the proposed one goes behind what was added to the file since it was proposed.
+/// `None`: one of the two is more than an addition, or nothing was added.
+fn appended(row: &ProposalRow, now: Option<&[u8]>) -> Option<Vec<u8>> {
+    let (base, now) = (row.base.as_deref()?, now?);
+    let added = row.proposed.as_deref()?.strip_prefix(base)?;
+    let since = now.strip_prefix(base)?;
+    if since.is_empty() || added.is_empty() || since == added {
+        return None;
+    }
+    // The proposal ended the last line of the file if nobody had; by now somebody has.
+    let added = if now.ends_with(b"\n") { added.strip_prefix(b"\n").unwrap_or(added) } else { added };
+    Some([now, added].concat())
+}
+
+/// Runs a call as the agent that proposed it, which may be of another time and session than who approves it.
 fn run_call(view: &mut View<'_>, row: &ProposalRow, run: RunCall) -> Result<()> {
     let caller = view.caller();
     let session: SessionId = row.session.parse()?;
@@ -453,27 +483,35 @@ fn run_call(view: &mut View<'_>, row: &ProposalRow, run: RunCall) -> Result<()> 
 /// entry ever had. Returns whether any proposal was changed.
 pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<bool> {
     let sql = format!(
-        "SELECT number, proposed FROM {schema}.proposals WHERE kind = 'call' AND proposed IS NOT NULL"
+        "SELECT number, proposed, base FROM {schema}.proposals WHERE kind = 'call' AND proposed IS NOT NULL"
     );
-    let mut found: Vec<i64> = Vec::new();
+    let (mut found, mut lost): (Vec<i64>, Vec<i64>) = Default::default();
+    let is_gone = |text: &str| texts.contains(&entry::content_hash(text));
     db.each(&sql, (), |row| {
         let arguments: Value = serde_json::from_slice(row.bytes(1)?).unwrap_or_default();
         // `content` is the text of an entry, `text` that of a lesson.
         let said = ["content", "text"].iter().filter_map(|field| arguments[*field].as_str());
-        if said.map(entry::content_hash).any(|said| texts.contains(&said)) {
+        let base: Option<Vec<u8>> = row.get(2)?;
+        if said.into_iter().any(is_gone) {
             found.push(row.get(0)?);
+        } else if base.is_some_and(|base| is_gone(&String::from_utf8_lossy(&base))) {
+            lost.push(row.get(0)?);
         }
         Ok(ControlFlow::Continue(()))
     })?;
     let sql = format!(
-        "UPDATE {schema}.proposals SET proposed = NULL, reason = '', sources = '[]',
-            answer = CASE state WHEN 'pending' THEN 'the memory it would have stored was deleted' ELSE '' END,
+        "UPDATE {schema}.proposals SET proposed = NULL, base = NULL, reason = '', sources = '[]',
+            answer = CASE state WHEN 'pending' THEN 'what it would have stored was deleted' ELSE '' END,
             state = CASE state WHEN 'pending' THEN 'denied' ELSE state END WHERE number = $1"
     );
     for number in &found {
         db.run(&sql, [number])?;
     }
-    Ok(!found.is_empty())
+    // What it would delete or replace is only shown: whoever decides is told that it is gone.
+    for number in &lost {
+        db.run(&format!("UPDATE {schema}.proposals SET base = NULL WHERE number = $1"), [number])?;
+    }
+    Ok(!(found.is_empty() && lost.is_empty()))
 }
 
 /// Marks a proposal as approved, in the transaction that applies it.
@@ -528,7 +566,7 @@ fn diff_of(kind: Kind, target: &str, base: Option<&[u8]>, proposed: Option<&[u8]
         Kind::File => Diff::new(target, base, proposed),
         Kind::Call => {
             let arguments = serde_json::from_slice(proposed.unwrap_or_default()).unwrap_or(Value::Null);
-            Diff::new(target, None, Some(policy::describe_call(target, &arguments).as_bytes()))
+            Diff::new(target, base, Some(policy::describe_call(target, &arguments).as_bytes()))
         }
     }
 }
@@ -616,7 +654,8 @@ impl ProposalRow {
             // A link or a folder at this path is a conflict too; applying the proposal reports it.
             let found = self.path().and_then(|path| view.files().read(&path, MAX_FILE_BYTES + 1));
             let now = found.as_ref().ok().and_then(Option::as_deref);
-            if found.is_err() || now != self.base.as_deref() && now != self.proposed.as_deref() {
+            let changed = now != self.base.as_deref() && now != self.proposed.as_deref();
+            if found.is_err() || changed && appended(&self, now).is_none() {
                 since = Some(Diff::new(&self.target, self.base.as_deref(), now));
                 if let (Some(base), Some(now), Some(proposed)) = (&self.base, now, &self.proposed) {
                     mergeable = diff::merge(base, now, proposed).is_some();

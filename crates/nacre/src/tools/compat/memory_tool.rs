@@ -258,7 +258,7 @@ impl MemoryToolRequest {
         if decision == Decision::Propose {
             drop(held);
             let arguments = perform::arguments(self)?;
-            return Err(No::Wait(proposal::propose_call(call.view(), MEMORY_TOOL, &arguments)?));
+            return Err(No::Wait(proposal::propose_call(call.view(), MEMORY_TOOL, &arguments, None)?));
         }
         commit(mode, caller, &mut held, &plan)?;
         for Change { path, .. } in plan.changes.iter().filter(|change| change.after.is_none()) {

@@ -133,6 +133,7 @@ impl Settings {
             (0.0..=100.0).contains(&self.entries.prune_percent),
             "is not between 0 and 100",
         )?;
+        within("entries.max_size_mb", self.entries.max_size_mb >= 0.0, "is negative")?;
         within("entries.purge_superseded_days", self.entries.purge_superseded_days >= 0, "is negative")?;
         within("rank.bound", (1..=50).contains(&self.rank.bound), "is not between 1 and 50")?;
         within("rank.reinforce", (0..=50).contains(&self.rank.reinforce), "is not between 0 and 50")?;

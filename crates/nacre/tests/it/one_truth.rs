@@ -1,0 +1,233 @@
+//! One truth: what was current comes back, nothing empties itself, and what is past says so. Each test is named for
+//! what once went wrong.
+
+use nacre::{Actor, proposal};
+use serde_json::{Value, json};
+
+use crate::files::{put, read};
+use crate::maintain::only;
+use crate::sealed::Place;
+
+#[test]
+fn deleting_a_poisoned_successor_left_the_good_memory_hidden() {
+    let mut place = Place::new();
+    place.store("The deploy key is in the vault");
+    place.call("memory_store", json!({ "content": "The deploy key is on the wiki", "supersedes": 1 }));
+    let deleted = place.call("memory_delete", json!({ "id": 2 }));
+    assert_eq!(
+        deleted.data["restored"],
+        json!([{ "number": 1, "content": "The deploy key is in the vault" }])
+    );
+    assert!(deleted.text.contains("[id:1] is current again"), "{}", deleted.text);
+    assert_eq!(place.found(json!({ "query": "deploy key" })), [1]);
+    place.call("memory_store", json!({ "content": "The deploy key is in the safe", "supersedes": 1 }));
+    place.check();
+}
+
+#[test]
+fn deleting_in_the_middle_of_a_chain_restores_nothing() {
+    let mut place = Place::new();
+    place.store("port 1");
+    place.call("memory_store", json!({ "content": "port 2", "supersedes": 1 }));
+    place.call("memory_store", json!({ "content": "port 3", "supersedes": 2 }));
+    assert!(place.call("memory_delete", json!({ "id": 2 })).data.get("restored").is_none());
+    assert_eq!(place.found(json!({ "query": "port" })), [3]);
+    place.call("memory_delete", json!({ "id": 3 }));
+    assert_eq!(place.found(json!({ "query": "port" })), [1], "the one that is left of the chain");
+    place.check();
+}
+
+#[test]
+fn a_whole_chain_can_be_deleted_at_once() {
+    let mut place = Place::new();
+    place.store("port 1");
+    place.call("memory_store", json!({ "content": "port 2", "supersedes": 1 }));
+    place.call("memory_store", json!({ "content": "port 3", "supersedes": 2 }));
+    let deleted = place.call("memory_delete", json!({ "id": 3, "history": true }));
+    assert_eq!((&deleted.data["history"], deleted.data.get("restored")), (&json!(2), None));
+    assert!(place.found(json!({ "query": "port", "include_superseded": true })).is_empty());
+    place.check();
+}
+
+#[test]
+fn a_predecessor_that_was_stored_again_does_not_come_back_twice() {
+    let mut place = Place::new();
+    place.store("port 1");
+    place.call("memory_store", json!({ "content": "port 2", "supersedes": 1 }));
+    place.store("port 1");
+    assert!(place.call("memory_delete", json!({ "id": 2 })).data.get("restored").is_none());
+    assert_eq!(place.found(json!({ "query": "port" })), [3]);
+    place.check();
+}
+
+/// Twelve entries of a thousand bytes each: three fit into the limit.
+const LIMIT: [&str; 2] = ["entries.max_size_mb=0.003", "entries.prune_percent=100"];
+
+fn filled() -> Place {
+    let mut place = Place::with("balanced", &LIMIT);
+    for number in 0..12 {
+        place.store(&format!("heron {number} {}", "x".repeat(1_000)));
+    }
+    place
+}
+
+#[test]
+fn a_memory_over_its_size_limit_emptied_itself() {
+    let mut place = filled();
+    let caller = place.caller.clone();
+    assert_eq!(only(&mut place.group, &caller, "prune", "archived"), 9);
+    for _ in 0..5 {
+        assert_eq!(only(&mut place.group, &caller, "prune", "archived"), 0, "it fits now");
+    }
+    assert_eq!(place.found(json!({ "query": "heron" })).len(), 3);
+    place.check();
+}
+
+#[test]
+fn one_run_archives_at_most_its_share() {
+    let mut place = Place::with("balanced", &["entries.max_size_mb=0.003", "entries.prune_percent=25"]);
+    for number in 0..12 {
+        place.store(&format!("heron {number} {}", "x".repeat(1_000)));
+    }
+    let caller = place.caller.clone();
+    let runs: Vec<i64> = (0..5).map(|_| only(&mut place.group, &caller, "prune", "archived")).collect();
+    assert_eq!(runs, [3, 3, 2, 1, 0]);
+}
+
+#[test]
+fn transcripts_made_a_memory_too_large() {
+    let mut place = Place::with("balanced", &LIMIT);
+    place.store("one small memory");
+    let caller = place.caller.clone();
+    let session = "long".parse().unwrap();
+    for number in 0..20 {
+        let draft = json!({ "role": "user", "content": format!("message {number} {}", "y ".repeat(1_000)) });
+        let draft = serde_json::from_value(draft).unwrap();
+        nacre::session::append(&mut place.view_of(&caller), &session, &[draft]).unwrap();
+    }
+    assert_eq!(only(&mut place.group, &caller, "prune", "archived"), 0);
+}
+
+#[test]
+fn a_size_limit_of_zero_archived_everything() {
+    let mut place = Place::with("balanced", &["entries.max_size_mb=0", "entries.prune_percent=100"]);
+    place.store("one small memory");
+    let caller = place.caller.clone();
+    assert_eq!(only(&mut place.group, &caller, "prune", "archived"), 0);
+}
+
+#[test]
+fn an_archived_memory_had_no_way_back() {
+    let bring_back: [(&str, Value); 3] = [
+        ("memory_reinforce", json!({})),
+        ("memory_update", json!({ "content": "heron corrected" })),
+        ("memory_unarchive", json!({})),
+    ];
+    for (tool, mut arguments) in bring_back {
+        let mut place = filled();
+        let caller = place.caller.clone();
+        only(&mut place.group, &caller, "prune", "archived");
+        assert!(!place.found(json!({ "query": "heron", "limit": 20 })).contains(&1));
+        arguments["id"] = 1.into();
+        // Agents are not offered `memory_unarchive`: praise does the same.
+        place.caller.actor = Actor::Person;
+        place.call(tool, arguments);
+        assert!(place.found(json!({ "query": "heron", "limit": 20 })).contains(&1), "{tool}");
+        place.check();
+    }
+}
+
+#[test]
+fn an_archived_hit_looked_current() {
+    let mut place = filled();
+    let caller = place.caller.clone();
+    only(&mut place.group, &caller, "prune", "archived");
+    let found =
+        place.call("memory_search", json!({ "query": "heron", "include_archived": true, "limit": 20 }));
+    let past = found.data["hits"].as_array().unwrap().iter().filter(|hit| hit["past"] == "archived").count();
+    assert_eq!((past, found.text.matches(" archived").count()), (9, 9), "{}", found.text);
+}
+
+#[test]
+fn one_start_with_a_wrong_clock_purged_for_good() {
+    let mut place = Place::new();
+    place.store("old truth");
+    place.call("memory_store", json!({ "content": "new truth", "supersedes": 1 }));
+    // Five years ahead for some starts on one day, with writes; then the clock is right again.
+    place.later(5 * 365).reopen();
+    place.store("written by a wrong clock");
+    place.reopen();
+    place.later(-5 * 365).reopen();
+    place.call("memory_get", json!({ "id": 1 }));
+    // A year later the two steps are a week apart again.
+    place.later(365).reopen();
+    place.call("memory_get", json!({ "id": 1 }));
+    place.later(8).reopen();
+    assert_eq!(place.refused("memory_get", json!({ "id": 1 })), "no_entry");
+    place.check();
+}
+
+#[test]
+fn a_memory_longer_than_700_characters_could_not_be_read() {
+    let mut place = Place::new();
+    let content = format!("heron {} the end", "word ".repeat(390));
+    place.store(&content);
+    let found = place.call("memory_search", json!({ "query": "heron" }));
+    assert_eq!(found.data["hits"][0]["text"], content);
+    assert!(found.text.contains("the end"), "{}", found.text);
+}
+
+#[test]
+fn an_approval_did_not_show_the_text_that_would_be_lost() {
+    let mut place = Place::with("gated", &[]);
+    place.caller.actor = Actor::Person;
+    place.store("The boiler is serviced by Jansen");
+    place.caller.actor = Actor::Agent;
+    let calls = [
+        ("memory_delete", json!({ "id": 1 })),
+        ("memory_update", json!({ "id": 1, "content": "The boiler is serviced by nobody" })),
+        ("memory_store", json!({ "content": "The boiler is gone", "supersedes": 1 })),
+    ];
+    for (number, (tool, arguments)) in (1..).zip(calls) {
+        place.call(tool, arguments);
+        let shown = proposal::get(&mut place.view(), number).unwrap().diff.to_string();
+        assert!(shown.contains("\n-The boiler is serviced by Jansen\n"), "{tool}: {shown}");
+    }
+    // Deleted for good means that no proposal keeps it.
+    place.caller.actor = Actor::Person;
+    place.call("memory_delete", json!({ "id": 1 }));
+    for number in 1..=3 {
+        let shown = proposal::get(&mut place.view(), number).unwrap();
+        assert!(!shown.diff.to_string().contains("Jansen"), "{number}");
+    }
+    place.check();
+}
+
+#[test]
+fn three_appends_to_one_file_took_six_commands() {
+    let mut place = Place::with("gated", &[]);
+    place.caller.actor = Actor::Person;
+    put(&place, "CORE.md", "# Core\n\n- one");
+    place.caller.actor = Actor::Agent;
+    for line in ["- two", "- three", "- four"] {
+        place.call("memory_write", json!({ "path": "CORE.md", "content": line, "mode": "append" }));
+    }
+    place.caller.actor = Actor::Person;
+    for number in 1..=3 {
+        assert!(!proposal::get(&mut place.view(), number).unwrap().conflict, "{number}");
+        proposal::approve(&mut place.view(), number).unwrap();
+    }
+    assert_eq!(read(&place, "CORE.md").unwrap(), b"# Core\n\n- one\n- two\n- three\n- four\n");
+    place.check();
+}
+
+#[test]
+fn a_change_of_another_kind_still_conflicts() {
+    let mut place = Place::with("gated", &[]);
+    put(&place, "CORE.md", "# Core\n\n- one\n");
+    place.call("memory_write", json!({ "path": "CORE.md", "content": "- two", "mode": "append" }));
+    put(&place, "CORE.md", "# Core\n\n- 1\n");
+    place.caller.actor = Actor::Person;
+    assert!(proposal::get(&mut place.view(), 1).unwrap().conflict);
+    assert_eq!(proposal::approve(&mut place.view(), 1).unwrap_err().code(), "proposal_conflict");
+}
