@@ -17,7 +17,7 @@ const LINES = 120;
 /** What the keys of sessions have in them that more than one person reads. */
 const ROOM = /:(group|channel|room)s?:/i;
 
-/** The settings for one session: where others read along, what is private is not there. */
+/** The settings for one session. A shared session does not see private memories. */
 function of(config, ctx) {
   const told = config.visibility ?? "auto";
   return { ...config, visibility: told === "auto" ? (ROOM.test(ctx?.sessionKey ?? "") ? "shared" : "private") : told };

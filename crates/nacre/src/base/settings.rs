@@ -60,7 +60,7 @@ impl Entries {
     }
 }
 
-/// What becomes of an entry stored without a type.
+/// The type of an entry that is stored without one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[expect(missing_docs, reason = "the entry types of SPEC E1")]

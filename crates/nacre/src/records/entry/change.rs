@@ -266,8 +266,8 @@ pub(crate) struct ErasedEntry {
 /// Deletes an entry permanently: its row, earlier versions, links, passage, and words in the index.
 /// `records::erase` removes it from other modules.
 ///
-/// In the middle of a chain its neighbours are linked to each other. At the end of one, the entries that it superseded
-/// become current again: whoever deletes a wrong correction gets back what it replaced.
+/// In the middle of a chain, its neighbours are linked to each other. At the end of a chain, the entries that it
+/// superseded become current again, so deleting a wrong correction restores what it replaced.
 pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     let entry = get(db, named)?;
     let texts = content_hashes(db, &entry)?;
@@ -278,7 +278,7 @@ pub(crate) fn delete(db: &Connection, named: &EntryRef) -> Result<ErasedEntry> {
     erase(db, &entry)?;
     let mut restored = Vec::new();
     for mut old in predecessors {
-        // What somebody stored again meanwhile is current already.
+        // The same text may have been stored again since, and is current.
         if let Some(same) =
             same_content(db, Visibility::Private, (&old.content, old.data.as_ref()), Some(&old.id))?
         {

@@ -295,8 +295,8 @@ impl Entry {
         }
     }
 
-    /// What it is worth apart from what is asked (E6): the clock runs from its last confirmation, else from
-    /// its making.
+    /// Returns the part of its rank that does not depend on the query. Its age counts from the last
+    /// confirmation, or else from its creation.
     pub(crate) fn standing(&self) -> Standing {
         Standing::new(self.score, self.last_hit_at.unwrap_or(self.provenance.timestamp))
     }

@@ -468,7 +468,7 @@ fn appended(row: &ProposalRow, now: Option<&[u8]>) -> Option<Vec<u8>> {
     Some([now, added].concat())
 }
 
-/// Runs a call as the agent that proposed it, which may be of another time and session than who approves it.
+/// Runs a call as the agent that proposed it, not as the person who approves it.
 fn run_call(view: &mut View<'_>, row: &ProposalRow, run: RunCall) -> Result<()> {
     let caller = view.caller();
     let session: SessionId = row.session.parse()?;
@@ -507,7 +507,7 @@ pub(crate) fn forget(db: &Connection, schema: &str, texts: &[String]) -> Result<
     for number in &found {
         db.run(&sql, [number])?;
     }
-    // What it would delete or replace is only shown: whoever decides is told that it is gone.
+    // The text that a call would delete or replace is only shown. Approving the call reports that the entry is gone.
     for number in &lost {
         db.run(&format!("UPDATE {schema}.proposals SET base = NULL WHERE number = $1"), [number])?;
     }
