@@ -266,7 +266,7 @@ errors! {
         "pass folders with Markdown or plain text, or single files";
     #[error("the source `{}` {problem}", path.display())]
     AbsentSource { path: PathBuf, problem: String } => "absent_source", Unavailable,
-        "make it available again; without `--anew` its indexed content is kept";
+        "make it available again; without `--rebuild` its indexed content is kept";
     #[error("there is no project `{given}` in this group")]
     NoProject { given: String, known: String } => "no_project", NotFound,
         (list("the projects are", known, "create one with `nacre extract DIR`"));

@@ -108,7 +108,7 @@ fn a_name_is_let_in_by_where_it_comes_from() {
     assert_eq!(entity("Ju\u{308}rgen", None, From::Person).unwrap(), "Jürgen");
     assert!(entity(&"a".repeat(120), None, From::Person).is_ok());
     let long = entity(&"ü".repeat(121), None, From::Person).unwrap_err();
-    assert_eq!(long.reason, "has 121 characters, a name has at most 120");
+    assert_eq!(long.reason, "has 121 characters; the limit for a name is 120");
     assert!(long.what.chars().count() <= 81, "what is shown is short");
 }
 

@@ -524,7 +524,7 @@ fn daily_logs() {
     // A long value is not cut.
     let long = document("a.md", &format!("# Keystone\n- motto: {}\n", "word ".repeat(80)));
     assert_eq!((long.said.len(), long.kept_out.len()), (0, 1));
-    assert!(long.kept_out[0].1.reason.contains("at most 300"), "{:?}", long.kept_out);
+    assert!(long.kept_out[0].1.reason.contains("limit for a value is 300"), "{:?}", long.kept_out);
 }
 
 #[test]
