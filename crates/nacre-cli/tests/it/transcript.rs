@@ -228,7 +228,7 @@ fn a_hook_asks_in_time_and_once_and_begins_a_new_cycle() {
         let answer: Value = serde_json::from_str(&output.stdout).unwrap();
         answer["hookSpecificOutput"]["additionalContext"].as_str().unwrap_or_default().to_owned()
     };
-    let asks = |said: &str| said.contains("Store now what lasts") && said.contains("NO_REPLY");
+    let asks = |said: &str| said.contains("store everything lasting") && said.contains("NO_REPLY");
     write(100_000);
     assert!(!asks(&hook("UserPromptSubmit", json!({ "prompt": "hello" }))));
     write(178_000);
