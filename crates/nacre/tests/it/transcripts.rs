@@ -776,3 +776,54 @@ fn one_transcript_that_could_not_be_read_kept_all_others_from_being_packed() {
         assert!(place.try_call("session_context", json!({ "id": id })).is_err());
     }
 }
+
+/// Appends lines to session `s` and compacts all but the last; returns the summary.
+fn summary_of(lines: &[Value]) -> String {
+    let mut place = place(&["session.keep_recent=0", "session.flush=off", "session.compact_tokens=1000000"]);
+    for line in lines {
+        place.call("session_append", json!({ "id": "s", "messages": [line] }));
+    }
+    place.call("session_compact", json!({ "id": "s" }));
+    let context = place.call("session_context", json!({ "id": "s" })).data;
+    let all = context["messages"].as_array().unwrap();
+    all.iter().find(|line| line["role"] == "summary").unwrap()["content"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_session_of_tool_calls_had_an_empty_summary() {
+    let call = |number: usize| {
+        let id = format!("c{number}");
+        let input = json!({ "file_path": format!("src/part_{number}.rs"), "new_string": "x" });
+        let call = json!({ "role": "tool_call", "id": id, "name": "Edit", "input": input });
+        [call, json!({ "role": "tool_result", "id": id, "content": "done" })]
+    };
+    let text = summary_of(&(0..8).flat_map(call).collect::<Vec<_>>());
+    assert!(text.contains("Edit (8)") && text.contains("src/part_7.rs"), "{text}");
+}
+
+#[test]
+fn long_sentences_had_an_empty_summary() {
+    let long = format!("We {} agree", "really ".repeat(200));
+    let text = summary_of(&[
+        json!({ "role": "user", "content": long }),
+        json!({ "role": "assistant", "content": long }),
+    ]);
+    assert!(!text.is_empty());
+}
+
+#[test]
+fn repetition_crowded_decisions_out_of_a_summary() {
+    let mut lines = Vec::new();
+    for number in 0..300 {
+        let noise = format!("I saw something odd in module_{number}.rs when Ana{number} ran it.");
+        lines.push(json!({ "role": "assistant", "content": noise }));
+        if number % 30 == 0 {
+            let decision = format!("We decided that queue {number} moves to the harbour cluster.");
+            lines.push(json!({ "role": "user", "content": decision }));
+        }
+    }
+    let text = summary_of(&lines);
+    let decisions = text.matches("We decided").count();
+    assert!(decisions >= 8, "{decisions} of 10 decisions: {text}");
+    assert!(text.matches("something odd").count() <= 20, "{text}");
+}

@@ -3,9 +3,11 @@
 //!
 //! The summary is extractive: it contains nothing that was not said, and needs no model. The value of a
 //! sentence is the sum of its words that no selected sentence has yet; rarer words count more. Sentences that
-//! decide, correct, name or count something get a bonus. The sentences with the highest value for their
-//! length are selected. The same messages always give the same summary. A configured model is asked instead,
-//! and this is the fallback if it fails.
+//! decide, correct, name or count something get a bonus; sentences that repeat one form with other names or
+//! numbers lose value. Decisions and corrections are selected first. The sentences with the highest value for
+//! their length are selected. A last line names the tools that were called and the files they touched, so a
+//! summary of an agent's work is never empty. The same messages always give the same summary. A configured model
+//! is asked instead, and this is the fallback if it fails.
 
 use crate::base::text::cut;
 use std::borrow::Cow;
@@ -14,7 +16,9 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::fmt::Write as _;
 
 use super::transcript::{Line, Role};
-use crate::base::frame::strip_injected;
+use crate::base::frame::{one_line, strip_injected};
+use serde_json::Value;
+
 use crate::base::redact;
 use crate::base::words::{self, List};
 use crate::group::View;
@@ -60,7 +64,7 @@ pub(crate) fn make(view: &View<'_>, input: &SummaryInput<'_>) -> Summary {
     let parts = parts(input);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
     let most = (length / LENGTH_DIVISOR).clamp(MIN_SUMMARY_CHARS, MAX_SUMMARY_CHARS);
-    let extract = || extract(&parts, most, language);
+    let extract = || with_work(extract(&parts, most, language), input);
     let Some(chat) = &view.services().chat else {
         return Summary { text: extract(), by: EXTRACTIVE.to_owned(), note: None };
     };
@@ -91,11 +95,66 @@ pub(crate) fn make(view: &View<'_>, input: &SummaryInput<'_>) -> Summary {
 pub(crate) fn brief(view: &View<'_>, input: &SummaryInput<'_>, most: usize) -> String {
     let parts = parts(input);
     let length: usize = parts.iter().map(|part| part.text.chars().count()).sum();
-    extract(
-        &parts,
-        (length / LENGTH_DIVISOR).clamp(MIN_SUMMARY_CHARS.min(most), most),
-        view.settings().search.language(),
-    )
+    let most = (length / LENGTH_DIVISOR).clamp(MIN_SUMMARY_CHARS.min(most), most);
+    with_work(extract(&parts, most, view.settings().search.language()), input)
+}
+
+/// The beginning of the line that names tools and files.
+const WORK: &str = "Work:";
+/// The maximum number of tools and files that are named.
+const MAX_NAMED: usize = 12;
+/// The arguments of tool calls that name a file.
+const FILE_ARGUMENTS: &[&str] = &["file_path", "path", "file", "filename", "notebook_path", "filePath"];
+
+/// Adds a line that names the tools that were called, how often, the files they touched, and the last call.
+fn with_work(text: String, input: &SummaryInput<'_>) -> String {
+    let mut tools: Vec<(&str, usize)> = Vec::new();
+    let mut files: Vec<&str> = Vec::new();
+    let mut last = None;
+    for call in input.lines.iter().filter(|line| line.role == Role::ToolCall) {
+        let name = call.name.as_deref().unwrap_or("tool");
+        match tools.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => tools.push((name, 1)),
+        }
+        let argument =
+            |key: &&str| call.input.as_ref().and_then(|input| input.get(*key)).and_then(Value::as_str);
+        if let Some(file) = FILE_ARGUMENTS.iter().find_map(argument) {
+            // The files of the latest calls are named.
+            files.retain(|known| *known != file);
+            files.push(file);
+        }
+        last = Some(call);
+    }
+    let Some(last) = last else { return never_empty(text, input) };
+    tools.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let tools: Vec<String> =
+        tools.iter().take(MAX_NAMED).map(|(name, count)| format!("{name} ({count})")).collect();
+    let mut work = format!("{WORK} called {}", tools.join(", "));
+    if !files.is_empty() {
+        let named: Vec<&str> = files.iter().rev().take(MAX_NAMED).copied().collect();
+        let _ = write!(work, "; files: {}", named.join(", "));
+        if files.len() > named.len() {
+            let _ = write!(work, " and {} more", files.len() - named.len());
+        }
+    }
+    let arguments = last.input.as_ref().map(ToString::to_string).unwrap_or_default();
+    let _ = write!(work, "; last call: {} {}", last.name.as_deref().unwrap_or("tool"), cut(&arguments, 120));
+    let work = redact::text(&one_line(&work)).into_owned();
+    // The line of the earlier summary covers other calls; it stays as it is.
+    if text.is_empty() { work } else { format!("{text}\n{work}") }
+}
+
+/// Returns the text, or what there is to say about messages without one sentence that can be selected.
+fn never_empty(text: String, input: &SummaryInput<'_>) -> String {
+    if !text.is_empty() {
+        return text;
+    }
+    let said = input.lines.iter().rev().map(|line| redact::text(&said::own(line.text())).into_owned());
+    match said.map(|text| one_line(text.trim())).find(|text| !text.is_empty()) {
+        Some(last) => format!("Last message: {}", cut(&last, MIN_SUMMARY_CHARS)),
+        None => format!("{} messages without text", input.lines.len()),
+    }
 }
 
 /// Shortens a summary by selecting from its sentences.
@@ -146,41 +205,55 @@ struct Sentence<'a> {
     length: f64,
     words: Vec<String>,
     worth: f64,
+    /// The sentence without names and numbers: what repeats itself has one form.
+    form: String,
+    /// Whether it decides or corrects something.
+    decides: bool,
 }
+
+/// The share of a summary that decisions and corrections get before the rest, as a divisor.
+const DECISIONS_DIVISOR: usize = 2;
 
 fn extract(parts: &[Part<'_>], most: usize, language: Language) -> String {
     let sentences = sentences(parts, language);
     let weights = weights(&sentences, parts.len());
     let mut covered: HashSet<&str> = HashSet::new();
     let mut chosen: Vec<usize> = Vec::new();
-    let worth = |sentence: &Sentence<'_>, covered: &HashSet<&str>| {
+    let mut forms: HashMap<&str, u32> = HashMap::new();
+    let worth = |sentence: &Sentence<'_>, covered: &HashSet<&str>, forms: &HashMap<&str, u32>| {
         let new = sentence.words.iter().filter(|word| !covered.contains(word.as_str()));
         let gain: f64 = new.map(|word| weights.get(word.as_str()).copied().unwrap_or(0.0)).sum();
-        gain * sentence.worth / sentence.length.powf(LENGTH_EXPONENT)
+        let repeated = f64::from(1 + forms.get(sentence.form.as_str()).copied().unwrap_or(0));
+        gain * sentence.worth / sentence.length.powf(LENGTH_EXPONENT) / (repeated * repeated)
     };
-    // The value of a sentence only shrinks as others are selected. If it is still the best after an update,
-    // it is the best.
-    let mut queue: BinaryHeap<Candidate> = sentences
-        .iter()
-        .enumerate()
-        .map(|(number, sentence)| Candidate { worth: worth(sentence, &covered), number })
-        .collect();
     let mut room = most;
-    while let Some(Candidate { number, .. }) = queue.pop() {
-        let sentence = &sentences[number];
-        // The speaker's name before it and a line break after it.
-        let cost = sentence.text.chars().count() + parts[sentence.part].by.len() + 3;
-        let now = Candidate { worth: worth(sentence, &covered), number };
-        if cost > room || now.worth <= 0.0 {
-            continue;
+    for (limit, only_decisions) in [(most - most / DECISIONS_DIVISOR, true), (0, false)] {
+        // The value of a sentence only shrinks as others are selected. If it is still the best after an update,
+        // it is the best.
+        let left = sentences
+            .iter()
+            .enumerate()
+            .filter(|(number, sentence)| (sentence.decides || !only_decisions) && !chosen.contains(number));
+        let mut queue: BinaryHeap<Candidate> = left
+            .map(|(number, sentence)| Candidate { worth: worth(sentence, &covered, &forms), number })
+            .collect();
+        while let Some(Candidate { number, .. }) = queue.pop() {
+            let sentence = &sentences[number];
+            // The speaker's name before it and a line break after it.
+            let cost = sentence.text.chars().count() + parts[sentence.part].by.len() + 3;
+            let now = Candidate { worth: worth(sentence, &covered, &forms), number };
+            if cost + limit > room || now.worth <= 0.0 {
+                continue;
+            }
+            if queue.peek().is_some_and(|next| *next > now) {
+                queue.push(now);
+                continue;
+            }
+            room -= cost;
+            covered.extend(sentence.words.iter().map(String::as_str));
+            *forms.entry(sentence.form.as_str()).or_default() += 1;
+            chosen.push(number);
         }
-        if queue.peek().is_some_and(|next| *next > now) {
-            queue.push(now);
-            continue;
-        }
-        room -= cost;
-        covered.extend(sentence.words.iter().map(String::as_str));
-        chosen.push(number);
     }
     chosen.sort_unstable();
     let mut text = String::new();
@@ -271,11 +344,27 @@ fn sentences<'a>(parts: &'a [Part<'_>], language: Language) -> Vec<Sentence<'a>>
                 let worth = worth(&text, wordy && *by == "assistant", listed);
                 #[expect(clippy::cast_precision_loss, reason = "a few hundred")]
                 let length = text.chars().count() as f64 + 12.0;
-                found.push(Sentence { part, text: text.into(), length, words, worth });
+                let form = form(&text);
+                let decides = decides(&text);
+                found.push(Sentence { part, text: text.into(), length, words, worth, form, decides });
             }
         }
     }
     found
+}
+
+/// Returns a sentence without the words that are names, numbers or identifiers.
+fn form(text: &str) -> String {
+    let plain = |word: &&str| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        word.chars().all(char::is_lowercase) && !word.is_empty()
+    };
+    text.split_whitespace().filter(plain).collect::<Vec<_>>().join(" ")
+}
+
+fn decides(text: &str) -> bool {
+    let words = said::words(text);
+    DECIDES.iter().chain(CORRECTS.iter()).any(|phrase| said::says(&words, phrase)) && !text.ends_with('?')
 }
 
 fn worth(text: &str, explained: bool, listed: bool) -> f64 {
