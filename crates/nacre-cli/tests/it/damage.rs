@@ -200,7 +200,7 @@ fn a_database_with_two_names_is_refused() {
     fs::remove_file(&path).unwrap();
 
     std::os::unix::fs::symlink(home.database("main"), &path).unwrap();
-    check_refused(&other, "main", "not_ours", "is a link to another place");
+    check_refused(&other, "main", "not_ours", "is a link, perhaps to another home");
     assert_eq!(home.json(["status"])["entries"]["current"], 1, "the file itself is well");
 
     fs::remove_file(&path).unwrap();
