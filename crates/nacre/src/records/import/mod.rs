@@ -27,6 +27,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::base::caller::Visibility;
+use crate::base::progress::{Progress, Unit};
 use crate::base::{Error, Result};
 use crate::group::View;
 use crate::records::session::Recorded;
@@ -266,13 +267,13 @@ pub struct Sample {
 }
 
 /// Brings the memory of another program in (I5). What was brought in before is known again: what is the same stays, what
-/// changed at its source is changed here. `progress` is told how many items have been read.
+/// changed at its source is changed here. `progress` is told after each transaction.
 pub fn import(
     view: &mut View<'_>,
     format: &'static Format,
     path: &Path,
     options: &Options,
-    progress: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(Progress),
 ) -> Result<Report> {
     let caller = view.caller();
     let bad = |problem: String| Error::ForeignSource { format: format.name, path: path.to_owned(), problem };
@@ -298,7 +299,9 @@ pub fn import(
     if !options.dry_run
         && report.kinds.get("document").is_some_and(|counts| counts.added + counts.changed > 0)
     {
-        workspace::sync_with(view, &mut |done, _| progress(done))?;
+        workspace::sync_with(view, &mut |done, total| {
+            progress(Progress { unit: Unit::Documents, done, total: Some(total) });
+        })?;
     }
     Ok(report)
 }
