@@ -9,7 +9,9 @@ use nacre::maintain::{JobShown, Which};
 use nacre::{Caller, GroupName, Note, Synced, Zone};
 use serde_json::json;
 
+use super::install;
 use crate::args::{Audit, Maintain};
+use crate::clients::{CLIENTS, Hooks, LastRun, Machine};
 use crate::context::{self, Context};
 use crate::groups::behind;
 use crate::render::{self, Effect, Paint, Progress, Unit, count, line, plain};
@@ -146,7 +148,44 @@ pub struct Check {
 }
 
 pub fn doctor(context: &Context) -> Result<ExitCode> {
-    report(context, &examine(context))
+    let mut checks = examine(context);
+    checks.extend(examine_clients(context)?);
+    report(context, &checks)
+}
+
+/// Says for each client that is on this machine whether it is connected, and when its hooks last ran. None of this is a
+/// failure: a user need not connect every client.
+fn examine_clients(context: &Context) -> Result<Vec<Check>> {
+    let Ok(user) = context::user_folder() else { return Ok(Vec::new()) };
+    let machine = Machine::this(user, context::folder_in);
+    let program = install::running_program(&context.global)?;
+    let mut checks = Vec::new();
+    for client in CLIENTS {
+        let last = LastRun::read(context.home.path(), client.name);
+        let connected = install::is_connected(client, &machine, &program);
+        if !connected && last.is_none() && !client.is_here(&machine) {
+            continue;
+        }
+        let mut says = match (last, client.hooks) {
+            (Some(last), _) => {
+                let at = context::zone().clock(last.at);
+                let problem = last.problem.map(|problem| format!("; that run failed: {problem}"));
+                format!("hooks last ran {at} ({}){}", last.event, problem.unwrap_or_default())
+            }
+            (None, _) if !connected => {
+                format!("not connected; `nacre install {}` connects it", client.name)
+            }
+            (None, Hooks::None) => {
+                "connected; it has no hooks, so its agent has to call the tools".to_owned()
+            }
+            (None, _) => format!("connected, but no hook has run yet. {}", client.next),
+        };
+        if client.own_memory(&machine).is_some() {
+            says.push_str("; its own memory is on too");
+        }
+        checks.push(Check { name: "client", ok: true, says: format!("{}: {says}", client.title) });
+    }
+    Ok(checks)
 }
 
 /// Checks the data folder and all its groups.
